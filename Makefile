@@ -3,7 +3,7 @@
 # make check   style, types and fast tests within a minute, for the inner loop
 # make docs    build the documentation as a site in build/docs
 # make papers  run the papers' notebooks at full size; pages in build/papers
-# make build   rebuild the front end's bundle in placelab/widgets/static
+# make build   rebuild the front end's bundle in placelab/app/widgets/static
 # make clean   remove what these have made, the environment included
 
 PYTHON ?= python3
@@ -25,7 +25,7 @@ AGAIN := --last-failed --last-failed-no-failures=none
 CHOSEN := $(if $(SLOW),--hypothesis-profile=thorough,-m "not slow")
 # What make check runs: the rooms that need no framework, no browser and no compiled kernel.
 FAST := tests/house/test_layers.py tests/house/test_package.py tests/house/test_contributing.py \
-  tests/problem tests/schedule tests/planning tests/analysis tests/preparing tests/cli tests/plots
+  tests/problem tests/schedule tests/planning tests/analysis tests/strategies tests/app tests/pictures
 
 # What does not wait for each other is set up at once.
 MAKEFLAGS += --jobs=4

@@ -27,9 +27,9 @@ from browser.test_gantt import FRAMES  # noqa: E402
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright  # noqa: E402
 
 import placelab as pl  # noqa: E402
-from placelab.widgets.gantt.gantt_chart import Gantt  # noqa: E402
-from placelab.widgets.graph.graph_view import ModelGraph  # noqa: E402
-from placelab.widgets.graph.scopes import scopes_of  # noqa: E402
+from placelab.app.widgets.gantt.gantt_chart import Gantt  # noqa: E402
+from placelab.app.widgets.graph.graph_view import ModelGraph  # noqa: E402
+from placelab.app.widgets.graph.scopes import scopes_of  # noqa: E402
 
 MODELS = ("convolutional_network", "dynamic_rnn", "gnmt_40", "gnmt_50")
 JOBS = {  # model, its job, and the link that is dragged
@@ -167,7 +167,7 @@ def _trained(hand: Hand, model: str, job: str, link: str) -> Iterator[Row]:
     hand.menu("Model").select_option(model)
     hand.becomes("explorer.state.model.title", model)
     with_job = f"explorer.change(lambda state: with_job(state, Job({job})))"
-    hand.notebook.execute(f"from placelab.explorer.jobs import Job, with_job\n{with_job}")
+    hand.notebook.execute(f"from placelab.app.explorer.jobs import Job, with_job\n{with_job}")
     hand.settled()
     yield from _dragged(hand, link)
 

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-from placelab.files.protobuf import messages, tagged
 from placelab.formats import placelab_json
+from placelab.formats.protobuf import messages, tagged
 from placelab.formats.tensorflow import graph_def as reader
 from placelab.formats.tensorflow.nodes import DATA_TYPE, TABLES, schema
 from placelab.problem import graph_json

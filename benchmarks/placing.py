@@ -17,8 +17,8 @@ import numpy as np
 from speed import HEAD, Row, line, take_turns
 
 import placelab as pl
-from placelab.solvers import relaxation
-from placelab.solvers.favourite_child import mean_arcs
+from placelab.planning import relaxation
+from placelab.planning.favourite_child import mean_arcs
 
 DEVICES = 4
 EXACT = ("cp-sat", "ilp")

@@ -21,8 +21,8 @@ from speed import HEAD, Row, line, take_turns
 from yardstick import Yardstick
 
 import placelab as pl
-from placelab import faults
-from placelab.analysis import many_placements
+from placelab.analysis import faults
+from placelab.simulation import many_placements
 
 sys.path.insert(0, str(Path(__file__).with_name("quality")))
 from replicated_models import job

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import placelab as pl
 from placelab import costs
-from placelab import generators as gen
+from placelab.graphs import generators as gen
 from placelab.problem import clusters
 
 TABLE = Path(__file__).with_name("makespans.md")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from markdown_table import table
 
 import placelab as pl
-from placelab.units import seconds, si
+from placelab.base.units import seconds, si
 
 MODELS = ("bert_base", "gpt2", "llama_8", "gnmt_40")
 PARTITIONERS = ("layers", "contiguous", "min-cut")

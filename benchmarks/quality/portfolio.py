@@ -19,7 +19,7 @@ from statistics import mean
 from markdown_table import table
 
 import placelab as pl
-from placelab import generators as gen
+from placelab.graphs import generators as gen
 
 PAGE, OPTIMA = (Path(__file__).with_name(name) for name in ("portfolio.md", "optima.json"))
 PATIENT = 3600.0  # seconds

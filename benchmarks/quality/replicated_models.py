@@ -7,7 +7,7 @@ import pandas as pd
 from markdown_table import table
 
 import placelab as pl
-from placelab.units import seconds
+from placelab.base.units import seconds
 
 NETWORKS = ("alexnet", "vgg16", "inception_v2", "resnet_v2_152")
 WORKERS = (1, 2, 4, 8)

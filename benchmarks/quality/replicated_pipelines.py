@@ -6,7 +6,7 @@ from markdown_table import table
 from pipelined_models import DEVICES, apart
 
 import placelab as pl
-from placelab.units import seconds, si
+from placelab.base.units import seconds, si
 
 MODELS = ("bert_base", "gpt2", "llama_8")
 SCHEDULES = (("1f1b", False), ("zb-h2", True))  # and whether gradients of weights are ops of their own

@@ -18,8 +18,8 @@ from replicated_models import read_orders
 from replicated_pipelines import replicated_pipelines
 
 import placelab as pl
-from placelab import faults
-from placelab.units import seconds, si
+from placelab.analysis import faults
+from placelab.base.units import seconds, si
 
 PAGE = Path(__file__).with_name("steps.md")
 HEAD = """# Beyond one step

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import placelab as pl
+from placelab.base.errors import FormatError
 from placelab.costs import Profile, fit_link, measured
-from placelab.errors import FormatError
 from placelab.formats.tensorflow import run_metadata
 from placelab.formats.tensorflow.device_names import tensorflow_names
 from reality.agreement import quiet

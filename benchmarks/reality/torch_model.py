@@ -15,7 +15,7 @@ import numpy as np
 
 import placelab as pl
 from placelab.costs import FittedLink, estimate, fit_link, measured
-from placelab.flops.kinds import category
+from placelab.formats.flops.kinds import category
 from reality.agreement import quiet, spearman
 from reality.machines import SPEED
 

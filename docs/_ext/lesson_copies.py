@@ -8,7 +8,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from sphinx.application import Sphinx
 
-from placelab.cli.lessons_command import LESSONS, students_copy
+from placelab.app.cli.lessons_command import LESSONS, students_copy
 
 
 def write_copies(app: Sphinx) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from placelab import partitioners, schedulers, transforms
+from placelab import partitioners, schedulers
+from placelab.graphs import transforms
 
 QUALITY = Path("benchmarks", "quality", "makespans.md")
 HEFT = "heft"  # the partitioner under which the table of a scheduler's page compares

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from placelab.errors import FormatError, UnsupportedError, count, expect
-from placelab.interrupts import need
+from placelab.base.errors import FormatError, UnsupportedError, count, expect
+from placelab.base.interrupts import need
 from placelab.schedule.schedule import Schedule
 
 if TYPE_CHECKING:

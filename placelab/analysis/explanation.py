@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from placelab.errors import expect
-from placelab.interrupts import need
-from placelab.kernels import explain as kernels
-from placelab.kernels import explain_blocks as explaining
+from placelab.base.errors import expect
+from placelab.base.interrupts import need
+from placelab.kernels.explain import explain as kernels
+from placelab.kernels.explain import explain_blocks as explaining
 from placelab.problem.graph import frozen
 from placelab.schedule.critical_steps import carried, carriers, critical_steps, inputs, items_run
 from placelab.schedule.schedule import Schedule

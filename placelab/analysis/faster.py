@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from placelab.analysis.in_threads import in_batches
-from placelab.errors import FormatError, expect
-from placelab.interrupts import need
+from placelab.base.errors import FormatError, expect
+from placelab.base.in_threads import in_batches
+from placelab.base.interrupts import need
+from placelab.base.progress import Progress, Report, never, silent
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
-from placelab.progress import Progress, Report, never, silent
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.batches import makespans_of, run_again
 
@@ -63,7 +63,7 @@ def what_if(
     k
         Number of ops, those that take most time.
     progress
-        Called after each part with a :class:`placelab.progress.Progress`: the share of parts that are done, and the ``row``.
+        Called after each part with a :class:`placelab.base.progress.Progress`: the share of parts that are done, and the ``row``.
     cancel
         Called before each row; when it returns True, the complete rows are returned.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.analysis.approximation import sct_ratio
 from placelab.analysis.explanation import KINDS
-from placelab.analysis.lower_bounds import best_bound, busiest, critical_length, least_exec, transfer_times
 from placelab.analysis.stage_measures import bubbles
-from placelab.errors import expect
+from placelab.base.errors import expect
+from placelab.planning.approximation import sct_ratio
+from placelab.planning.lower_bounds import best_bound, busiest, critical_length, least_exec, transfer_times
 from placelab.problem.problem import Problem
 from placelab.schedule.busy import busy_time
 from placelab.schedule.critical_steps import critical_steps
@@ -40,7 +40,7 @@ def metrics(schedule: Schedule) -> dict[str, float]:
     ``sct_ratio``            ρ of the problem: longest transfer over shortest op; the SCT assumption is ρ ≤ 1
     =======================  ========================================================================================
 
-    A training step of stages and micro-batches (:mod:`placelab.pipelines`) has three more, see
+    A training step of stages and micro-batches (:mod:`placelab.problem.pipeline_columns`) has three more, see
     :func:`placelab.analysis.stage_measures.bubbles`: ``bubble`` and ``bubble_span`` [s], ``peak_activations``.
 
     References

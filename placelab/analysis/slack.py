@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.analysis.explanation import carriers
-from placelab.errors import expect
-from placelab.kernels import blocks, ranks
+from placelab.base.errors import expect
+from placelab.kernels import blocks
+from placelab.kernels.plan import ranks
 from placelab.problem.graph import frozen
 from placelab.schedule.schedule import Schedule
 

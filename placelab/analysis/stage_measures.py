@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from placelab.errors import UnsupportedError, expect
-from placelab.interrupts import need
-from placelab.pipelines.pipeline_columns import Pipeline, pipeline_of
-from placelab.problem.once import once
+from placelab.base.errors import UnsupportedError, expect
+from placelab.base.interrupts import need
+from placelab.base.once import once
+from placelab.problem.pipeline_columns import Pipeline, pipeline_of
 from placelab.schedule.schedule import Schedule
 
 if TYPE_CHECKING:

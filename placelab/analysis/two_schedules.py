@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from placelab.analysis.explanation import KINDS, critical_steps
-from placelab.errors import FormatError, expect
-from placelab.interrupts import need
-from placelab.kernels import explain as kernels
+from placelab.base.errors import FormatError, expect
+from placelab.base.interrupts import need
+from placelab.kernels.explain import explain as kernels
 from placelab.schedule.schedule import Schedule
 
 if TYPE_CHECKING:

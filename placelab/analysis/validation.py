@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from placelab.analysis.fair_bytes import fair_bytes
-from placelab.analysis.held_bytes import TOLERANCE, HeldBytes, differing
-from placelab.errors import UnsupportedError, expect, formerly
+from placelab.base.errors import UnsupportedError, expect, formerly
+from placelab.schedule.held_bytes import TOLERANCE, HeldBytes, differing
 from placelab.schedule.schedule import Schedule
 
 Index = int | np.integer

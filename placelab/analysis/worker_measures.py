@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from placelab.analysis.lower_bounds import queue_times, transfer_times
 from placelab.analysis.measures import ROUNDING
-from placelab.errors import expect
-from placelab.interrupts import need
+from placelab.base.errors import expect
+from placelab.base.interrupts import need
+from placelab.planning.lower_bounds import queue_times, transfer_times
 from placelab.planning.read_orders import SERVER, replica_column
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement

@@ -10,7 +10,7 @@ from placelab.costs.scaling import scale
 from placelab.costs.source_table import sources
 from placelab.costs.synthetic import mayer
 from placelab.costs.time_units import in_seconds
-from placelab.hardware import Link, Spec, cluster, links, specs
+from placelab.problem.hardware import Link, Spec, cluster, links, specs
 
 __all__ = [
     "FittedLink",

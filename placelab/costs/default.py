@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from placelab.base.errors import FormatError, PlacelabError
 from placelab.costs.origin import provenance
 from placelab.costs.roofline import DEFAULT, estimate
-from placelab.errors import FormatError, PlacelabError
 from placelab.problem.graph import OpGraph
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from placelab.errors import FormatError
+from placelab.base.errors import FormatError
 
 ROUNDING = 1e-9
 

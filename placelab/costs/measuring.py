@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from placelab.base.errors import FormatError, expect
+from placelab.base.index_arrays import LARGEST
+from placelab.base.names import is_name
 from placelab.costs.origin import provenance
 from placelab.costs.profile import Profile
 from placelab.costs.roofline import with_times
-from placelab.errors import FormatError, expect
-from placelab.names import is_name
 from placelab.problem.graph import OpGraph
-from placelab.problem.index_arrays import LARGEST
 
 
 def measured(

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from placelab import units
+from placelab.base import units
+from placelab.base.errors import deprecate, expect
 from placelab.costs.origin import is_number, provenance
 from placelab.costs.roofline import TO_MATRIX_UNITS, bytes_touched, distinct
-from placelab.errors import deprecate, expect
-from placelab.flops.kinds import FREE, UNKNOWN, category
+from placelab.formats.flops.kinds import FREE, UNKNOWN, category
 from placelab.problem.graph import OpGraph
 
 

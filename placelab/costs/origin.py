@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from placelab.errors import expect
+from placelab.base.errors import expect
+from placelab.base.index_arrays import LARGEST
 from placelab.problem.graph import OpGraph
-from placelab.problem.index_arrays import LARGEST
 
 
 def provenance(graph: OpGraph) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from placelab.errors import FormatError, expect
+from placelab.base.errors import FormatError, expect
 from placelab.formats.profile_columns import median_columns
 from placelab.formats.profiles import read_profile
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from placelab.base.errors import FormatError, UnsupportedError, expect
+from placelab.base.index_arrays import LARGEST
 from placelab.costs.origin import provenance
-from placelab.errors import FormatError, UnsupportedError, expect
-from placelab.flops.kinds import FREE, PRODUCTS, UNKNOWN, category, name_of
-from placelab.hardware import DEVICES, Spec, chosen
+from placelab.formats.flops.kinds import FREE, PRODUCTS, UNKNOWN, category, name_of
 from placelab.problem.graph import OpGraph
-from placelab.problem.index_arrays import LARGEST
+from placelab.problem.hardware import DEVICES, Spec, chosen
 from placelab.problem.time_columns import known_speeds
 
 DEFAULT = ("rtx2080ti", "h100")

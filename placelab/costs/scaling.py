@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from placelab.base.errors import FormatError, expect, formerly
+from placelab.base.index_arrays import LARGEST
 from placelab.costs.origin import provenance
-from placelab.errors import FormatError, expect, formerly
 from placelab.problem.graph import OpGraph
-from placelab.problem.index_arrays import LARGEST
 
 
 @formerly("compute", "transfer")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from placelab.base.errors import expect
+from placelab.base.units import seconds, si
 from placelab.costs.origin import is_number, provenance
-from placelab.errors import expect
 from placelab.problem.graph import OpGraph
-from placelab.units import seconds, si
 
 KINDS = 8  # unknown kinds and unknown dimensions listed by name
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.errors import expect, formerly
+from placelab.base.errors import expect, formerly
+from placelab.base.seeds import generator
 from placelab.problem.graph import OpGraph
-from placelab.seeds import generator
 
 
 @formerly("seed")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from placelab.base.errors import expect
 from placelab.costs.origin import provenance
-from placelab.errors import expect
 from placelab.problem.graph import OpGraph
 from placelab.problem.plain_numbers import counts_plainly
-from placelab.strategies import Limits, checked
+from placelab.schedule.catalogue import Limits, checked
 
 SPEED, BANDWIDTH = 1e13, 12e9  # operations/s and bytes/s of the preset `uniform`, on which a unit takes `unit` seconds
 

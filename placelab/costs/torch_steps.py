@@ -11,9 +11,9 @@ from statistics import median as middle
 from time import thread_time
 from typing import Any
 
+from placelab.base.errors import FormatError, UnsupportedError
+from placelab.base.limits import path_of
 from placelab.costs.profile import Profile
-from placelab.errors import FormatError, UnsupportedError
-from placelab.files.limits import path_of
 from placelab.formats.torch.exported_program import Program, names_of, torch_module
 from placelab.formats.torch.module import exported, program_of
 from placelab.formats.torch.profiler_trace import read_profile

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from placelab.files.fields import read_from
-from placelab.files.limits import json_of, read_file
+from placelab.base.fields import read_from
+from placelab.base.limits import json_of, read_file
 from placelab.formats.building import build
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_json import EXPECTED, columns

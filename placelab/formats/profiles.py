@@ -6,8 +6,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from placelab.errors import FormatError
-from placelab.files.limits import JSON, json_of, read_file, unzipped
+from placelab.base.errors import FormatError
+from placelab.base.limits import JSON, json_of, read_file, unzipped
 from placelab.formats.profile_columns import ProfileColumns, median_columns
 from placelab.problem.graph import OpGraph
 

@@ -78,7 +78,7 @@ class Plan(NamedTuple):
 
 
 class Aim(NamedTuple):
-    """What is least on the device that an op gets: see :func:`placelab.kernels.list_schedule.aimed`."""
+    """What is least on the device that an op gets: see :func:`placelab.kernels.plan.list_schedule.aimed`."""
 
     rule: int  # FINISH, START or LENGTH
     extra: np.ndarray  # float64 (n * k,): what is added to that of op v on device d; (0,) for nothing
@@ -108,7 +108,7 @@ class Waiting(NamedTuple):
 
 
 class Kinds(NamedTuple):
-    """Devices by kind; and workspace: what ready ops wait for, of :mod:`placelab.kernels.choose_least`."""
+    """Devices by kind; and workspace: what ready ops wait for, of :mod:`placelab.kernels.plan.choose_least`."""
 
     kind: np.ndarray  # int32 (k,): of each device; an op takes as long on all of a kind
     device: np.ndarray  # int32 (k,): devices by kind
@@ -192,7 +192,7 @@ class Favourites(NamedTuple):
 
 
 class Ports(NamedTuple):
-    """Contention for links: see :mod:`placelab.kernels.planned_transfers`."""
+    """Contention for links: see :mod:`placelab.kernels.plan.planned_transfers`."""
 
     contention: int  # PARALLEL, PORTS or CHANNEL
     in_port: int  # entry of free at which receiving ports begin
@@ -259,7 +259,7 @@ class Spans(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Memory over time of a plan: see :mod:`placelab.kernels.memory_over_time`."""
+    """Memory over time of a plan: see :mod:`placelab.kernels.plan.memory_over_time`."""
 
     needs: Needs
     held: Held

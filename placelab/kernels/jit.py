@@ -32,9 +32,9 @@ from typing import Any
 
 import numpy as np
 
-from placelab.interrupts import need, whole
+from placelab.base.interrupts import need, whole
+from placelab.base.progress import never
 from placelab.kernels.apart import compile_apart
-from placelab.progress import never
 
 say_once = functools.cache(logging.getLogger("placelab").warning)
 _helpers: dict[FunctionType, Any] = {}
@@ -238,7 +238,7 @@ def _has_numba() -> bool:
 def _sources(folder: Path = Path(__file__).parent) -> str:
     """Hash of every kernel source: numba's cache does not notice a changed helper in another file."""
     digest = hashlib.sha256()
-    for path in sorted(folder.glob("*.py")):
+    for path in sorted(folder.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.errors import InfeasibleError
+from placelab.base.errors import InfeasibleError
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import infeasible
 from placelab.planning.list_scheduler import decided, planned_order

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from placelab.errors import InfeasibleError
+from placelab.base.errors import InfeasibleError
 from placelab.kernels import blocks
-from placelab.kernels.first_fit import first_fit
-from placelab.kernels.traffic import unit_inputs
+from placelab.kernels.plan.first_fit import first_fit
+from placelab.kernels.plan.traffic import unit_inputs
 from placelab.planning import plan_arrays
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.kernels import simulation_blocks as simulating
+from placelab.kernels.run import simulation_blocks as simulating
 from placelab.problem.graph import frozen
 from placelab.problem.shared_links import SharedLink
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from placelab.errors import FormatError, InfeasibleError, UnsupportedError, expect, formerly
+from placelab.base.errors import FormatError, InfeasibleError, UnsupportedError, expect, formerly
 from placelab.planning.capacity import infeasible
 from placelab.planning.memory_plan import MemoryPlan, can_bind
 from placelab.planning.memory_waits import memory_waits

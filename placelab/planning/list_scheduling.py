@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from placelab.kernels import blocks, choose_least, choose_ready
-from placelab.kernels import list_schedule as kernels
-from placelab.kernels import list_schedule_in_memory as in_memory
+from placelab.kernels import blocks
+from placelab.kernels.plan import choose_least, choose_ready
+from placelab.kernels.plan import list_schedule as kernels
+from placelab.kernels.plan import list_schedule_in_memory as in_memory
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduler import TIMES, ListScheduler, decided, planned_order
 from placelab.planning.memory_plan import MemoryPlan, can_bind, next_op, resumed
@@ -97,7 +98,7 @@ def by_choice(
     Parameters
     ----------
     rule
-        Which one goes first (:mod:`placelab.kernels.choose_ready`).
+        Which one goes first (:mod:`placelab.kernels.plan.choose_ready`).
     reason
         Of a choice, for the trace.
     head

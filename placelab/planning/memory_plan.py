@@ -14,7 +14,7 @@ from math import inf, nextafter
 import numpy as np
 
 from placelab.kernels import blocks
-from placelab.kernels.memory_over_time import SIZE
+from placelab.kernels.plan.memory_over_time import SIZE
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from placelab.base.once import once
 from placelab.kernels import blocks
 from placelab.kernels.codes import CHANNEL, FREE, PARALLEL, PORTS
-from placelab.kernels.list_schedule import FINISH, SPANS
-from placelab.kernels.memory_over_time import HALF, SIZE
+from placelab.kernels.plan.list_schedule import FINISH, SPANS
+from placelab.kernels.plan.memory_over_time import HALF, SIZE
 from placelab.planning.memory_plan import held_for_ever_by_group, planning_limit
 from placelab.problem.graph import OpGraph, frozen
-from placelab.problem.once import once
 from placelab.problem.problem import Problem
 from placelab.problem.resource_models import held
 
@@ -104,7 +104,7 @@ def waiting(problem: Problem) -> blocks.Waiting:
 
 
 def kinds(problem: Problem) -> tuple[blocks.Kinds, blocks.Tree]:
-    """Devices by kind, and the tree of :mod:`placelab.kernels.choose_least`, a column per kind."""
+    """Devices by kind, and the tree of :mod:`placelab.kernels.plan.choose_least`, a column per kind."""
     n, k = problem.graph.n_ops, problem.cluster.n_devices
     speeds = np.stack((problem.column, problem.divisor))
     _, kind, count = np.unique(speeds, axis=1, return_inverse=True, return_counts=True)
@@ -268,7 +268,7 @@ def weighing(problem: Problem) -> blocks.Weighing:
 
 
 def transfers(problem: Problem) -> tuple[blocks.Sorting, blocks.Receivers, blocks.Transfers]:
-    """Workspace and results of :func:`placelab.kernels.transfers.group_transfers`."""
+    """Workspace and results of :func:`placelab.kernels.run.transfers.group_transfers`."""
     n, m, k = problem.graph.n_ops, problem.graph.n_edges, problem.cluster.n_devices
     by_device, op, *columns = np.empty((6, m), np.int32)
     cursor, first, last = np.empty((3, n), np.int32)

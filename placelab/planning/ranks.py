@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.errors import FormatError, expect
-from placelab.kernels import order as order_kernels
-from placelab.kernels import ranks as kernels
+from placelab.base.errors import FormatError, expect
+from placelab.base.index_arrays import LARGEST
+from placelab.kernels.plan import order as order_kernels
+from placelab.kernels.plan import ranks as kernels
 from placelab.planning import plan_arrays
 from placelab.problem.graph import OpGraph, frozen
-from placelab.problem.index_arrays import LARGEST
 from placelab.problem.problem import Problem
 
 STEPS = 2.0**40  # of a rounded rank, from 0 to the largest

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import FormatError, count, formerly
-from placelab.names import is_name
-from placelab.problem.cluster_html import show_cluster
-from placelab.problem.index_arrays import frozen
-from placelab.problem.markup import bundle
+from placelab.base.errors import FormatError, count, formerly
+from placelab.base.index_arrays import frozen
+from placelab.base.names import is_name
+from placelab.base.shown import bundle
+from placelab.base.units import Units
 from placelab.problem.plain_numbers import units_of
 from placelab.problem.shared_links import SharedLink, shared_links
-from placelab.units import Units
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -208,7 +207,7 @@ class Cluster:
         return f"Cluster({self.n_devices} devices on {len(set(self.hosts))} hosts)"
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return bundle(self, show_cluster(self))
+        return bundle(self)
 
 
 def _numbers(value: Any, label: str) -> np.ndarray:

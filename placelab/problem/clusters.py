@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.errors import FormatError, count, formerly
+from placelab.base.errors import FormatError, count, formerly
+from placelab.base.seeds import generator
 from placelab.problem.cluster import Cluster
 from placelab.problem.shared_links import SharedLink, links_among
-from placelab.seeds import generator
 
 
 def uniform(n: int = 4) -> Cluster:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from placelab.errors import FormatError
+from placelab.base.errors import FormatError
+from placelab.base.index_arrays import F8, I4, frozen, pointers
+from placelab.base.shown import bundle
 from placelab.problem import graph_building, graph_json, networkx_graph, time_columns
 from placelab.problem.graph_checks import COSTS, check_columns, closest, column, items
-from placelab.problem.graph_html import show_graph
-from placelab.problem.index_arrays import F8, I4, frozen, pointers
-from placelab.problem.markup import bundle
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -209,7 +208,7 @@ class OpGraph:
         return f"OpGraph({self.title}: {self.n_ops} ops, {self.n_edges} edges, {len(self.group_names)} groups)"
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return bundle(self, show_graph(self))
+        return bundle(self)
 
     def replace(self, **changes: Any) -> OpGraph:
         """A copy with other columns: costs, ``tensor_bytes``, ``time`` with its ``time_types``, ``metadata``.

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import CycleError, FormatError
+from placelab.base.errors import CycleError, FormatError
+from placelab.base.index_arrays import F8, I4, frozen
 from placelab.problem import time_columns
 from placelab.problem.graph_checks import (
     check_devices,
@@ -24,7 +25,6 @@ from placelab.problem.graph_checks import (
     pairs,
     texts,
 )
-from placelab.problem.index_arrays import F8, I4, frozen
 
 
 def columns(names: Any, compute: Any, edges: Any, **given: Any) -> dict[str, Any]:

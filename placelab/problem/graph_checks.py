@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import CycleError, FormatError
-from placelab.names import is_name
-from placelab.problem.index_arrays import F8
+from placelab.base.errors import CycleError, FormatError
+from placelab.base.index_arrays import F8
+from placelab.base.names import is_name
 
 COSTS = {"compute": "operations", "persistent": "bytes", "temporary": "bytes", "memory": "bytes"}
 

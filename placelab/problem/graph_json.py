@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from placelab.errors import FormatError
-from placelab.files.fields import read_from
-from placelab.files.saving import save
+from placelab.base.errors import FormatError
+from placelab.base.fields import read_from
+from placelab.base.grouped import members
+from placelab.base.saving import save
 from placelab.problem import time_columns
 from placelab.problem.graph_size import check_size, checked
-from placelab.problem.grouped import members
 
 if TYPE_CHECKING:
     from placelab.problem.graph import OpGraph

@@ -2,7 +2,7 @@
 
 A small file can describe a large graph: one default of 1,000 outputs holds for each of 3,000 nodes, 6,000 nodes that each name
 a device type of their own are a table of 36 million seconds, and a TensorFlow node of 30 bytes may declare 100,000 outputs.
-Limits on bytes (:mod:`placelab.files.limits`) do not see that. Columns of every reader pass through :func:`checked`; readers
+Limits on bytes (:mod:`placelab.base.limits`) do not see that. Columns of every reader pass through :func:`checked`; readers
 that expand such a description before they have all columns call :func:`check_size` first.
 """
 
@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from placelab.errors import FormatError
-from placelab.files.limits import MAX_OPS
+from placelab.base.errors import FormatError
+from placelab.base.limits import MAX_OPS
 
 # The largest dataset, GNMT of 50 words, has 23,529 ops, 40,976 edges and 3 time types; a graph of a million ops with ten inputs
 # and ten time types each is read. At few ops, where a small file may describe the most, no limit lets in more than 300 MB.
@@ -41,7 +41,7 @@ def check_size(*, ops: int = 0, edges: int = 0, outputs: int = 0, time_types: in
     --------
     >>> check_size(ops=6_000, time_types=6_000)
     Traceback (most recent call last):
-    placelab.errors.FormatError: there are 36,000,000 times (6,000 ops × 6,000 device types); at most 10,000,000 are read
+    placelab.base.errors.FormatError: there are 36,000,000 times (6,000 ops × 6,000 device types); at most 10,000,000 are read
     """
     for found, limit, what in (
         (ops, MAX_OPS, "ops"),

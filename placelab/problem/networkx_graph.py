@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from placelab.errors import FormatError, described
-from placelab.interrupts import need
+from placelab.base.errors import FormatError, described
+from placelab.base.interrupts import need
 from placelab.problem import time_columns
 from placelab.problem.graph_size import check_size, checked
 

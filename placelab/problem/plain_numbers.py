@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from placelab.units import PLAIN, SI, Units
+from placelab.base.units import PLAIN, SI, Units
 
 if TYPE_CHECKING:
     from placelab.problem.cluster import Cluster

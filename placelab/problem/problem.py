@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import FormatError, expect, formerly
+from placelab.base.errors import FormatError, expect, formerly
+from placelab.base.shown import bundle
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph, frozen, pointers
-from placelab.problem.markup import bundle
-from placelab.problem.problem_html import show_problem
 from placelab.problem.resource_models import LATENCIES, MEMORY_MODELS, TRANSFER_MODELS, MemoryModel, TransferModel
 from placelab.problem.rules import (
     Rules,
@@ -388,7 +387,7 @@ class Problem:
         return f"Problem({self.graph!r}, {self.cluster!r}, memory={self.memory!r}, transfers={self.transfers!r}{more})"
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return bundle(self, show_problem(self))
+        return bundle(self)
 
 
 def _choice(label: str, value: Any, known: Iterable[str]) -> None:

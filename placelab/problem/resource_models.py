@@ -4,7 +4,7 @@ Menus, checks, planners, bounds, explanations and the search read these rows. Be
 and an independent check. The simulator's kernel has the meaning of transfer models, by their code: one with one queue per
 transfer takes ``CHANNEL``, others need a number in :mod:`placelab.kernels.codes` and a branch in the kernel. For memory the
 meaning is in :mod:`placelab.schedule.memory`. The checks are in :mod:`placelab.analysis.validation` for transfers and in
-:mod:`placelab.analysis.held_bytes` for memory.
+:mod:`placelab.schedule.held_bytes` for memory.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from placelab.errors import FormatError
+from placelab.base.errors import FormatError
+from placelab.base.index_arrays import frozen
 from placelab.kernels import codes
-from placelab.problem.index_arrays import frozen
 
 if TYPE_CHECKING:
     from placelab.problem.graph import OpGraph

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import FormatError, InfeasibleError
+from placelab.base.errors import FormatError, InfeasibleError
+from placelab.base.grouped import members
+from placelab.base.index_arrays import frozen
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_building import merge_groups
-from placelab.problem.grouped import members
-from placelab.problem.index_arrays import frozen
 
 Rules = Mapping[str, tuple[tuple[str, ...], ...]]  # op name → sets of devices, all of which hold
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import FormatError
-from placelab.names import is_name
+from placelab.base.errors import FormatError
+from placelab.base.names import is_name
 
 MOST_PAIRS = 1_000_000  # of all links of a cluster
 MOST_BANDWIDTH = 1e300

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from placelab.errors import FormatError
+from placelab.base.errors import FormatError
+from placelab.base.index_arrays import F8, LARGEST
 from placelab.problem.graph_checks import column
-from placelab.problem.index_arrays import F8, LARGEST
 
 if TYPE_CHECKING:
     from placelab.problem.graph import OpGraph

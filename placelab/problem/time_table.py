@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from placelab.errors import FormatError
+from placelab.base.errors import FormatError
+from placelab.base.index_arrays import frozen
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
-from placelab.problem.index_arrays import frozen
 
 if TYPE_CHECKING:
     from placelab.problem.problem import Problem

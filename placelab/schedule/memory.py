@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from placelab.kernels import memory_curves as kernels
+from placelab.kernels.explain import memory_curves as kernels
 from placelab.problem.graph import frozen
 from placelab.schedule.critical_steps import carried
 

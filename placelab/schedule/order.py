@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import FormatError
+from placelab.base.errors import FormatError
 from placelab.schedule.placement import checked_times
 
 RULES = ("priority", "fifo", "msr", "planned")

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from placelab.errors import FormatError, InfeasibleError, expect
-from placelab.files.fields import read_from
+from placelab.base.errors import FormatError, InfeasibleError, expect
+from placelab.base.fields import read_from
+from placelab.base.shown import bundle
 from placelab.problem.graph import frozen
-from placelab.problem.markup import bundle
 from placelab.problem.problem import Problem
 from placelab.schedule import placement_json
-from placelab.schedule.placement_html import show_placement
 from placelab.schedule.trace import Trace
 
 if TYPE_CHECKING:
@@ -164,7 +163,7 @@ class Placement:
         return f"Placement({self.problem.graph.n_ops} ops on {used} of {k} devices)"
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return bundle(self, show_placement(self))
+        return bundle(self)
 
 
 def _numbers(value: Any, what: str) -> np.ndarray:

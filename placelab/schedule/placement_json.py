@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from placelab.errors import FormatError
-from placelab.files.fields import cost, read_from, record, text, texts
-from placelab.files.limits import json_of, read_file
-from placelab.files.saving import save
+from placelab.base.errors import FormatError
+from placelab.base.fields import cost, read_from, record, text, texts
+from placelab.base.limits import json_of, read_file
+from placelab.base.saving import save
 from placelab.problem import graph_json
 
 if TYPE_CHECKING:

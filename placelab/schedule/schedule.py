@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from placelab.base.shown import bundle
 from placelab.problem.graph import frozen
-from placelab.problem.markup import bundle
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import curves, shortages
 from placelab.schedule.placement import Placement
-from placelab.schedule.schedule_html import show_schedule
 
 TRANSFER = np.dtype([("tensor", "i4"), ("source", "i4"), ("destination", "i4"), ("start", "f8"), ("finish", "f8")])
 
@@ -103,4 +102,4 @@ class Schedule:
         return f"Schedule({self.scheduler or 'given'}: makespan {self.makespan:.6g}{unit}, {len(self.transfers)} transfers)"
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return bundle(self, show_schedule(self))
+        return bundle(self)

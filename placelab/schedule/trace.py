@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
+from placelab.base.units import apart
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.problem import Problem
-from placelab.units import apart
 
 PLANNED_FINISH, EARLIEST_START = "planned finish [s]", "earliest start [s]"  # scores that are times of the op itself
 

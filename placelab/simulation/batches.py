@@ -7,13 +7,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from placelab.errors import InfeasibleError, UnsupportedError
-from placelab.kernels import blocks, events
-from placelab.kernels import simulation_blocks as simulating
+from placelab.base.errors import InfeasibleError, UnsupportedError
+from placelab.kernels import blocks
 from placelab.kernels.codes import CHANNEL, FREE, PARALLEL, PORTS
+from placelab.kernels.run import events
+from placelab.kernels.run import simulation_blocks as simulating
 from placelab.planning import plan_arrays
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import schedulers
 from placelab.schedule.order import Order
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import Run, Way, schedule_of, simulated, static_order
@@ -33,7 +35,6 @@ from placelab.simulation.kernel_arrays import (
     transfer_ranks,
     wires,
 )
-from placelab.strategies import schedulers
 
 MOVABLE = (PARALLEL, PORTS, CHANNEL)  # contention under which ops may be on other devices in each run of a call
 

@@ -10,18 +10,18 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from placelab.errors import FormatError, InfeasibleError, UnsupportedError, expect
-from placelab.kernels import events
+from placelab.base.errors import FormatError, InfeasibleError, UnsupportedError, expect
 from placelab.kernels.codes import FREE
-from placelab.kernels.memory_in_use import fits
-from placelab.kernels.simulation_blocks import Results
+from placelab.kernels.run import events
+from placelab.kernels.run.memory_in_use import fits
+from placelab.kernels.run.simulation_blocks import Results
 from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import Rule, Scheduler, StaticScheduler, default_scheduler, find, keywords, schedulers
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TRANSFER, Schedule
 from placelab.simulation.kernel_arrays import RULES, Arguments, Moves, arguments, moves
-from placelab.strategies import Rule, Scheduler, StaticScheduler, default_scheduler, find, keywords, schedulers
 
 OOM = ("mark", "raise", "wait")
 
@@ -78,7 +78,7 @@ def simulate(
     became executable first, at one instant a Send before an op, then the lower number. An instant is processed in
     rounds: completions, then transfers, then idle devices from the lowest up; where transfers have priorities, those that take
     time start last, when all of the instant have been requested
-    (:mod:`placelab.kernels.events`).
+    (:mod:`placelab.kernels.run.events`).
 
     References
     ----------

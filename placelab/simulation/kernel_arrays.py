@@ -1,4 +1,4 @@
-"""The blocks that the simulator's kernel takes (:mod:`placelab.kernels.simulation_blocks`), made from a placement and an order.
+"""The blocks that the simulator's kernel takes (:mod:`placelab.kernels.run.simulation_blocks`), made from a placement and an order.
 
 One function per block, or per few that belong together. What the kernel only reads is frozen; what it writes is fresh at each
 call. What it writes for the runs of a batch alone (:mod:`placelab.simulation.batches`) is fresh for a batch; single runs of a
@@ -12,15 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from placelab.kernels import blocks, events, msr
-from placelab.kernels import simulation_blocks as simulating
+from placelab.base.once import once
+from placelab.kernels import blocks
 from placelab.kernels.codes import CHANNEL, EDGES, FAIR, FREE, PORTS, PORTS_BY_PRIORITY
-from placelab.kernels.transfers import group_transfers
+from placelab.kernels.run import events, msr
+from placelab.kernels.run import simulation_blocks as simulating
+from placelab.kernels.run.transfers import group_transfers
 from placelab.planning import plan_arrays
 from placelab.planning.flow_arrays import NO_FLOWS, NO_SHARED, flows_of, shared_links_of
 from placelab.planning.ranks import in_classes
 from placelab.problem.graph import OpGraph, frozen
-from placelab.problem.once import once
 from placelab.problem.problem import Problem
 from placelab.problem.resource_models import held
 from placelab.schedule.memory import TOLERANCE
@@ -52,7 +53,7 @@ class Moves(NamedTuple):
 
 
 class Arguments(NamedTuple):
-    """What :func:`placelab.kernels.events.run_events` takes, in its order."""
+    """What :func:`placelab.kernels.run.events.run_events` takes, in its order."""
 
     ops: simulating.Ops
     pred: blocks.Predecessors

@@ -13,11 +13,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from placelab.base.places import PACKAGE
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.testing.problem_as_code import as_code
 
-PLACELAB = Path(__file__).resolve().parents[1]
 SECONDS = 20.0  # default limit of one call
 LONGEST = 300  # characters of a value that is shown
 RETURNS = {"RESUME", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE", "NOP"}
@@ -67,7 +67,7 @@ def fail_empty(name: str, cause: BaseException | None = None) -> NoReturn:
 def _own_lines(cause: BaseException | None) -> list[str]:
     """Where an answer failed: each call outside placelab, with its line."""
     calls = [] if cause is None else traceback.extract_tb(cause.__traceback__)
-    own = [call for call in calls if not Path(call.filename).is_relative_to(PLACELAB)]
+    own = [call for call in calls if not Path(call.filename).is_relative_to(PACKAGE)]
     return [f"in {call.name}, line {call.lineno}: {call.line}" for call in own]
 
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from placelab import generators
 from placelab.analysis.validation import validate
-from placelab.errors import count, described
-from placelab.interrupts import need
+from placelab.base.errors import count, described
+from placelab.base.interrupts import need
+from placelab.base.seeds import generator
+from placelab.graphs import generators
 from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import find, partitioners
 from placelab.schedule.placement import Placement
-from placelab.seeds import generator
 from placelab.simulation.event_simulation import simulate
-from placelab.strategies import find, partitioners
 from placelab.testing.answers import SECONDS, answer, fail, title
 from placelab.testing.example_problems import size
 from placelab.testing.problem_as_code import as_code

@@ -22,16 +22,16 @@ from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 
-from placelab.analysis.lower_bounds import bounds
 from placelab.analysis.validation import validate
-from placelab.errors import InfeasibleError, UnsupportedError
-from placelab.placing import place
+from placelab.base.errors import InfeasibleError, UnsupportedError
+from placelab.planning.lower_bounds import bounds
 from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import Partitioner, Scheduler, _enter, find, partitioners, schedulers
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
-from placelab.strategies import Partitioner, Scheduler, _enter, find, partitioners, schedulers
+from placelab.strategies.placing import place
 from placelab.testing.answers import answer, fail, fail_empty, is_empty
 from placelab.testing.example_problems import examples, size
 from placelab.testing.problem_as_code import as_code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.generators import gaussian_elimination, layered, pipeline_training
+from placelab.graphs.generators import gaussian_elimination, layered, pipeline_training
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem

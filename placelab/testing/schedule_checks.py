@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from placelab.analysis.validation import Violation, validate
-from placelab.errors import InfeasibleError, PlacelabError, described
-from placelab.placing import place
+from placelab.base.errors import InfeasibleError, PlacelabError, described
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
+from placelab.strategies.placing import place
 from placelab.testing.answers import SECONDS, answer, case_as_code, fail, shown, title
 from placelab.testing.contracts import placement_faults
 from placelab.testing.example_problems import examples, size

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from placelab.errors import described
-from placelab.interrupts import need
+from placelab.base.errors import described
+from placelab.base.interrupts import need
 from placelab.problem.problem import Problem
 from placelab.testing.answers import SECONDS, answer, case_as_code, fail, is_empty, judged, shown, title
 from placelab.testing.example_problems import size

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from replicas import ONE, column, layers, run, with_streams
 
 import placelab as pl
-from placelab.transforms import model_replica
+from placelab.graphs.transforms import model_replica
 
 MODELS = [("parallel", False), ("channel", False), ("sequential", True)]
 

@@ -55,7 +55,7 @@ def test_ordering_efficiency_of_hashemi_figure_1(first, makespan, efficiency):
     try:
         schedule = pl.simulate(problem, placement, reads)
     finally:
-        from placelab import strategies
+        from placelab.schedule import catalogue as strategies
 
         del strategies._schedulers[reads.name]
     assert schedule.makespan == makespan

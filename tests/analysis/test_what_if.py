@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from problems import placed
 
 import placelab as pl
-from placelab import strategies
 from placelab.analysis.faster import Part, parts
-from placelab.preparing.contraction import on_graph
 from placelab.problem.problem import Problem
+from placelab.schedule import catalogue as strategies
 from placelab.schedule.planned import planned_schedule
+from placelab.strategies.preparing.contraction import on_graph
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ import pytest
 from browser import bare_page
 from playwright.sync_api import Locator, Page, expect
 
+from placelab.app.widgets.cluster.canvas import ClusterCanvas
 from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
-from placelab.widgets.cluster.canvas import ClusterCanvas
 
 
 def key(page: Page, name: str) -> Locator:
@@ -582,7 +582,7 @@ def test_in_jupyterlab_the_hand_and_the_kernel_agree(open_notebook, screenshot) 
     """Dragged links and moved devices reach the kernel; the notebook receives no key; the dark theme is followed."""
     cells = [
         "from placelab import clusters",
-        "from placelab.widgets import ClusterCanvas",
+        "from placelab.app.widgets import ClusterCanvas",
         "canvas = ClusterCanvas(clusters.two_nodes(2))\ncanvas",
     ]
     notebook = open_notebook(["\n".join(cells)])

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, expect
 PATIENT = """
 import time
 import numpy as np
-from placelab.progress import Progress, never, silent
+from placelab.base.progress import Progress, never, silent
 
 @pl.partitioner(slow=True, source="a test of placelab")
 def patient(problem, *, seconds: float = 60.0, progress=silent, cancel=never):

@@ -58,7 +58,7 @@ def test_widget_round_trip(open_notebook, screenshot):
 @pytest.mark.slow
 def test_small_messages_do_not_wait(open_notebook, lab):
     """With the server extension on, a round trip takes less than the 40 ms of one delayed acknowledgement."""
-    assert "placelab.cli.nodelay | extension was successfully loaded" in lab.log.read_text()
+    assert "placelab.app.cli.nodelay | extension was successfully loaded" in lab.log.read_text()
     notebook = open_notebook([DOUBLER])
     notebook.page.get_by_role("button", name="run", exact=True).click()
     output = notebook.page.locator("output")

@@ -8,10 +8,10 @@ import pytest
 from playwright.sync_api import Page
 
 import placelab as pl
-from placelab.explorer import application
-from placelab.explorer.panels.message import Message
-from placelab.explorer.panels.numbers import ORDER, Numbers
-from placelab.explorer.panels.strip import strip, with_change
+from placelab.app.explorer import application
+from placelab.app.explorer.panels.message import Message
+from placelab.app.explorer.panels.numbers import ORDER, Numbers
+from placelab.app.explorer.panels.strip import strip, with_change
 
 CSS = (Path(application.__file__).parent / "explorer.css").read_text()
 BOX = "display:flex;flex-direction:row;box-sizing:border-box"  # as ipywidgets draws an HBox

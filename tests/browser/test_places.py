@@ -24,7 +24,7 @@ WINDOW = {"width": 1280, "height": 720}
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, psutil.Process]]:
     """Address and process of ``placelab explore``."""
-    command = [sys.executable, "-c", "from placelab.cli import main; main()", "explore", MODEL, "--no-browser"]
+    command = [sys.executable, "-c", "from placelab.app.cli import main; main()", "explore", MODEL, "--no-browser"]
     command += ["--port", str(jupyterlab.free_port())]
     environment = jupyterlab.environment(tmp_path_factory.mktemp("jupyter"), "")
     folder = tmp_path_factory.mktemp("work")

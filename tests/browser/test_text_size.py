@@ -7,13 +7,13 @@ from browser import bare_page
 from playwright.sync_api import Page
 
 import placelab as pl
-from placelab.explorer.panels.training_run import TrainingRun
-from placelab.widgets.cluster.canvas import ClusterCanvas
-from placelab.widgets.comparison_table import ComparisonTable
-from placelab.widgets.decisions_view import Decisions
-from placelab.widgets.gantt.gantt_chart import Gantt
-from placelab.widgets.graph.graph_view import ModelGraph
-from placelab.widgets.what_matters_table import WhatMattersTable
+from placelab.app.explorer.panels.training_run import TrainingRun
+from placelab.app.widgets.cluster.canvas import ClusterCanvas
+from placelab.app.widgets.comparison_table import ComparisonTable
+from placelab.app.widgets.decisions_view import Decisions
+from placelab.app.widgets.gantt.gantt_chart import Gantt
+from placelab.app.widgets.graph.graph_view import ModelGraph
+from placelab.app.widgets.what_matters_table import WhatMattersTable
 
 LEAST = 11
 WATCH = """() => {  // the sizes of all texts that canvases draw, in CSS pixels

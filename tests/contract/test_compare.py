@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab import strategies
-from placelab.comparing import COLUMNS
-from placelab.progress import Progress
+from placelab.analysis.comparing import COLUMNS
+from placelab.base.progress import Progress
+from placelab.schedule import catalogue as strategies
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_progress_and_cancel(problem):
 def test_progress_of_the_former_form_still_works(problem):
     """A callback of (done, total, row) still works, with a warning about the calling line."""
     reports = []
-    with pytest.warns(DeprecationWarning, match="one placelab.progress.Progress") as warned:
+    with pytest.warns(DeprecationWarning, match="one placelab.base.progress.Progress") as warned:
         pl.compare(
             problem, ["single"], ["fifo", "pct"], progress=lambda done, total, row: reports.append((done, total))
         )

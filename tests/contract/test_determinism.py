@@ -61,7 +61,9 @@ def digests(size: str) -> dict[str, str]:
 
 def process(size: str, **environment: str) -> subprocess.Popen:
     """A fresh interpreter that prints its :func:`digests`."""
-    environment = os.environ | environment | {"PYTHONPATH": os.pathsep.join(map(str, (TESTS.parent, TESTS)))}
+    environment = (
+        os.environ | environment | {"PYTHONPATH": os.pathsep.join(map(str, (TESTS.parent, TESTS / "support")))}
+    )
     return subprocess.Popen([sys.executable, __file__, size], env=environment, stdout=subprocess.PIPE, text=True)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.errors import formerly
+from placelab.base.errors import formerly
 
 GRAPH = pl.OpGraph.from_arrays(["a", "b"], [2.0, 3.0], [(0, 1)], edge_bytes=[4.0])
 PROBLEM = pl.Problem(GRAPH, pl.Cluster([1.0, 1.0], bandwidth=2.0))

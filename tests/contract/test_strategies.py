@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab import strategies
-from placelab.strategies import Limits
+from placelab.schedule import catalogue as strategies
+from placelab.schedule.catalogue import Limits
 
 PROBLEM = pl.Problem(pl.generators.fork_join(4), pl.Cluster.uniform(2))
 

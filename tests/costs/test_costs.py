@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from placelab import costs, datasets, generators
+from placelab import costs
+from placelab.graphs import datasets, generators
 
 
 @pytest.fixture(scope="module")

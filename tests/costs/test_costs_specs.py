@@ -8,7 +8,7 @@ import pytest
 
 import placelab as pl
 from placelab.costs import Link, Spec
-from placelab.hardware import chosen, hardware
+from placelab.problem.hardware import chosen, hardware
 
 
 @pytest.mark.parametrize("spec", pl.costs.specs().values(), ids=lambda spec: spec.name)

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placelab.flops import kinds
-from placelab.flops.counting import FORMULAS, count
-from placelab.flops.kinds import CATEGORIES, TABLE, category, name_of
+from placelab.formats.flops import kinds
+from placelab.formats.flops.counting import FORMULAS, count
+from placelab.formats.flops.kinds import CATEGORIES, TABLE, category, name_of
 
-CHILD = Path(__file__).parents[1] / "tensorflow_child.py"
+CHILD = Path(__file__).parents[1] / "support" / "tensorflow_child.py"
 
 sizes = st.integers(1, 9)
 shapes = st.lists(sizes, max_size=5).map(tuple)

@@ -10,9 +10,9 @@ import samples
 import workloads
 
 import placelab as pl
-from placelab.datasets import own_cluster
 from placelab.formats.task_graphs import dnn_partitioning
-from placelab.preparing.gradients import forward_ops
+from placelab.graphs.datasets import own_cluster
+from placelab.strategies.preparing.gradients import forward_ops
 
 
 def changed(**changes) -> bytes:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from problems import many
 
 import placelab as pl
-from placelab.datasets import own_cluster
 from placelab.formats.task_graphs import dot
+from placelab.graphs.datasets import own_cluster
 
 
 def edges(graph) -> dict[tuple[str, str], float]:

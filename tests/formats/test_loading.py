@@ -14,11 +14,11 @@ import pytest
 import tensorflow_samples
 
 import placelab as pl
-from placelab import loading
 from placelab.costs import Profile
 from placelab.costs.source_table import sources
 from placelab.formats.tensorflow import run_metadata
-from placelab.loading import loads, opened, suffixes
+from placelab.graphs import loading
+from placelab.graphs.loading import loads, opened, suffixes
 from placelab.problem import graph_json
 
 

@@ -6,8 +6,8 @@ import pytest
 import samples
 
 import placelab as pl
-from placelab.datasets import own_cluster
 from placelab.formats.task_graphs import mayer_csv
+from placelab.graphs.datasets import own_cluster
 
 (SAMPLE,) = samples.mayer_csv()
 HEAD, *ROWS = SAMPLE.decode().splitlines()

@@ -8,7 +8,7 @@ import workloads
 
 import placelab as pl
 from placelab.formats.task_graphs import pipedream
-from placelab.preparing.gradients import forward_ops
+from placelab.strategies.preparing.gradients import forward_ops
 
 (SAMPLE,) = samples.pipedream()
 LINE = "n -- ReLU(x) -- forward_compute_time=1, backward_compute_time=2, activation_size=3, parameter_size=4"

@@ -11,8 +11,8 @@ from hypothesis import given
 from problems import problems
 
 import placelab as pl
-from placelab.datasets import own_cluster
 from placelab.formats.task_graphs import stg
+from placelab.graphs.datasets import own_cluster
 
 PLAIN, WITH_COSTS, PROTOTYPE = samples.stg()
 

@@ -10,11 +10,11 @@ import tensorflow_samples as samples
 from tensorflow_samples import FLOAT, INT32, RESOURCE, call, constant, function, graph, node
 
 import placelab as pl
-from placelab.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
-from placelab.files.protobuf import tagged
+from placelab.base.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
+from placelab.formats.protobuf import tagged
 from placelab.formats.tensorflow.containers import is_text
 from placelab.formats.tensorflow.graph_def import loads, read
-from placelab.hardware import HARDWARE
+from placelab.problem.hardware import HARDWARE
 
 # A GraphDef of two nodes, encoded by hand: "a", a Const of 2 × 3 floats, and "b", which reads a:0 and waits for a.
 BY_HAND = bytes.fromhex(

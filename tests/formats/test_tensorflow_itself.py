@@ -20,12 +20,12 @@ from placelab.formats.tensorflow.write_graph_def import write
 if find_spec("tensorflow") is None:
     pytest.skip("TensorFlow is not installed: pip install tensorflow-cpu==2.21.*", allow_module_level=True)
 
-CHILD = Path(__file__).parents[1] / "tensorflow_child.py"
+CHILD = Path(__file__).parents[1] / "support" / "tensorflow_child.py"
 BATCH = 8
 
 
 def child(*arguments: object) -> str:
-    """Output of tests/tensorflow_child.py; a separate process, because TensorFlow keeps devices and threads."""
+    """Output of tests/support/tensorflow_child.py; a separate process, because TensorFlow keeps devices and threads."""
     done = subprocess.run([sys.executable, CHILD, *map(str, arguments)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout

@@ -9,9 +9,9 @@ import pytest
 import tensorflow_samples as samples
 from tensorflow_samples import CPU, GPU, kernel, trace
 
+from placelab.base.errors import FormatError
 from placelab.costs import Profile, measured
-from placelab.errors import FormatError
-from placelab.files.protobuf import fields
+from placelab.formats.protobuf import fields
 from placelab.formats.tensorflow.graph_def import loads as graph_of
 from placelab.formats.tensorflow.run_metadata import loads, matches, read_profile
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tensorflow_samples import FLOAT, constant, graph, node
 
 import placelab as pl
-from placelab.errors import FormatError, UnsupportedError
-from placelab.files.protobuf import fields, tagged
+from placelab.base.errors import FormatError, UnsupportedError
+from placelab.formats.protobuf import fields, tagged
 from placelab.formats.tensorflow.containers import binary, textual
 from placelab.formats.tensorflow.device_names import allowed, tensorflow_names
 from placelab.formats.tensorflow.graph_def import loads, read

@@ -12,7 +12,7 @@ from placelab.costs.torch_steps import profile_module, profile_training
 from placelab.formats.torch.module import from_module
 from placelab.formats.torch.profiler_trace import read_profile
 from placelab.formats.torch.training import from_training, training_program
-from placelab.preparing.gradients import backward_part, forward_ops
+from placelab.strategies.preparing.gradients import backward_part, forward_ops
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install placelab[torch]")
 from torch_models import Convolutions, Model, called, images  # noqa: E402

@@ -8,8 +8,8 @@ import pytest
 import samples
 
 import placelab as pl
-from placelab.datasets import own_cluster
 from placelab.formats.workflows import wfformat
+from placelab.graphs.datasets import own_cluster
 
 
 def document(**changes) -> dict:

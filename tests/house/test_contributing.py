@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab import strategies
 from placelab.problem import resource_models
+from placelab.schedule import catalogue as strategies
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
@@ -96,8 +96,8 @@ def test_examples_serve_calls_of_many_runs(jit, monkeypatch):
     monkeypatch.setenv("PLACELAB_JIT", jit)
     for catalogue in ("_partitioners", "_schedulers"):
         monkeypatch.setattr(strategies, catalogue, getattr(strategies, catalogue).copy())
-    exec(added("a partitioner", "placelab/partitioning/least_loaded.py"), {"__name__": "least_loaded"})
-    exec(added("a scheduler", "placelab/scheduling/shortest.py"), {"__name__": "shortest"})
+    exec(added("a partitioner", "placelab/strategies/partitioning/least_loaded.py"), {"__name__": "least_loaded"})
+    exec(added("a scheduler", "placelab/strategies/scheduling/shortest.py"), {"__name__": "shortest"})
     queues, _, row = added("a transfer model", "placelab/problem/resource_models.py").partition(
         "        TransferModel("
     )

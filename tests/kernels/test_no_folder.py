@@ -15,7 +15,8 @@ import placelab
 CALL = """
 import sys, tempfile, time
 import placelab as pl
-from placelab.kernels import jit, ranks
+from placelab.kernels import jit
+from placelab.kernels.plan import ranks
 if "no folder" in sys.argv:
     tempfile._candidate_tempdir_list = lambda: ["/dev/null"]
 problem = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from placelab import strategies
+from placelab.schedule import catalogue as strategies
 
 
 @pytest.fixture

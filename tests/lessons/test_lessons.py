@@ -12,9 +12,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from placelab import cli
-from placelab.cli.lessons_command import LESSONS, students_copy
-from placelab.cli.shipped_files import shipped
+from placelab.app import cli
+from placelab.app.cli.lessons_command import LESSONS, students_copy
+from placelab.app.cli.shipped_files import shipped
 
 NOTEBOOKS = sorted(shipped(LESSONS).glob("*.ipynb"))
 EMPTY = re.compile(r"is still empty: fill in its body|is not filled in yet: put your own")

@@ -10,8 +10,8 @@ import pytest
 from examples import fewer
 
 import placelab as pl
-from placelab.kernels import list_schedule as kernels
 from placelab.kernels.blocks import Busy
+from placelab.kernels.plan import list_schedule as kernels
 from placelab.planning import list_scheduling
 from placelab.planning.list_scheduler import Gaps, ListScheduler
 from placelab.planning.ranks import by_falling, upward_rank

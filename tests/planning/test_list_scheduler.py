@@ -286,7 +286,7 @@ def test_a_strategy_in_one_cell_works_verbatim():
         for problem in problems.many(100, seed=14, memory=("none",)):
             pl.place(problem, "blended", alpha=0.9)
     finally:
-        from placelab.strategies import _partitioners
+        from placelab.schedule.catalogue import _partitioners
 
         del _partitioners["blended"]
 

@@ -13,7 +13,6 @@ import pytest
 from examples import fewer
 
 import placelab as pl
-from placelab.partitioning.cpop import critical_path
 from placelab.planning.ranks import (
     STEPS,
     by_falling,
@@ -23,6 +22,7 @@ from placelab.planning.ranks import (
     rounded,
     static_level,
 )
+from placelab.strategies.partitioning.cpop import critical_path
 
 
 def edges_from(problem, v):

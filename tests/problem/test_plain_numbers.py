@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.cli.place_command import summary
-from placelab.explorer.panels.strip import strip, with_change
+from placelab.app.cli.place_command import summary
+from placelab.app.explorer.panels.strip import strip, with_change
+from placelab.app.widgets.cluster.layout import Layout, describe
+from placelab.app.widgets.decisions_view import Decisions
+from placelab.app.widgets.gantt.gantt_chart import Gantt, gantt_traits
+from placelab.app.widgets.graph.graph_view import ModelGraph
 from placelab.formats.task_graphs import stg
 from placelab.problem.plain_numbers import counts_plainly
 from placelab.problem.time_table import speed_matters
-from placelab.widgets.cluster.layout import Layout, describe
-from placelab.widgets.decisions_view import Decisions
-from placelab.widgets.gantt.gantt_chart import Gantt, gantt_traits
-from placelab.widgets.graph.graph_view import ModelGraph
 
 UNIT = re.compile(r"\d (?:[kMGTPmµn]?(?:s|B|B/s|FLOP|FLOP/s)|operations/s)\b")
 STG = b"2\n 0 0 0\n 1 20 1 0\n 2 30 1 1\n 3 0 1 2\n"

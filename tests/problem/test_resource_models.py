@@ -12,7 +12,7 @@ import problems
 import pytest
 
 import placelab as pl
-from placelab.errors import UnsupportedError
+from placelab.base.errors import UnsupportedError
 from placelab.kernels import codes
 from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS, TransferModel
 

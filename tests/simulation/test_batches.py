@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from problems import placed, placements
 
 import placelab as pl
-from placelab.errors import InfeasibleError
-from placelab.kernels import events
+from placelab.base.errors import InfeasibleError
+from placelab.kernels.run import events
 from placelab.schedule.order import Order
 from placelab.simulation.batches import makespans_of, simulate_all
 from placelab.simulation.event_simulation import run_of

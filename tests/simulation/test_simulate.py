@@ -23,17 +23,17 @@ from hypothesis import strategies as st
 from problems import Pick, many, placed, placement
 
 import placelab as pl
-from placelab import strategies
 from placelab.analysis.validation import validate
-from placelab.errors import InfeasibleError
-from placelab.generators import par, seq
+from placelab.base.errors import InfeasibleError
+from placelab.graphs.generators import par, seq
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.problem.resource_models import TRANSFER_MODELS
+from placelab.schedule import catalogue as strategies
+from placelab.schedule.catalogue import scheduler
 from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-from placelab.strategies import scheduler
 
 RULES = ("fifo", "priority", "msr", "planned")
 
@@ -512,7 +512,7 @@ print(digest.hexdigest())
 @pytest.mark.slow
 def test_same_seed_same_bytes():
     """Two processes with different hash seeds make the same schedules, byte by byte."""
-    path = os.pathsep.join([str(Path(pl.__file__).parents[1]), str(Path(__file__).parents[1])])
+    path = os.pathsep.join([str(Path(pl.__file__).parents[1]), str(Path(__file__).parents[1] / "support")])
     digests = {
         subprocess.run(
             [sys.executable, "-c", DIGEST],

@@ -1,4 +1,4 @@
-/** The synced traits of `placelab.widgets.frame.Frame`; a Python test compares names and kinds with the Python class. */
+/** The synced traits of `placelab.app.widgets.frame.Frame`; a Python test compares names and kinds with the Python class. */
 export interface FrameTraits {
   /** Share of the height below the top rows that the middle row takes, 0.15 to 0.7. */
   split: number;

@@ -27,12 +27,12 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import CycleError, FormatError
-from placelab.files.fields import cost, integer, one_line, read_from, records, text, title
-from placelab.files.limits import json_of, unzipped
-from placelab.files.protobuf import MessageType, messages, parse, varint
+from placelab.base.errors import CycleError, FormatError
+from placelab.base.fields import cost, integer, one_line, read_from, records, text, title
+from placelab.base.limits import json_of, unzipped
 from placelab.formats.building import build
 from placelab.formats.chakra import host_trace
+from placelab.formats.protobuf import MessageType, messages, parse, varint
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a Chakra execution trace"

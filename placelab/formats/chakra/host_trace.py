@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from placelab.errors import FormatError
-from placelab.files.fields import integer, one_line, read_from, records, text, title
-from placelab.flops.counting import count
+from placelab.base.errors import FormatError
+from placelab.base.fields import integer, one_line, read_from, records, text, title
 from placelab.formats.building import build
+from placelab.formats.flops.counting import count
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a host trace of PyTorch"

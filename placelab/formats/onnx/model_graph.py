@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from placelab.errors import FormatError
-from placelab.files.fields import one_line, title
+from placelab.base.errors import FormatError
+from placelab.base.fields import one_line, title
 from placelab.formats.building import build
 from placelab.formats.onnx.node_proto import body_graphs, held_bytes, node_flop, node_reads, op_name
 from placelab.formats.onnx.tensor_values import UNKNOWN, values_of

@@ -10,15 +10,15 @@ import mmap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from placelab.errors import FormatError, PlacelabError, UnsupportedError
-from placelab.files.limits import GZIP, open_file, path_of, read_file, unzipped
-from placelab.files.protobuf import parse
+from placelab.base.errors import FormatError, PlacelabError, UnsupportedError
+from placelab.base.interrupts import need
+from placelab.base.limits import GZIP, open_file, path_of, read_file, unzipped
 from placelab.formats.onnx.model_graph import graph_of
 from placelab.formats.onnx.node_proto import body_graphs
 from placelab.formats.onnx.shape_inference import completed, inferred
 from placelab.formats.onnx.tensor_values import assume, is_sized
 from placelab.formats.onnx.weights import without_weights
-from placelab.interrupts import need
+from placelab.formats.protobuf import parse
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "an ONNX model"

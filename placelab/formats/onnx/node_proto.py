@@ -7,8 +7,8 @@ from collections import ChainMap, Counter
 from collections.abc import Iterable, Iterator, MutableMapping
 from typing import Any
 
-from placelab.files.fields import one_line
-from placelab.flops.counting import count
+from placelab.base.fields import one_line
+from placelab.formats.flops.counting import count
 from placelab.formats.onnx.tensor_values import UNKNOWN, Value, values_of
 
 MAX_ATTRIBUTE = 64  # entries; longer attributes are data, on which no cost depends

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
-from placelab.errors import FormatError
-from placelab.files.limits import json_of, read_file
+from placelab.base.errors import FormatError
+from placelab.base.limits import json_of, read_file
 from placelab.formats.onnx.node_proto import op_name
 from placelab.formats.profile_columns import ProfileColumns, median_columns
 

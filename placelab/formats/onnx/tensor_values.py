@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from placelab.errors import FormatError
+from placelab.base.errors import FormatError
 
 BITS = {  # of an element, by TensorProto.DataType; texts (8) have any length
     **dict.fromkeys((2, 3, 9, 17, 18, 19, 20, 24), 8),  # uint8 int8 bool float8…

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from placelab.errors import FormatError
-from placelab.files.protobuf import BYTES, MAX_FIELDS, fields, tagged
+from placelab.base.errors import FormatError
+from placelab.formats.protobuf import BYTES, MAX_FIELDS, fields, tagged
 
 SMALL = 1 << 10  # bytes; smaller tensors are kept, as shapes are computed from them
 MAX_DEPTH = 100  # messages, protobuf's own limit

@@ -25,11 +25,11 @@ from __future__ import annotations
 from math import nan
 from typing import Any
 
-from placelab.errors import FormatError
-from placelab.files.fields import cost, integer, nonempty, read_from, records, title
-from placelab.files.limits import json_of
+from placelab.base.errors import FormatError
+from placelab.base.fields import cost, integer, nonempty, read_from, records, title
+from placelab.base.limits import json_of
+from placelab.base.names import is_name
 from placelab.formats.building import build
-from placelab.names import is_name
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a workload of dnn-partitioning"

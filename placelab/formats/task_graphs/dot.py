@@ -28,13 +28,13 @@ import re
 from pathlib import Path
 from typing import Any
 
-from placelab.errors import FormatError
-from placelab.files.fields import cost_of_text, read_from, record, title
-from placelab.files.limits import json_of, text_of
-from placelab.files.saving import save
+from placelab.base.errors import FormatError
+from placelab.base.fields import cost_of_text, read_from, record, title
+from placelab.base.interrupts import need
+from placelab.base.limits import json_of, text_of
+from placelab.base.saving import save
 from placelab.formats.task_graphs.dot_parser import Attributes, DotGraph, parse
 from placelab.formats.task_graphs.unit_costs import unit_metadata
-from placelab.interrupts import need
 from placelab.problem import networkx_graph
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_size import check_size

@@ -18,7 +18,7 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from placelab.errors import FormatError
+from placelab.base.errors import FormatError
 
 MAX_NODES = 100_000
 MAX_EDGES = 200_000  # an edge of 8 bytes of text takes a hundred times as much memory

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import re
 
-from placelab.errors import FormatError
-from placelab.files.fields import cost_of_text, nonempty, read_from, title
-from placelab.files.limits import MAX_OPS, text_of
+from placelab.base.errors import FormatError
+from placelab.base.fields import cost_of_text, nonempty, read_from, title
+from placelab.base.limits import MAX_OPS, text_of
 from placelab.formats.building import build
 from placelab.formats.task_graphs.unit_costs import unit_metadata
 from placelab.problem.graph import OpGraph

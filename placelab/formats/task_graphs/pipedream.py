@@ -22,9 +22,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from placelab.errors import FormatError
-from placelab.files.fields import cost_of_text, read_from, title
-from placelab.files.limits import MAX_OPS, text_of
+from placelab.base.errors import FormatError
+from placelab.base.fields import cost_of_text, read_from, title
+from placelab.base.limits import MAX_OPS, text_of
 from placelab.formats.building import build
 from placelab.problem.graph import OpGraph
 

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from placelab.errors import FormatError
-from placelab.files.fields import cost_of_text, nonempty, read_from, title
-from placelab.files.limits import MAX_OPS, text_of
-from placelab.files.saving import save
+from placelab.base.errors import FormatError
+from placelab.base.fields import cost_of_text, nonempty, read_from, title
+from placelab.base.limits import MAX_OPS, text_of
+from placelab.base.saving import save
 from placelab.formats.building import build
 from placelab.formats.task_graphs.unit_costs import MAX_PROCESSORS, unit_metadata
 from placelab.problem.graph import OpGraph

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from placelab.errors import FormatError
-from placelab.files.limits import MAX_OPS
-from placelab.files.protobuf import BYTES, fields, parse, spans_of
+from placelab.base.errors import FormatError
+from placelab.base.limits import MAX_OPS
+from placelab.formats.protobuf import BYTES, fields, parse, spans_of
 from placelab.formats.tensorflow.functions import Function, Library, function_of
 from placelab.formats.tensorflow.nodes import EXPECTED, Node, node_of, schema
 from placelab.formats.tensorflow.saved_model import is_saved_model, saved_graph

@@ -20,9 +20,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from placelab.errors import FormatError, UnsupportedError
-from placelab.hardware import HARDWARE, hardware
+from placelab.base.errors import FormatError, UnsupportedError
 from placelab.problem.cluster import Cluster
+from placelab.problem.hardware import HARDWARE, hardware
 
 ANY = "*"
 LOCAL = {"", "localhost"}
@@ -133,7 +133,7 @@ def _mapped(texts: Iterable[str], devices: Mapping[str, Any]) -> dict[str, tuple
 def tensorflow_names(cluster: Cluster, devices: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """TensorFlow's name of each device of a cluster.
 
-    :func:`placelab.hardware.hardware` classifies devices; those it does not classify are CPUs. Devices are numbered from 0 on
+    :func:`placelab.problem.hardware.hardware` classifies devices; those it does not classify are CPUs. Devices are numbered from 0 on
     each host. In a cluster of several hosts, their names give jobs and tasks: ``worker1`` is task 1 of job worker. `devices`,
     device name → TensorFlow's name, takes precedence.
 

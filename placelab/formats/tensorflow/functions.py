@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from placelab.errors import CycleError, FormatError
+from placelab.base.errors import CycleError, FormatError
 from placelab.formats.tensorflow.nodes import Node
 
 CALLS = {"PartitionedCall", "StatefulPartitionedCall"}

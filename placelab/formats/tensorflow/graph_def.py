@@ -27,11 +27,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from placelab.errors import FormatError, PlacelabError
-from placelab.files.fields import title
-from placelab.files.limits import read_file, text_of, unzipped
-from placelab.flops.counting import count
+from placelab.base.errors import FormatError, PlacelabError
+from placelab.base.fields import title
+from placelab.base.limits import read_file, text_of, unzipped
 from placelab.formats.building import build
+from placelab.formats.flops.counting import count
 from placelab.formats.tensorflow.containers import Contents, binary, is_text, textual
 from placelab.formats.tensorflow.device_names import allowed
 from placelab.formats.tensorflow.functions import inlined
@@ -41,7 +41,7 @@ from placelab.formats.tensorflow.output_shapes import Sizes, Source, held
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_building import topological_order
 from placelab.problem.graph_size import check_size
-from placelab.strategies import Limits, checked
+from placelab.schedule.catalogue import Limits, checked
 
 CONTROL = -1  # output number of a control edge
 BACK = ({"NextIteration", "RefNextIteration"}, {"Merge", "RefMerge"})  # kinds that a loop's back edge joins

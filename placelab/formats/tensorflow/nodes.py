@@ -1,6 +1,6 @@
 """Read nodes of a TensorFlow graph: the few fields of a NodeDef that matter, as a tuple.
 
-The messages declared here (:mod:`placelab.files.protobuf`) lack the contents of constants, and a file is read one node at a
+The messages declared here (:mod:`placelab.formats.protobuf`) lack the contents of constants, and a file is read one node at a
 time, so that memory grows with the number of nodes, not with the size of the file.
 """
 
@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from placelab.errors import FormatError
-from placelab.files.protobuf import MessageType, messages
+from placelab.base.errors import FormatError
+from placelab.formats.protobuf import MessageType, messages
 from placelab.formats.tensorflow.op_types import MAX_OUTPUTS, outputs
 
 TYPES = (

@@ -14,10 +14,10 @@ from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from placelab.errors import FormatError
-from placelab.files.limits import JSON, MAX_OPS, json_of, read_file, unzipped
-from placelab.files.protobuf import BYTES, MessageType, fields, messages, parse, spans_of
+from placelab.base.errors import FormatError
+from placelab.base.limits import JSON, MAX_OPS, json_of, read_file, unzipped
 from placelab.formats.profile_columns import ProfileColumns, median_columns
+from placelab.formats.protobuf import BYTES, MessageType, fields, messages, parse, spans_of
 from placelab.formats.tensorflow.op_types import REFERENCE, size_of
 
 EXPECTED = "RunMetadata or StepStats of a TensorFlow step, or its timeline as JSON"

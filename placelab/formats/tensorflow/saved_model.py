@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from placelab.errors import FormatError
-from placelab.files.protobuf import BYTES, VARINT, MessageType, fields, messages, parse
+from placelab.base.errors import FormatError
+from placelab.formats.protobuf import BYTES, VARINT, MessageType, fields, messages, parse
 
 VERSION, META_GRAPH = 1, 2  # fields of SavedModel
 META_INFO, GRAPH, SIGNATURE = 1, 2, 5  # of MetaGraphDef

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from placelab.errors import FormatError
-from placelab.files.protobuf import MessageType
+from placelab.base.errors import FormatError
+from placelab.formats.protobuf import MessageType
 
 STRING = r"""(?:"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')"""  # possessive: no backtracking
 MARK = re.compile(STRING + r"""|[{}<>"']|#[^\n]*""")

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from placelab.errors import FormatError, UnsupportedError, expect
-from placelab.files.limits import path_of, read_file, text_of, unzipped
-from placelab.files.protobuf import BYTES, fields, tagged
-from placelab.files.saving import save
+from placelab.base.errors import FormatError, UnsupportedError, expect
+from placelab.base.limits import path_of, read_file, text_of, unzipped
+from placelab.base.saving import save
+from placelab.formats.protobuf import BYTES, fields, tagged
 from placelab.formats.tensorflow.containers import NODE, is_text
 from placelab.formats.tensorflow.device_names import tensorflow_names
 from placelab.formats.tensorflow.saved_model import is_saved_model

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, BinaryIO
 
-from placelab.errors import FormatError
-from placelab.files.fields import integer, read_from, record, records, text
-from placelab.files.limits import GZIP, MAX_OPS, json_of, most_unpacked, open_file, path_of, read_file, unzipped
-from placelab.flops.kinds import category
+from placelab.base.errors import FormatError
+from placelab.base.fields import integer, read_from, record, records, text
+from placelab.base.limits import GZIP, MAX_OPS, json_of, most_unpacked, open_file, path_of, read_file, unzipped
+from placelab.formats.flops.kinds import category
 from placelab.formats.torch.aten_ops import NUMBER, Op, Source, Tensor, assembled, unique
 from placelab.problem.graph import OpGraph
 

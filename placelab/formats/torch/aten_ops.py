@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
 
-from placelab.flops.counting import count
 from placelab.formats.building import build
+from placelab.formats.flops.counting import count
 from placelab.problem.graph import OpGraph
 
 SHARED_BYTES = 1024  # of parameters that may be copied: their readers need not share a device

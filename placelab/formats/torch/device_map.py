@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from placelab.errors import FormatError, UnsupportedError, expect
-from placelab.files.saving import save
-from placelab.hardware import hardware
+from placelab.base.errors import FormatError, UnsupportedError, expect
+from placelab.base.saving import save
 from placelab.problem.graph import OpGraph
+from placelab.problem.hardware import hardware
 from placelab.schedule.placement import Placement
 
 
@@ -48,7 +48,7 @@ def device_map(placement: Placement, *, devices: Mapping[str, int | str] | None 
     placement
         A placement of a graph from ``from_module`` or ``from_training``, whose op names are module paths.
     devices
-        Device name → PyTorch's name. Default: ``"cpu"`` for CPUs by :func:`placelab.hardware.hardware`, numbers from 0 for all
+        Device name → PyTorch's name. Default: ``"cpu"`` for CPUs by :func:`placelab.problem.hardware.hardware`, numbers from 0 for all
         others, in the order of the cluster.
 
     Returns

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from placelab.errors import UnsupportedError
+from placelab.base.errors import UnsupportedError
+from placelab.base.interrupts import need
 from placelab.formats.torch.aten_ops import Op, Source, Tensor, assembled, unique
-from placelab.interrupts import need
 from placelab.problem.graph import OpGraph
 
 if TYPE_CHECKING:

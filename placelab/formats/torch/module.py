@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from placelab.errors import FormatError, UnsupportedError
+from placelab.base.errors import FormatError, UnsupportedError
 from placelab.formats.torch.exported_program import Program, op_graph, torch_module
 from placelab.problem.graph import OpGraph
 

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from placelab.errors import FormatError, expect
-from placelab.files.limits import json_of, read_file
-from placelab.flops.kinds import name_of
+from placelab.base.errors import FormatError, expect
+from placelab.base.limits import json_of, read_file
+from placelab.formats.flops.kinds import name_of
 from placelab.formats.profile_columns import ProfileColumns, median_columns
 from placelab.problem.graph import OpGraph
 

@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import FormatError, UnsupportedError, expect
-from placelab.files.fields import read_from
-from placelab.files.limits import MAX_OPS, read_file, text_of
-from placelab.pipelines.pipeline_columns import Pipeline, required
-from placelab.pipelines.timing import Work, replay, work_of
+from placelab.base.errors import FormatError, UnsupportedError, expect
+from placelab.base.fields import read_from
+from placelab.base.limits import MAX_OPS, read_file, text_of
+from placelab.planning.pipeline_orders import Ranks, Slot, ranks_of, sequence
+from placelab.planning.pipeline_timing import Work, replay, work_of
+from placelab.problem.pipeline_columns import Pipeline, required
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-from placelab.scheduling.pipeline_orders import Ranks, Slot, ranks_of, sequence
 
 EXPECTED = "a schedule table of torch.distributed.pipelining"
 MAX_BYTES = 64 << 20
@@ -43,7 +43,7 @@ def read(problem: Problem, path: Any) -> Placement:
     Parameters
     ----------
     problem
-        A training step of stages and micro-batches (:mod:`placelab.pipelines`), every op tied to the device of its stage. Where
+        A training step of stages and micro-batches (:mod:`placelab.problem.pipeline_columns`), every op tied to the device of its stage. Where
         it has replicas, each runs the table.
     path
         The table, as ``_dump_csv`` of a schedule writes it, gzipped or not; at most 64 MiB.

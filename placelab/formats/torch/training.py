@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from placelab.errors import FormatError, UnsupportedError
+from placelab.base.errors import FormatError, UnsupportedError
 from placelab.formats.torch.exported_program import Output, Program, op_graph, origins, read_by, torch_module
 from placelab.formats.torch.module import exported, first_line, shared_names
 from placelab.problem.graph import OpGraph

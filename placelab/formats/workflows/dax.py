@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
-from placelab.errors import FormatError
-from placelab.files.fields import cost_of_text, one_line, read_from, title
-from placelab.files.limits import MAX_OPS, unzipped
+from placelab.base.errors import FormatError
+from placelab.base.fields import cost_of_text, one_line, read_from, title
+from placelab.base.limits import MAX_OPS, unzipped
 from placelab.formats.building import build
 from placelab.formats.workflows.files import numbered, unsized, workflow_edges
 from placelab.problem.graph import OpGraph

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from placelab.errors import FormatError
-from placelab.files.fields import cost, nonempty, read_from, record, records, text, texts
-from placelab.files.limits import json_of
+from placelab.base.errors import FormatError
+from placelab.base.fields import cost, nonempty, read_from, record, records, text, texts
+from placelab.base.limits import json_of
 from placelab.formats.building import build
 from placelab.formats.workflows.files import numbered, unsized, workflow_edges
 from placelab.problem.graph import OpGraph

@@ -1,0 +1,242 @@
+"""Compare all pairs of partitioner and scheduler on a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from inspect import signature
+from itertools import chain
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from placelab.analysis.validation import validate
+from placelab.base.errors import deprecate, expect, formerly
+from placelab.base.interrupts import need
+from placelab.base.leavable import made_apart
+from placelab.base.progress import COMPILING, Progress, Report, never, silent
+from placelab.base.seeds import seed_number
+from placelab.planning.lower_bounds import best_bound
+from placelab.problem.graph import OpGraph
+from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import Partitioner, Scheduler, find
+from placelab.schedule.catalogue import partitioners as all_partitioners
+from placelab.schedule.catalogue import schedulers as all_schedulers
+from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
+from placelab.simulation.event_simulation import simulate
+from placelab.strategies.placing import place
+from placelab.strategies.preparing.chain import Step, Steps, pipeline
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("partitioner", "scheduler", "seed", "makespan", "bound_gap", "valid", "oom", "seconds", "error")
+Row = dict[str, Any]
+Measure = Callable[[Schedule], Mapping[str, Any]]
+
+
+def fitting_schedulers(graph: OpGraph) -> tuple[str, ...]:
+    """Names of the schedulers that need nothing the graph lacks; those of pipelines need stages and micro-batches."""
+    return tuple(
+        name for name, function in all_schedulers().items() if not function.needs or function.needs in graph.metadata
+    )
+
+
+@formerly("seeds", "progress", "cancel", "prepare")
+def compare(
+    problem: Problem,
+    partitioners: Iterable[str | Partitioner] | None = None,
+    schedulers: Iterable[str | Scheduler] | None = None,
+    *,
+    seeds: int | Iterable[int] = 1,
+    progress: Report | None = None,
+    cancel: Callable[[], bool] | None = None,
+    prepare: Steps = (),
+    measure: Measure | None = None,
+) -> pd.DataFrame:
+    """Place with each partitioner, run each placement under each scheduler, for each seed.
+
+    Parameters
+    ----------
+    partitioners, schedulers
+        Names or decorated functions; default: the whole catalogue, of schedulers those that fit the graph. They run with their
+        default options, those that search for seconds by design (``slow``) last.
+    seeds
+        A number of seeds, counted from 0, or the seeds themselves.
+    progress
+        Called after each pair with a :class:`placelab.base.progress.Progress`: the share of pairs that are done, the least
+        makespan and the best bound so far, and the pair's ``row``; also while kernels are compiled, without a row.
+    cancel
+        Called before each pair and several times a second; when it returns True, the pair under way is given up and the complete
+        ones are returned.
+    prepare
+        Transformations before every partitioner, as for :func:`placelab.place`; applied once.
+    measure
+        Called with each schedule, as :func:`placelab.metrics` could be; what it returns are further columns.
+
+    Returns
+    -------
+    DataFrame
+        One row per (partitioner, seed, scheduler): ``makespan`` [s]; ``bound_gap``, makespan over the best lower
+        bound minus 1, bounds included that a partitioner proved; ``valid``: the independent validator finds nothing
+        wrong but memory; ``oom``: some device is short of memory at some time; ``seconds`` for placing and running,
+        without preparing; ``error``: why there is no result (makespan NaN then), else ``""``. Columns of `measure` follow; they
+        are NaN where there is no result.
+
+    Notes
+    -----
+    A pair that does not fit together (``planned`` after a partitioner without a plan), an infeasible placement and a
+    strategy that fails each give a row with the reason. A placement is made once per partitioner and seed. All this happens in
+    a thread of its own, so that an interrupt is heard at once.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))
+    >>> compare(problem, ["single", "round-robin"], ["fifo"])["valid"].all()
+    np.True_
+    """
+    need("pandas")
+    import pandas as pd
+
+    expect(problem, Problem, "compare")
+    where = [find(all_partitioners(), p, "partitioner") for p in _given(partitioners, tuple(all_partitioners()))]
+    when = [find(all_schedulers(), s, "scheduler") for s in _given(schedulers, fitting_schedulers(problem.graph))]
+    each = seeds_of(seeds)
+    rows: list[Row] = []
+    bound, step = np.nan, pipeline(prepare)
+    report = _reporting(progress or silent, len(where) * len(when) * len(each))
+    found = made_apart(
+        lambda left: _rows(problem, where, when, each, left, step, measure or _nothing),
+        cancel or never,
+        lambda: report(rows, bound, compiling=True),
+    )
+    for row, bound in found:
+        rows.append(row)
+        report(rows, bound)
+    proven = [row | {"bound_gap": gap_to(row["makespan"], bound)} for row in rows]
+    frame = pd.DataFrame(proven, columns=list(dict.fromkeys([*COLUMNS, *chain.from_iterable(rows)])))
+    frame.attrs["si"] = problem.cluster.units.si
+    return frame
+
+
+def _nothing(schedule: Schedule) -> Row:
+    return {}
+
+
+def _reporting(progress: Callable, total: int) -> Callable[..., None]:
+    """A function that reports the last row; a callback of three arguments gets (done, total, row), as formerly."""
+    if _takes(progress, 3) and not _takes(progress, 1):
+        deprecate("the progress of compare is called with one placelab.base.progress.Progress", frames=4)
+        return lambda rows, bound, compiling=False: None if compiling else progress(len(rows), total, rows[-1])
+
+    def report(rows: list[Row], bound: float, compiling: bool = False) -> None:
+        row, known = (
+            None if compiling else rows[-1],
+            [row["makespan"] for row in rows if row["makespan"] == row["makespan"]],
+        )
+        doing = f"{row['partitioner']} + {row['scheduler']}" if row else COMPILING
+        progress(Progress(doing, len(rows) / total, min(known, default=None), bound if bound > 0 else None, row))
+
+    return report
+
+
+def _takes(function: Callable, n: int) -> bool:
+    try:
+        signature(function).bind(*(None,) * n)
+    except (TypeError, ValueError):  # other parameters; or a builtin, which shows none
+        return False
+    return True
+
+
+def seeds_of(seeds: int | Iterable[int]) -> list[int]:
+    """A number of seeds, counted from 0, or the seeds themselves, as a list."""
+    return list(range(seed_number(seeds)) if isinstance(seeds, (int, np.integer)) else map(seed_number, several(seeds)))
+
+
+def _given(names: Any, catalogue: Iterable) -> Iterable:
+    return catalogue if names is None else several(names)
+
+
+def several(value: Any) -> Iterable:
+    """The value if it is a collection, else a list of it alone."""
+    return value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+
+
+def _rows(
+    problem: Problem,
+    where: list[Partitioner],
+    when: list[Scheduler],
+    seeds: list[int],
+    cancel: Callable[[], bool],
+    prepare: Step,
+    measure: Measure,
+) -> Iterator[tuple[Row, float]]:
+    """Rows, each with the best lower bound known by then."""
+    bound, prepare = best_bound(problem), cache(prepare)
+    timed(lambda: prepare(problem))
+    for partitioner in sorted(where, key=lambda p: p.slow):
+        for seed in seeds:
+            if cancel():
+                return
+            placement, took, error = timed(
+                lambda: place(problem, partitioner, prepare=prepare, seed=seed, cancel=cancel)  # noqa: B023
+            )
+            for scheduler in when:
+                if cancel():
+                    return
+                row = dict(partitioner=partitioner.name, scheduler=scheduler.name, seed=seed)
+                result = (
+                    run_pair(problem, placement, scheduler, seed, bound, took, measure)
+                    if placement
+                    else failed(took, error)
+                )
+                if placement and placement.problem is problem:
+                    bound = max(bound, placement.proven(result["makespan"]))
+                yield row | result, bound
+
+
+def run_pair(
+    problem: Problem,
+    placement: Placement,
+    scheduler: Scheduler,
+    seed: int,
+    bound: float,
+    placing: float,
+    measure: Measure = _nothing,
+    options: Mapping[str, Any] | None = None,
+) -> Row:
+    """The columns from ``makespan`` on of a placement under a scheduler; `placing` is the time [s] that it took to place."""
+    schedule, took, error = timed(lambda: simulate(problem, placement, scheduler, seed=seed, **(options or {})))
+    if schedule is None:
+        return failed(placing + took, error)
+    makespan = schedule.makespan
+    return {**measure(schedule)} | dict(
+        makespan=makespan,
+        bound_gap=gap_to(makespan, max(bound, placement.proven(makespan))),
+        valid=not validate(schedule, memory=False),
+        oom=bool(len(schedule.oom)),
+        seconds=placing + took,
+        error="",
+    )
+
+
+def gap_to(makespan: float, bound: float) -> float:
+    """Makespan over a lower bound minus 1; NaN where the bound says nothing."""
+    return makespan / bound - 1 if bound > 0 else 0.0 if makespan == 0 else np.nan
+
+
+def failed(seconds: float, error: str) -> Row:
+    """The same columns where there is no result."""
+    return dict(makespan=np.nan, bound_gap=np.nan, valid=False, oom=False, seconds=seconds, error=error)
+
+
+def timed(call: Callable[[], Any]) -> tuple[Any, float, str]:
+    """Result (None if it raised), seconds it took, error message. A user's strategy may raise anything."""
+    began = perf_counter()
+    try:
+        return call(), perf_counter() - began, ""
+    except Exception as error:
+        return None, perf_counter() - began, str(error) or type(error).__name__

@@ -1,0 +1,274 @@
+"""Simulate training runs that save checkpoints and lose work to failures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from placelab.analysis.faults.detecting import Detection
+from placelab.analysis.faults.expectations import expected_failures
+from placelab.analysis.faults.given_times import count, span, step_time, steps_between
+from placelab.base.errors import FormatError
+from placelab.base.seeds import generator, seed_number
+from placelab.kernels.run import training_blocks as blocks
+from placelab.kernels.run.training_run import train
+from placelab.problem.graph import frozen
+from placelab.schedule.schedule import Schedule
+
+KINDS = ("useful", "saving", "lost", "detecting", "restoring")
+COLUMNS = {"kind": "i8", "start": "f8", "finish": "f8", "iteration": "i8"}
+INTERVAL = np.dtype([*COLUMNS.items()])
+MOST_FAILURES = 1e6  # expected in one run: beyond, it would take a minute and more
+MOST_RUNS = 10_000_000  # beyond, they would take gigabytes, and a quarter of an hour
+ROWS, DRAWN = 1024, 32
+
+Delay = float | Detection | Callable[[float], float]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRuns:
+    """Where the time of training runs goes.
+
+    Attributes
+    ----------
+    step : float
+        Seconds of a step.
+    iterations, every : int
+        Steps to be done; steps from one checkpoint to the next.
+    useful, saving, lost, detecting, restoring : ndarray, shape (n_runs,)
+        Seconds of each run: steps that count, complete checkpoints, what failures destroyed (steps since the last complete
+        checkpoint, checkpoints and restores under way), from failures to their detection, complete restores.
+    failures : ndarray of int, shape (n_runs,)
+        Number of failures of each run; one that strikes before the one before it is detected is none of its own.
+    intervals : structured ndarray
+        What the first run did: ``kind`` (an index into ``placelab.faults.KINDS``), ``start`` and ``finish`` [s], one after the
+        other without gaps, and ``iteration``: steps done, and not lost, at the start. Each failure has a row ``detecting``, and
+        each complete restart one ``restoring``, also if they take no time: a row ``lost`` is of a restore after the first, of
+        steps after any other.
+    seed : int
+        Run i drew its failures from seed + i.
+    """
+
+    step: float
+    iterations: int
+    every: int
+    useful: np.ndarray
+    saving: np.ndarray
+    lost: np.ndarray
+    detecting: np.ndarray
+    restoring: np.ndarray
+    failures: np.ndarray
+    intervals: np.ndarray
+    seed: int = 0
+
+    @property
+    def n_runs(self) -> int:
+        """Number of runs."""
+        return len(self.useful)
+
+    @cached_property
+    def total(self) -> np.ndarray:
+        """Seconds of each run: the sum of the five parts; shape (n_runs,)."""
+        return frozen(self.useful + self.saving + self.lost + self.detecting + self.restoring)
+
+    @property
+    def failed(self) -> np.ndarray:
+        """When the first run failed [s]."""
+        return self.intervals["start"][self.intervals["kind"] == blocks.DETECTING]
+
+    @property
+    def mean(self) -> float:
+        """Mean total [s]."""
+        return float(self.total.mean())
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean total [s]; NaN for one run."""
+        return float(self.total.std(ddof=1) / math.sqrt(self.n_runs)) if self.n_runs > 1 else math.nan
+
+    def __repr__(self) -> str:
+        parts = " + ".join(f"{getattr(self, kind).mean():.6g} {kind}" for kind in KINDS)
+        runs = f"mean of {self.n_runs} runs " if self.n_runs > 1 else ""
+        return f"TrainingRuns({self.iterations} steps: {runs}{self.mean:.6g} s = {parts})"
+
+
+def simulate_training(
+    step: float | Schedule,
+    iterations: int,
+    *,
+    every: int | None = None,
+    seconds: float | None = None,
+    save: float = 0.0,
+    restore: float = 0.0,
+    start: float = 0.0,
+    mtbf: float | None = None,
+    failures: Iterable[float] | None = None,
+    detect: Delay = 0.0,
+    final: bool = False,
+    runs: int = 1,
+    seed: int = 0,
+) -> TrainingRuns:
+    """Simulate training: steps, checkpoints, failures that lose all since the last checkpoint, and restarts from there.
+
+    Parameters
+    ----------
+    step
+        Seconds of a step, or a schedule, which takes its makespan.
+    iterations
+        Steps to be done.
+    every, seconds
+        A checkpoint after so many steps, or after the first step that ends so many seconds after the last checkpoint or restart,
+        or later. Without either: none. After the last step there is one only if `final`.
+    save, restore
+        Seconds of writing and of reading a checkpoint: see :func:`disk_time` and :func:`node_times`.
+    start
+        Seconds in place of `restore` while there is no checkpoint.
+    mtbf
+        Mean seconds between failures of the whole system (:func:`system_mtbf`), whose spans are exponential.
+    failures
+        Instead of `mtbf`: when failures strike [s], ascending.
+    detect
+        Seconds from a failure to its detection; a function of the failure's time that returns them; or a :class:`Detection`.
+    runs, seed
+        Number of runs; run i draws its failures from seed + i.
+
+    Returns
+    -------
+    TrainingRuns
+
+    Raises
+    ------
+    FormatError
+        A time that is negative or not finite; both `every` and `seconds`, or both `mtbf` and `failures`; more than a million
+        failures expected in a run.
+
+    Notes
+    -----
+    A failure before the end of a step, a save or a restore ends it; what ends at the instant of a failure is complete. A save
+    is a checkpoint only when complete: a failure in it loses it and all steps since the one before. Failures until the
+    detection of one are the same failure; the next random one is drawn from there on. A failure may strike a restore, which
+    then begins again.
+    All steps between two checkpoints are one piece of work here, so a run takes O(checkpoints + failures).
+
+    References
+    ----------
+    TensorFlow white paper (2015) §3.3.
+
+    Examples
+    --------
+    >>> simulate_training(10, 10, every=3, save=2, restore=5, failures=[47], detect=1)
+    TrainingRuns(10 steps: 127 s = 100 useful + 6 saving + 15 lost + 1 detecting + 5 restoring)
+    """
+    length, n = step_time(step), count(iterations, "iterations")
+    apart = steps_between(every, seconds, length, n)
+    times = span(save, "save"), span(restore, "restore"), span(start, "start")
+    job = blocks.Job(n, apart, length, *times, bool(final))
+    given, mean = _given(failures, mtbf), None if mtbf is None else span(mtbf, "mtbf", "more than 0")
+    if mean is not None:
+        _check_feasible(job, mean)
+    noticed, ask = _detection(detect)
+    several, first = count(runs, "runs"), seed_number(seed)
+    if several > MOST_RUNS:
+        raise FormatError(f"runs is {several:,}; at most {MOST_RUNS:,} are simulated")
+    total, failed = np.zeros((several, len(KINDS))), np.zeros(several, dtype=np.int64)
+    rows = np.empty(0, INTERVAL)
+    for i in range(several):
+        source = _spans(mean, first + i) if mean is not None else iter((given,))
+        run, table = _run(job, noticed, ask, source, mean is not None, ROWS if i == 0 else 0)
+        total[i], failed[i] = run.total, run.failed[0]
+        rows = table if i == 0 else rows
+    return TrainingRuns(
+        step=length,
+        iterations=n,
+        every=apart,
+        **{kind: frozen(column.copy()) for kind, column in zip(KINDS, total.T, strict=True)},
+        failures=frozen(failed),
+        intervals=frozen(rows),
+        seed=first,
+    )
+
+
+def _run(
+    job: blocks.Job,
+    detection: blocks.Detection,
+    ask: Callable[[float], float] | None,
+    source: Iterator[np.ndarray],
+    random: bool,
+    rows: int,
+) -> tuple[blocks.Run, np.ndarray]:
+    """One run, and its intervals where `rows` are kept at a time."""
+    run, kept = _begun(), blocks.Intervals(**{name: np.zeros(rows, kind) for name, kind in COLUMNS.items()})
+    failures, parts = blocks.Failures(next(source), random), []
+    while (state := train(job, detection, failures, run, kept)) != blocks.OVER:
+        if state == blocks.NO_FAILURES:
+            failures, run.used[0] = blocks.Failures(next(source), random), 0
+        elif state == blocks.NO_DELAY:
+            assert ask is not None
+            run.delay[0] = span(ask(float(run.failure[0])), "the delay of detection")
+        else:
+            parts.append(_table(kept, run))
+            run.rows[0] = 0
+    return run, np.concatenate([*parts, _table(kept, run)])
+
+
+def _begun() -> blocks.Run:
+    """A run at its begin."""
+    now, failure, delay, into = np.array([[0.0], [0.0], [-1.0], [0.0]])
+    phase, used, saved, rows, failed = np.zeros((5, 1), dtype=np.int64)
+    return blocks.Run(now, failure, delay, into, phase, used, saved, rows, failed, np.zeros(len(KINDS)))
+
+
+def _table(kept: blocks.Intervals, run: blocks.Run) -> np.ndarray:
+    """The intervals written since the last time."""
+    table = np.empty(run.rows[0], INTERVAL)
+    for name, column in zip(COLUMNS, kept, strict=True):
+        table[name] = column[: len(table)]
+    return table
+
+
+def _spans(mtbf: float, seed: int) -> Iterator[np.ndarray]:
+    """Exponential spans between failures, more each time."""
+    random, n = generator(seed), DRAWN
+    while True:
+        yield frozen(random.standard_exponential(n) * mtbf)
+        n *= 2
+
+
+def _given(failures: Iterable[float] | None, mtbf: float | None) -> np.ndarray:
+    """Given instants of failures, ascending; empty without them."""
+    if failures is None:
+        return frozen(np.empty(0))
+    if mtbf is not None:
+        raise FormatError("mtbf and failures are both given; give one of them")
+    if not isinstance(failures, Iterable):
+        raise FormatError(f"failures is {failures!r:.60}; expected the times of failures, ascending")
+    times = [span(time, "the time of a failure") for time in failures]
+    if times != sorted(times):
+        raise FormatError("the times of failures are not ascending; sort them")
+    return frozen(np.array(times, dtype=np.float64))
+
+
+def _detection(detect: Any) -> tuple[blocks.Detection, Callable[[float], float] | None]:
+    """Detection as the kernel takes it, and the function to be asked."""
+    if isinstance(detect, Detection):
+        return blocks.Detection(0.0, False, detect.period, detect.timeout, detect.ends), None
+    none = frozen(np.empty(0))
+    if callable(detect):
+        return blocks.Detection(0.0, True, math.inf, 0.0, none), detect
+    return blocks.Detection(span(detect, "detect"), False, math.inf, 0.0, none), None
+
+
+def _check_feasible(job: blocks.Job, mtbf: float) -> None:
+    """Refuse a run that would hardly ever end."""
+    expected = expected_failures(job, mtbf)
+    if not expected <= MOST_FAILURES:
+        segment = job.every * job.step + job.save
+        raise FormatError(
+            f"a run would take {expected:.3g} failures: steps up to a checkpoint, and it, take {segment:.6g} s, and there is a "
+            f"failure every {mtbf:.6g} s; save more often"
+        )

@@ -1,0 +1,268 @@
+"""Search for a problem on which one strategy loses to another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from placelab.analysis.measures import ordering_efficiency
+from placelab.analysis.studies.instances import EQUAL, LEAST, Instance, SmallInstance, Variation
+from placelab.base.errors import FormatError, InfeasibleError, PlacelabError, UnsupportedError, expect
+from placelab.base.interrupts import need
+from placelab.base.leavable import made_apart
+from placelab.base.progress import COMPILING, Progress, Report, never, silent
+from placelab.planning.lower_bounds import bounds
+from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import Partitioner, Scheduler, find, partitioners, schedulers
+from placelab.schedule.schedule import Schedule
+from placelab.strategies.placing import solve
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+HOT, COLD = 10.0, 0.1  # temperature at the first and after the last step
+PUBLISHED_COOLING = 0.99  # of the temperature by each step: 459 steps from HOT to COLD
+OBJECTIVES = ("makespan", "gap", "efficiency")
+FIRST = 1.0  # seconds that a search has for its first step, however soon it is cancelled
+RULES = ("metropolis", "published")
+COLUMNS = ("restart", "step", "temperature", "value", "taken", "best")
+
+Pair = tuple[Partitioner, Scheduler | None]
+Strategy = str | Partitioner | tuple[str | Partitioner, str | Scheduler | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Adversary:
+    """A problem on which a strategy does badly; :func:`adversarial` makes it.
+
+    ``placelab.explore(found.problem, partitioner="cpop", compare_with=found.b)`` shows one schedule before the other.
+
+    Attributes
+    ----------
+    problem : Problem
+        The instance. Where the search began with small ones, ``problem.graph.save("name.json")`` is a dataset, cluster
+        included.
+    a, b : Schedule
+        What the two strategies make of it.
+    value : float
+        What the search maximised, for this problem.
+    path : DataFrame
+        One row per step: ``restart``, ``step``, ``temperature``, the ``value`` tried (NaN where a strategy gave no result),
+        whether it was ``taken``, and the ``best`` so far.
+    """
+
+    problem: Problem
+    a: Schedule
+    b: Schedule
+    value: float
+    path: pd.DataFrame
+
+
+def adversarial(
+    a: Strategy,
+    b: Strategy,
+    *,
+    around: Problem | None = None,
+    factor: float = 2.0,
+    least: float = LEAST,
+    equal: str | Iterable[str] = (),
+    objective: str = "makespan",
+    restarts: int = 10,
+    steps: int = 1000,
+    rule: str = "metropolis",
+    seed: int = 0,
+    progress: Report | None = None,
+    cancel: Callable[[], bool] | None = None,
+) -> Adversary:
+    r"""Search for a problem on which strategy `a` loses to strategy `b`, by simulated annealing over problems.
+
+    Parameters
+    ----------
+    a, b
+        A partitioner, or a pair (partitioner, scheduler); with a partitioner alone the default scheduler runs its placement.
+    around
+        A problem to begin with, whose structure is kept: only costs, bytes, speeds and bandwidths move, each within `factor`.
+        Default: chains of 3 to 5 ops on 3 to 5 devices with weights from 0.1 to 1, whose edges come and go, too.
+    least
+        Below which no move takes a weight of these small problems. The public program had 1e-9 at first and has 0.1 now; with
+        devices and links of almost no speed ratios have no end.
+    equal
+        ``"devices"``, ``"links"`` or both: those of the small problems are all 1, and none changes; with `around` they stay as
+        they are. For strategies that are made for equal ones.
+    objective
+        What is maximised: ``"makespan"``, that of `a` over that of `b`; ``"gap"``, that of `a` over the best lower bound;
+        ``"efficiency"``, :math:`2 - E` of `a` (:func:`placelab.metrics`). `b` has no part in the last two.
+    restarts, steps
+        Number of searches, each from another beginning (with `around`: from the same one), and of steps of each.
+    rule
+        ``"metropolis"``: a better problem is always taken, a worse one of ratio :math:`r = new / old` with probability
+        :math:`\exp(-(1 - r) / T)`; T falls from 10 to 0.1 over the steps. ``"published"``: as the published program does,
+        :math:`\exp(-r / T)`, which favours worse problems, and T falls by ×0.99 a step, so that 459 steps are made at most.
+    seed
+        Of all random choices, and of the strategies.
+    progress
+        Called now and then with a :class:`placelab.base.progress.Progress`; its text has the best value so far.
+    cancel
+        Called after each step and several times a second; when it returns True, the step under way is given up and the best
+        problem so far returned. The first step has a second.
+
+    Returns
+    -------
+    Adversary
+        The problem, both schedules, the value, and the path that led there. The first of equal problems wins. The same for
+        the same seed.
+
+    Raises
+    ------
+    InfeasibleError, UnsupportedError
+        One of the strategies gives no result for any beginning.
+    FormatError
+        An option has no such value.
+    PlacelabError
+        The search was cancelled before its first step was done.
+
+    Notes
+    -----
+    Each step places and simulates twice: 2 · restarts · steps runs at most.
+
+    References
+    ----------
+    Coleman, Krishnamachari (2024), PISA: an adversarial approach to comparing task graph scheduling algorithms,
+    arXiv 2403.07120.
+
+    Examples
+    --------
+    >>> found = adversarial("single", "heft", restarts=1, steps=60, seed=3)
+    >>> found.value == found.a.makespan / found.b.makespan > 1
+    True
+    """
+    need("pandas")
+    import pandas as pd
+
+    same = frozenset([equal] if isinstance(equal, str) else equal)
+    _check(around, factor, least, same, objective, rule, restarts, steps)
+    trial, random = _Trial(_pair(a), _pair(b), objective, seed), np.random.default_rng(seed)
+    report, stopped, begun = progress or silent, cancel or never, monotonic()
+    rows: list[tuple] = []
+    best: _Found | None = None
+
+    def searches() -> Iterator[tuple[int, tuple, _Found]]:
+        for restart in range(restarts):
+            begin = SmallInstance.start(random, least, same) if around is None else Variation.of(around, factor, same)
+            for row, found in _annealed(trial, begin, random, steps, rule):
+                yield restart, row, found
+
+    def stop() -> bool:
+        return (best is not None or monotonic() > begun + FIRST) and stopped()
+
+    for restart, row, found in made_apart(
+        lambda left: searches(),
+        stop,
+        lambda: report(Progress(COMPILING, len(rows) / (restarts * (steps + 1)))),
+        ahead=100,
+    ):
+        if best is None or found.value > best.value:
+            best = found
+        rows.append((restart, *row, best.value))
+        report(Progress(f"{best.value:.3g} ×", (restart + row[0] / steps) / restarts))
+    if best is None:
+        raise PlacelabError(
+            "adversarial was cancelled before its strategies had run once; there is no problem to return"
+        )
+    other = best.b or trial.run_b(best.problem)
+    return Adversary(best.problem, best.a, other, best.value, pd.DataFrame(rows, columns=list(COLUMNS)))
+
+
+class _Found(NamedTuple):
+    """A problem, its value, and what the strategies make of it; without `b` where its value needs none."""
+
+    value: float
+    problem: Problem
+    a: Schedule
+    b: Schedule | None
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """Two strategies, and how what they make of a problem is valued."""
+
+    a: Pair
+    b: Pair
+    objective: str
+    seed: int
+
+    def run(self, problem: Problem) -> _Found:
+        """Value a problem; raises what the strategies raise, NaN is no value."""
+        one, other = solve(problem, *self.a, seed=self.seed), None
+        if self.objective == "efficiency":
+            return _Found(2.0 - ordering_efficiency(one), problem, one, other)
+        if self.objective == "makespan":
+            other = self.run_b(problem)
+        least = _bound(problem) if other is None else other.makespan
+        return _Found(one.makespan / least if least > 0 else np.nan, problem, one, other)
+
+    def run_b(self, problem: Problem) -> Schedule:
+        """What the second strategy makes of a problem."""
+        return solve(problem, *self.b, seed=self.seed)
+
+
+def _bound(problem: Problem) -> float:
+    return max(value for value in bounds(problem).values() if np.isfinite(value))
+
+
+def _annealed(
+    trial: _Trial, begin: Instance, random: np.random.Generator, steps: int, rule: str
+) -> Iterator[tuple[tuple, _Found]]:
+    """Yield per step (step, temperature, value, taken), and what is present then."""
+    now, present = begin, trial.run(begin.problem())
+    yield (0, HOT, present.value, True), present
+    cooling = PUBLISHED_COOLING if rule == "published" else (COLD / HOT) ** (1 / steps)
+    temperature = HOT
+    for step in range(1, steps + 1):
+        if rule == "published" and temperature < COLD:
+            return
+        tried = now.moved(random)
+        try:
+            found = trial.run(tried.problem())
+        except (InfeasibleError, UnsupportedError):
+            found = present._replace(value=np.nan)
+        taken = _taken(found.value, present.value, temperature, rule, random.random())
+        if taken:
+            now, present = tried, found
+        yield (step, temperature, found.value, taken), present
+        temperature *= cooling
+
+
+def _taken(new: float, old: float, temperature: float, rule: str, chance: float) -> bool:
+    if not np.isfinite(new):
+        return False
+    ratio = new / old
+    worse = ratio if rule == "published" else 1 - ratio
+    return bool(ratio >= 1 or chance < np.exp(-worse / temperature))
+
+
+def _pair(given: Strategy) -> Pair:
+    partitioner, scheduler = given if isinstance(given, tuple) else (given, None)
+    found = find(partitioners(), partitioner, "partitioner")
+    return found, None if scheduler is None else find(schedulers(), scheduler, "scheduler")
+
+
+def _check(
+    around: Any, factor: float, least: float, equal: frozenset, objective: str, rule: str, restarts: int, steps: int
+) -> None:
+    if around is not None:
+        expect(around, Problem, "adversarial")
+    named = [("objective", objective, OBJECTIVES), ("rule", rule, RULES), *(("equal", one, EQUAL) for one in equal)]
+    for label, value, known in named:
+        if value not in known:
+            raise FormatError(f"{label} is {value!r:.60}; expected {' or '.join(map(repr, known))}")
+    if not factor > 1 or not np.isfinite(factor):
+        raise FormatError(f"factor is {factor!r:.60}; expected a number above 1")
+    if not 0 < least <= LEAST:
+        raise FormatError(f"least is {least!r:.60}; expected a number above 0, at most {LEAST}")
+    if min(restarts, steps) < 1:
+        raise FormatError(f"restarts is {restarts!r:.20} and steps is {steps!r:.20}; expected 1 or more")

@@ -1,0 +1,212 @@
+"""Cells of a study, one problem × partitioner × seed × scheduler each: what identifies one, and how one is computed."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from hashlib import blake2b
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from placelab.analysis.comparing import Row, failed, run_pair, several, timed
+from placelab.base.errors import FormatError
+from placelab.planning.lower_bounds import best_bound
+from placelab.problem.graph import OpGraph
+from placelab.problem.problem import Problem
+from placelab.problem.shared_links import as_argument
+from placelab.schedule.catalogue import check_options, find
+from placelab.strategies.placing import place
+from placelab.strategies.preparing.chain import Step, Steps, pipeline
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A strategy with options, and its name in the table: ``heft``, or ``heft(insertion=False)``."""
+
+    label: str
+    strategy: Any
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is done with each problem."""
+
+    partitioners: tuple[Choice, ...]
+    schedulers: tuple[Choice, ...]
+    prepare: Steps
+
+
+@dataclass(frozen=True)
+class Task:
+    """One placement and its runs: the problem's name, the partitioner's number, the seed, the schedulers' numbers, keys."""
+
+    problem: str
+    partitioner: int
+    seed: int
+    schedulers: tuple[int, ...]
+    keys: tuple[str, ...]
+
+
+def choices(catalogue: Mapping[str, Any], given: Any, what: str) -> tuple[Choice, ...]:
+    """Strategies by name or function, each alone or in a pair with a mapping of its options."""
+    found = [_choice(catalogue, one, what) for one in ([given] if _is_pair(given) else several(given))]
+    labels = [choice.label for choice in found]
+    if len(set(labels)) < len(labels):
+        raise FormatError(f"{what} {max(labels, key=labels.count)!r} is given twice; name it once")
+    return tuple(found)
+
+
+def _is_pair(one: Any) -> bool:
+    return isinstance(one, (tuple, list)) and len(one) == 2 and isinstance(one[1], Mapping)
+
+
+def _choice(catalogue: Mapping[str, Any], one: Any, what: str) -> Choice:
+    strategy, options = one if _is_pair(one) else (one, {})
+    function = find(catalogue, strategy, what)
+    check_options(function.name, function.options, options)
+    inside = ", ".join(f"{name}={value}" for name, value in options.items())
+    return Choice(f"{function.name}({inside})" if inside else function.name, function, dict(options))
+
+
+def run_task(problem: Problem, plan: Plan, task: Task) -> list[Row]:
+    """The rows of a task, each with its key; whatever a strategy raises is the reason in a row."""
+    where, rows = plan.partitioners[task.partitioner], []
+    placement, took, error = timed(
+        lambda: place(problem, where.strategy, prepare=_step(plan), seed=task.seed, **where.options)
+    )
+    bound, _, _ = timed(lambda: _bound(problem))
+    known = np.nan if bound is None else bound
+    for number, key in zip(task.schedulers, task.keys, strict=True):
+        when = plan.schedulers[number]
+        result = (
+            run_pair(problem, placement, when.strategy, task.seed, known, took, options=when.options)
+            if placement
+            else failed(took, error)
+        )
+        if placement and placement.problem is problem:
+            known = max(known, placement.proven(result["makespan"]))
+        rows.append(_cell(plan, task, number, key) | result | dict(bound=known))
+    return rows
+
+
+def lost(plan: Plan, task: Task, reason: str) -> list[Row]:
+    """The rows of a task that no worker could finish."""
+    return [
+        _cell(plan, task, number, key) | failed(np.nan, reason) | dict(bound=np.nan)
+        for number, key in zip(task.schedulers, task.keys, strict=True)
+    ]
+
+
+def _cell(plan: Plan, task: Task, scheduler: int, key: str) -> Row:
+    names = dict(partitioner=plan.partitioners[task.partitioner].label, scheduler=plan.schedulers[scheduler].label)
+    return dict(key=key, problem=task.problem, **names, seed=task.seed)
+
+
+@lru_cache(maxsize=4)  # tasks come problem by problem
+def _bound(problem: Problem) -> float:
+    return best_bound(problem)
+
+
+@lru_cache(maxsize=4)
+def _step(plan: Plan) -> Step:
+    return lru_cache(maxsize=2)(pipeline(plan.prepare))
+
+
+# ---------------------------------------------------------------- identity
+
+
+def key_of(*parts: Any) -> str:
+    """A hash of texts and numbers; together with the version of placelab, as results change with it."""
+    return blake2b(json.dumps([_version(), *parts]).encode(), digest_size=16).hexdigest()
+
+
+def problem_key(problem: Problem) -> str:
+    """A hash of all that a problem consists of.
+
+    Raises
+    ------
+    FormatError
+        The metadata of its graph are not JSON.
+    """
+    cluster = problem.cluster
+    digest = blake2b(_graph_digest(problem.graph), digest_size=16)
+    for column in (cluster.speed, cluster.memory, cluster.bandwidth, cluster.latency, problem.group):
+        digest.update(np.ascontiguousarray(column).tobytes())
+    facts = [cluster.names, cluster.types, cluster.hosts, problem.memory, problem.transfers, problem.duplex]
+    facts += [problem.transfer_ops, problem.group_names, sorted(problem.allowed.items())]
+    facts += [as_argument(cluster.links)] if cluster.links else []
+    facts += [problem.latency] if problem.latency != "holds" else []
+    digest.update(json.dumps(facts).encode())
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=4)  # the problems of a grid share graphs
+def _graph_digest(graph: OpGraph) -> bytes:
+    """A hash of all columns; quicker than that of the file."""
+    digest, rest = blake2b(digest_size=16), {}
+    for field in fields(graph):
+        value = getattr(graph, field.name)
+        if isinstance(value, np.ndarray) and value.dtype.kind in "bif":
+            digest.update(f"{field.name} {value.dtype.str} {value.shape} ".encode() + value.tobytes())
+        else:
+            rest[field.name] = value.tolist() if isinstance(value, np.ndarray) else value
+    try:
+        digest.update(json.dumps(rest).encode())
+    except (TypeError, ValueError) as error:
+        raise FormatError(
+            f"the metadata of {graph.title} is not JSON: {error}; expected texts, numbers, lists and objects"
+        ) from None
+    return digest.digest()
+
+
+def choice_key(choice: Choice) -> str:
+    """What identifies a strategy with its options; an own one is identified by its source as well."""
+    return f"{_identity(choice.strategy)} {sorted(choice.options.items())!r}"
+
+
+def steps_key(steps: Steps) -> list[str]:
+    """What identifies the transformations before placing."""
+    several_ = [steps] if isinstance(steps, str) or callable(steps) else list(steps)
+    return [step if isinstance(step, str) else _identity(step) for step in several_]
+
+
+def _identity(function: Callable) -> str:
+    name = str(getattr(function, "name", None) or getattr(function, "__qualname__", ""))
+    if keywords := getattr(function, "keywords", None):  # functools.partial
+        return f"{_identity(function.func)} {sorted(keywords.items())!r}"  # type: ignore[attr-defined]
+    if getattr(function, "__module__", "").startswith("placelab."):
+        return name
+    try:
+        return f"{name} {inspect.getsource(inspect.unwrap(function))}"
+    except (OSError, TypeError):  # typed at a prompt, or built in
+        return name
+
+
+@lru_cache(maxsize=1)
+def _version() -> str:
+    try:
+        return version("placelab")
+    except PackageNotFoundError:  # a copy of the folder
+        return "0"
+
+
+def tasks_of(
+    names: Mapping[str, Problem], plan: Plan, seeds: Sequence[int], fitting: Callable[[Problem], Sequence[int]]
+) -> list[Task]:
+    """All tasks, problem by problem; partitioners that search for seconds by design come last for each."""
+    order = sorted(range(len(plan.partitioners)), key=lambda p: plan.partitioners[p].strategy.slow)
+    where, when = ([*map(choice_key, some)] for some in (plan.partitioners, plan.schedulers))
+    prepare, tasks = steps_key(plan.prepare), []
+    for name, problem in names.items():
+        schedulers, own = tuple(fitting(problem)), problem_key(problem)
+        for p in order:
+            for seed in seeds:
+                keys = tuple(key_of(own, where[p], when[s], prepare, seed) for s in schedulers)
+                tasks.append(Task(name, p, seed, schedulers, keys))
+    return tasks

@@ -1,0 +1,84 @@
+"""The ``placelab`` command: inspect, convert, place models, compare strategies, run studies, open the explorer, compile."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from placelab.app.cli import (
+    compare_command,
+    compile_command,
+    convert_command,
+    explore_command,
+    inspect_command,
+    lab_command,
+    lessons_command,
+    place_command,
+    study_command,
+)
+from placelab.app.cli.terminal import printable
+from placelab.base.errors import PlacelabError
+
+COMMANDS = (
+    lab_command,
+    explore_command,
+    inspect_command,
+    convert_command,
+    place_command,
+    compare_command,
+    study_command,
+    lessons_command,
+    compile_command,
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point: parse ``arguments`` (default: the command line's) and run the command.
+
+    An error is one sentence on the error stream; the exit status is 2 for a wrong command line, else 1.
+    """
+    options = parser().parse_args(arguments)
+    _escape_unknown_characters(sys.stdout, sys.stderr)
+    try:
+        with _quiet():
+            options.command(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # as from ``| head``
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception as error:
+        text = str(error) if isinstance(error, (PlacelabError, OSError)) else f"{type(error).__name__}: {error}"
+        sys.exit(f"placelab: {printable(text)}")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Parser of the command line; ``command`` of its result is the function of the subcommand."""
+    top = argparse.ArgumentParser(prog="placelab", description="Placement and scheduling of machine-learning models.")
+    commands = top.add_subparsers(required=True, metavar="command")
+    for module in COMMANDS:
+        module.add_to(commands)
+    return top
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Hide warnings, as of kernels that are being compiled."""
+    log = logging.getLogger("placelab")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+
+
+def _escape_unknown_characters(*streams: object) -> None:
+    """Write characters that a terminal lacks as escapes instead of failing."""
+    for stream in streams:
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")

@@ -1,0 +1,72 @@
+"""``placelab compile``: compile the kernels before anybody waits for them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from time import monotonic
+from typing import Any
+
+from placelab.base.cores import cores
+from placelab.base.errors import PlacelabError
+from placelab.kernels import jit
+
+FIRST = (  # what each of two processes compiles, since numba compiles one kernel at a time
+    ("run_events",),
+    ("upward", "round_to_steps", "join_across_borders", "repair_ties", "in_order", "group_transfers")
+    + ("carriers", "walk_back", "idle_gaps", "memory_changes", "memory_levels"),
+)
+
+MOST = 8  # processes; more would only wait for the one with the largest kernel
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    command = commands.add_parser("compile", help="compile the kernels now", description=compile_kernels.__doc__)
+    command.set_defaults(command=compile_kernels)
+    command.add_argument("--first", action="store_true", help="only those that the explorer's first drag needs")
+    command.add_argument("--gently", action="store_true", help="at low priority")
+
+
+def compile_kernels(options: argparse.Namespace) -> None:
+    """Compile the kernels, once for this machine, which otherwise happens when they are first called."""
+    if jit.mode() == "plain":
+        return print("Nothing to compile: kernels run as plain Python.")
+    if options.gently and hasattr(os, "nice"):
+        os.nice(19)
+    begun = monotonic()
+    if options.first:
+        print("Compiling what the explorer's first drag needs, once for this machine: half a minute …", flush=True)
+    shares = FIRST if options.first else ((),) if options.gently else _shares()
+    running = [_process(share) for share in shares]
+    if any([process.wait() for process in running]):
+        raise PlacelabError("a kernel could not be compiled; the explorer works without, slower. The error is above")
+    print(f"Compiled in {monotonic() - begun:.0f} s.")
+
+
+def in_background() -> None:
+    """Compile all kernels in a process of low priority that ends with this terminal."""
+    if jit.mode() != "plain":
+        quiet = subprocess.DEVNULL
+        command = [sys.executable, "-c", "from placelab.app.cli import main; main()", "compile", "--gently"]
+        subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
+
+
+def _shares() -> list[tuple[str, ...]]:
+    """All kernels, those with most code first, each for the process that has least so far; one process per core."""
+    from placelab.app.cli.warming import every
+
+    shares: list[tuple[int, tuple[str, ...]]] = [(0, ())] * min(cores(), MOST)
+    for size, name in sorted(((jit.size(kernel.function), kernel.__name__) for kernel in every()), reverse=True):
+        least, names = heappop(shares)
+        heappush(shares, (least + size, (*names, name)))
+    return [names for _, names in shares]
+
+
+def _process(names: Sequence[str]) -> subprocess.Popen:
+    wait = {**os.environ, "PLACELAB_JIT": "wait"}
+    return subprocess.Popen([sys.executable, "-m", "placelab.app.cli.warming", *names], env=wait)

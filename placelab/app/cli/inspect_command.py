@@ -1,0 +1,113 @@
+"""``placelab inspect``: print the facts about a model on one screen or as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from placelab.app.cli.arguments import add_cluster, add_model, cluster_of, command, model_of, open_flag
+from placelab.app.cli.facts import facts
+from placelab.app.cli.terminal import pairs, printable, shortened, table
+from placelab.base.units import SI, Units, counted, percent
+from placelab.pictures.cells.graph import graph_units
+
+KINDS = 15  # greatest number listed without --all
+EXAMPLES = """
+inspect inception_v3
+inspect bert.onnx --dimension batch=8 --cluster h100_box
+inspect graph.pbtxt --json
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    inspect_command = command(commands, "inspect", inspect, EXAMPLES)
+    add_model(inspect_command)
+    add_cluster(inspect_command)
+    inspect_command.add_argument("--json", action="store_true", help="the same as JSON: bytes, operations, seconds")
+    inspect_command.add_argument("--all", action="store_true", help=f"all kinds of ops, not only the first {KINDS}")
+
+
+def inspect(options: argparse.Namespace) -> None:
+    """Print facts about a model: ops, kinds, bytes, operations, groups, longest path, parallelism.
+
+    Longest path and work count each op on its fastest device, without transfers; parallelism is work over longest path; rho
+    is the longest transfer over the shortest op.
+    """
+    graph = model_of(options)
+    name, cluster = cluster_of(options, graph)
+    fact = facts(graph, name, cluster)
+    most, flag = None if options.all else KINDS, open_flag(options, graph)
+    print(json.dumps(fact, indent=2) if options.json else text(fact, most, flag, graph_units(graph), cluster.units))
+
+
+def text(fact: dict[str, Any], most: int | None, flag: str = "", of_graph: Units = SI, on_cluster: Units = SI) -> str:
+    """The facts as text, with at most `most` kinds, and `flag`, the option that sets an open dimension."""
+    parts = [pairs(_graph(fact, flag, of_graph)), pairs(_on(fact["on"], on_cluster)), _kinds(fact["kinds"], most)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _graph(fact: dict[str, Any], flag: str, written: Units) -> Iterator[tuple[str, str]]:
+    tensors, parameters, groups = fact["tensors"], fact["parameters"], fact["groups"]
+    yield "name", shortened(fact["name"])
+    if fact["provenance"]:
+        yield "from", _provenance(fact["provenance"])
+    yield "ops", f"{fact['ops']:,} of {counted(len(fact['kinds']), 'kind')}, {fact['depth']:,} on the longest path"
+    yield "edges", f"{fact['edges']:,}, of them control {fact['control_edges']:,}"
+    largest = (
+        f"; largest {_bytes(tensors['largest'], written)}: {shortened(tensors['largest_of'])}"
+        if tensors["largest"]
+        else ""
+    )
+    yield "tensors", f"{tensors['tensors']:,}, {_bytes(tensors['bytes'], written)}{largest}"
+    yield "parameters", f"{_bytes(parameters['bytes'], written)} at {counted(parameters['ops'], 'op')}"
+    if fact["temporary_bytes"]:
+        yield "temporary", _bytes(fact["temporary_bytes"], written)
+    yield "groups", f"{counted(groups['groups'], 'group')}, {counted(groups['ops'], 'op')} in all"
+    for rule in fact["devices"]:
+        yield "devices", f"{counted(rule['ops'], 'op')} only on {', '.join(map(shortened, rule['devices']))}"
+    sum_of_all = _amount(fact["operations"], "", written).strip()
+    for label, sentence in fact["costs"].items():
+        hint = f"; {printable(flag)}" if flag and label == "open dimension" else ""
+        yield printable(label), f"{sum_of_all} · " * (label == "operations") + printable(sentence) + hint
+
+
+def _provenance(provenance: Any) -> str:
+    """The provenance that a reader has left: a text, or the values of an object."""
+    parts = provenance.values() if isinstance(provenance, dict) else [provenance]
+    return ", ".join(shortened(part) for part in parts if isinstance(part, (str, int, float)))
+
+
+def _on(on: dict[str, Any], written: Units) -> Iterator[tuple[str, str]]:
+    yield (
+        "cluster",
+        f"{on['cluster']}: {counted(on['devices'], 'device')} of type {', '.join(map(shortened, on['types']))}",
+    )
+    if "error" in on:
+        yield "none", printable(on["error"])
+        return
+    if on["one_device"] is not None:
+        yield "one device", written.time(on["one_device"])
+    yield "longest path", written.time(on["longest_path"])
+    if on["parallelism"]:
+        yield "parallelism", f"{on['parallelism']:.3g}"
+    rho = "∞" if on["rho"] is None else f"{on['rho']:.3g}"
+    yield "ρ", f"{rho} (shortest op {written.time(on['shortest_op'])})"
+
+
+def _kinds(kinds: list[dict[str, Any]], most: int | None) -> str:
+    shown = kinds[:most]
+    rows = [("kind", "ops", "operations")]
+    rows += [(shortened(kind["kind"] or "(none)"), f"{kind['ops']:,}", percent(kind["share"])) for kind in shown]
+    left = len(kinds) - len(shown)
+    return table(rows, numbers=(1, 2)) + (f"\n… and {counted(left, 'kind')} more: --all" if left else "")
+
+
+def _bytes(value: float | None, written: Units) -> str:
+    return _amount(value, "B", written)
+
+
+def _amount(value: float | None, unit: str, written: Units) -> str:
+    return "more than a float can hold" if value is None else written.amount(value, unit)

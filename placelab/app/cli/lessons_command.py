@@ -1,0 +1,58 @@
+"""``placelab lessons``: write the course's notebooks, with or without the solutions."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from placelab.app.cli.arguments import command
+from placelab.base.places import shipped
+
+LESSONS = Path("notebooks", "lessons")
+SOLUTION = "solution"  # tag of the cells that a student's copy lacks
+CHECK = "check"
+FOLDED = "# Run this cell: it checks your answer.\n"  # the line that a folded cell shows
+PASSED = '\nprint("Right.")'
+EXAMPLES = """
+lessons course                 students' copies, in a new folder
+lessons course --instructor    with the solutions
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    added = command(commands, "lessons", lessons, EXAMPLES)
+    added.add_argument("directory", type=Path, help="folder to write to; made if it is missing")
+    added.add_argument("--instructor", action="store_true", help="keep the solutions and the results")
+
+
+def lessons(options: argparse.Namespace) -> None:
+    """Write the twelve lessons of the course.
+
+    A file that is there already is kept, as it may hold somebody's answers.
+    """
+    options.directory.mkdir(parents=True, exist_ok=True)
+    for path in sorted(shipped(LESSONS).glob("*.ipynb")):
+        copy = options.directory / path.name
+        if copy.exists():
+            print(f"{copy} is there already and is kept")
+            continue
+        text = path.read_text("utf-8")
+        copy.write_text(text if options.instructor else students_copy(text), "utf-8")
+        print(copy)
+
+
+def students_copy(notebook: str) -> str:
+    """The notebook's JSON without solutions and results; checks, whose code says what is right, are folded and say "Right."."""
+    content = json.loads(notebook)
+    content["cells"] = [cell for cell in content["cells"] if SOLUTION not in cell["metadata"].get("tags", ())]
+    for cell in content["cells"]:
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+        if CHECK in cell["metadata"].get("tags", ()):
+            cell["metadata"]["jupyter"] = {"source_hidden": True}
+            shows = "check_strategy" in "".join(cell["source"])  # its table is the answer
+            cell["source"] = [FOLDED, *cell["source"], *([] if shows else [PASSED])]
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"

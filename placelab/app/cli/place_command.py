@@ -1,0 +1,183 @@
+"""``placelab place``: place a model on a cluster, simulate it, and write the result."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from placelab.analysis.measures import metrics
+from placelab.analysis.validation import validate
+from placelab.app.cli.arguments import (
+    TENSORFLOW,
+    add_model,
+    add_rules,
+    command,
+    ending,
+    format_of,
+    note_on_times,
+    problem_of,
+    several,
+)
+from placelab.app.cli.terminal import pairs, printable
+from placelab.base.errors import FormatError
+from placelab.base.saving import save
+from placelab.base.units import counted, percent
+from placelab.formats.csv_tables import ops_csv
+from placelab.formats.tensorflow import write_graph_def
+from placelab.formats.torch import device_map
+from placelab.problem.graph import OpGraph
+from placelab.schedule import placement_json
+from placelab.schedule.catalogue import PLANNED, UNPLANNED
+from placelab.schedule.schedule import Schedule
+from placelab.simulation.event_simulation import simulate
+from placelab.strategies.placing import place as place_ops
+
+OPTIMAL = 1e-9  # a gap below this is rounding
+EXAMPLES = """
+place inception_v3 --cluster h100_box
+place bert.onnx --partitioner m-etf --scheduler pct --out placement.json
+place graph.pb --out placed.pb
+place gpt2 --out device_map.json
+place inception_v3 --out run.html
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    place_command = command(commands, "place", place, EXAMPLES)
+    add_model(place_command)
+    add_rules(place_command)
+    place_command.add_argument("--partitioner", default="heft", help="decides where each op runs (default: heft)")
+    place_command.add_argument(
+        "--scheduler",
+        help=f"decides which op a device runs next (default: {PLANNED}, or {UNPLANNED} where there is no plan)",
+    )
+    place_command.add_argument("--out", type=Path, help=f"file to write; its suffix decides: {_suffixes()}")
+
+
+def place(options: argparse.Namespace) -> None:
+    """Place a model on a cluster, simulate a step and write the placement or the schedule."""
+    out = None if options.out is None else writer(options.out)
+    name, problem = problem_of(options)
+    if out:
+        out.check(problem.graph, options.out, options.model)
+    prepare = several(options.prepare)
+    placement = place_ops(problem, options.partitioner, prepare=prepare, seed=options.seed)
+    schedule = simulate(problem, placement, options.scheduler or None, seed=options.seed)
+    text = summary(schedule, [note_on_times(problem, name)])
+    print(f"{printable(problem.graph.title)} on {name}: {options.partitioner} + {schedule.scheduler}\n{text}")
+    if out:
+        out.write(schedule, options.out, options.model)
+        print(f"written: {options.out} ({out.what})")
+
+
+def summary(schedule: Schedule, notes: Iterable[str] = ()) -> str:
+    """The measures of a schedule, in a few lines."""
+    m, violations, written = metrics(schedule), validate(schedule), schedule.problem.cluster.units
+    rows = [
+        ("makespan", written.time(m["makespan"])),
+        ("speed-up", f"× {m['speedup']:.3g} of the best single device"),
+        ("above optimum", "proven optimal" if m["bound_gap"] < OPTIMAL else f"at most {percent(m['bound_gap'])}"),
+        ("moved", f"{written.amount(m['bytes_moved'], 'B')} in {counted(int(m['transfers']), 'transfer')}"),
+        ("ops", ", ".join(f"{name} {n:,}" for name, n in _counts(schedule).items())),
+        ("rules", "all hold" if not violations else "; ".join(printable(v.detail) for v in violations[:3])),
+    ]
+    return pairs([*rows, *(("note", printable(note)) for note in (*notes, *schedule.placement.notes) if note)])
+
+
+def _counts(schedule: Schedule) -> dict[str, int]:
+    names = schedule.problem.cluster.names
+    return {printable(name): int((schedule.device == d).sum()) for d, name in enumerate(names)}
+
+
+class Writer(NamedTuple):
+    """A kind of file, the function that writes it, and one that refuses a graph before the work is done."""
+
+    what: str
+    write: Callable[[Schedule, Path, str], Any]
+    check: Callable[[OpGraph, Path, str], None] = lambda graph, path, model: None
+
+
+def writer(path: Path) -> Writer:
+    """The writer of a file by its suffix; raise FormatError if there is none, or no such folder."""
+    return WRITERS[ending(path, WRITERS)]
+
+
+def _suffixes() -> str:
+    """The suffixes of each kind of file, for the help text."""
+    kinds: dict[str, list[str]] = {}
+    for suffix, made in WRITERS.items():
+        kinds.setdefault(made.what, []).append(suffix)
+    return "; ".join(f"{', '.join(ends)}: {what}" for what, ends in kinds.items())
+
+
+def _page(schedule: Schedule, path: Path, _: str) -> None:
+    from placelab.app.export import html
+
+    html(schedule, path)
+
+
+def _trace(schedule: Schedule, path: Path, _: str) -> None:
+    from placelab.app.export import chrome_trace
+
+    chrome_trace(schedule, path)
+
+
+def _table(schedule: Schedule, path: Path, _: str) -> None:
+    save(ops_csv(schedule), path)
+
+
+def _placement(schedule: Schedule, path: Path, _: str) -> None:
+    placement_json.write(schedule.placement, path)
+
+
+def _device_map(schedule: Schedule, path: Path, _: str) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        device_map.write(schedule.placement, path)
+    for warning in caught:
+        print(f"note: {printable(warning.message)}")
+
+
+def _check_modules(graph: OpGraph, path: Path, model: str) -> None:
+    device_map.check_modules(graph)
+
+
+def _graph_def(schedule: Schedule, path: Path, model: str) -> None:
+    """Write the TensorFlow file that was read with its ``device`` fields as placed."""
+    write_graph_def.write(model, schedule.placement, path)
+
+
+def _check_graph_def(graph: OpGraph, path: Path, model: str) -> None:
+    """Raise FormatError unless the model was read from a GraphDef of the same form, binary or text."""
+    provenance = graph.metadata.get("provenance")
+    form = str(provenance.get("format")) if isinstance(provenance, dict) and format_of(model) == TENSORFLOW else ""
+    wanted = ".pbtxt" if ".pbtxt" in path.suffixes else ".pb"
+    if not form.startswith("TensorFlow GraphDef"):
+        raise FormatError(
+            f"{path}: {wanted} can only be written for a GraphDef that was loaded from a file, and {model} is none; "
+            "write .json instead"
+        )
+    found = ".pbtxt" if form.endswith("text") else ".pb"
+    if found != wanted:
+        raise FormatError(f"{path}: {model} is a GraphDef in {found}'s form; write {found} instead")
+
+
+PLACEMENT, TRACE, DEVICE_MAP = Writer("placement", _placement), Writer("trace", _trace), "device_map.json"
+MODULES = Writer("device map of PyTorch modules", _device_map, _check_modules)
+GRAPH_DEF = Writer("GraphDef with devices", _graph_def, _check_graph_def)
+WRITERS = {  # the first suffix that fits counts
+    ".html": Writer("page", _page),
+    ".trace.json": TRACE,
+    ".trace.json.gz": TRACE,
+    DEVICE_MAP: MODULES,
+    f"{DEVICE_MAP}.gz": MODULES,
+    ".json": PLACEMENT,
+    ".json.gz": PLACEMENT,
+    ".csv": Writer("table of ops", _table),
+    ".pb": GRAPH_DEF,
+    ".pbtxt": GRAPH_DEF,
+}

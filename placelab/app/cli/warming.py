@@ -1,0 +1,96 @@
+"""Call the kernels once on a small problem, so that numba compiles them and keeps them on disk.
+
+They are called in the order in which a user of the explorer meets them. Run as ``python -m placelab.app.cli.warming heft upward``;
+without names, all kernels are compiled.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+import numpy as np
+
+from placelab import kernels
+from placelab.analysis.faults.training_runs import simulate_training
+from placelab.analysis.validation import validate
+from placelab.app.explorer.engine.reasons import Reasons
+from placelab.app.explorer.engine.solving import Result
+from placelab.app.explorer.panels.strip import strip
+from placelab.app.explorer.state import initial_state
+from placelab.app.widgets.gantt.gantt_chart import Gantt
+from placelab.base.errors import PlacelabError
+from placelab.graphs import generators
+from placelab.kernels import jit
+from placelab.planning.lower_bounds import bounds
+from placelab.problem.cluster import Cluster
+from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import partitioners
+from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
+from placelab.simulation.event_simulation import simulate
+from placelab.strategies.placing import place, solve
+
+BIG, SMALL = 16e9, 5e6  # bytes of a device: room for everything, and for a part of it
+
+
+def problem(memory: float = BIG) -> Problem:
+    """A small problem with a group; each link is quicker than an op, as one bound requires."""
+    graph = generators.layered(30, seed=1)
+    cluster = Cluster.from_hosts({"a": 2, "b": 2}, memory=memory, inside=(1e15, 0.0), between=(1e14, 0.0))
+    return Problem(graph, cluster, memory="dynamic", groups=[list(graph.names[3:5])])
+
+
+def calls() -> Iterator[None]:
+    """Call kernels; yield after each step."""
+    small = problem()
+    simulate(small, Placement(small, np.zeros(small.graph.n_ops, int)), "fifo")
+    yield
+    schedule = solve(small, "heft", "planned")
+    yield
+    show(schedule)
+    yield
+    quick = [name for name, function in partitioners().items() if not function.slow]
+    for name in sorted(quick, key=lambda name: "etf" in name or "sct" in name):  # their kernels are the largest
+        for room in (BIG, SMALL):
+            with suppress(PlacelabError):  # no room
+                placement = place(problem(room), name)
+                simulate(placement.problem, placement, "pct")
+            yield
+    place(problem(), "portfolio", moves=10)
+    place(problem(), "ez")
+    bounds(problem(), lp=True)
+    yield
+    simulate_training(schedule, 10, every=2, failures=[1.0])
+    yield
+
+
+def show(schedule: Schedule) -> None:
+    """What the explorer shows of a schedule: numbers, chart, reasons."""
+    strip(schedule, validate(schedule))
+    chart = Gantt()
+    chart.show(schedule)
+    chart.settle()
+    Reasons().detail(Result(initial_state(schedule.problem), schedule, []), 5)
+
+
+def compile_all(names: Iterable[str] = ()) -> None:
+    """Compile the kernels of these names, by default all, and wait for it."""
+    jit.only = left = frozenset(names)
+    for _ in calls():
+        if left and all(kernel.compiled for kernel in every() if kernel.__name__ in left):
+            return
+
+
+def every() -> list[Any]:
+    """All kernels."""
+    modules = [import_module(f"{kernels.__name__}.{module.name}") for module in iter_modules(kernels.__path__)]
+    return [value for module in modules for value in vars(module).values() if isinstance(value, jit.kernel)]
+
+
+if __name__ == "__main__":
+    compile_all(sys.argv[1:])

@@ -1,0 +1,67 @@
+"""The explorer: pickers, cluster canvas, comparison and Gantt chart of one problem, recomputed while a user drags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from placelab.app.explorer.application import Explorer
+from placelab.app.explorer.state import initial_state
+from placelab.problem.cluster import Cluster
+from placelab.schedule.schedule import Schedule
+
+__all__ = ["Explorer", "explore"]
+
+
+def explore(
+    problem_or_graph: Any = None,
+    cluster: Cluster | None = None,
+    *,
+    partitioner: str | None = None,
+    scheduler: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    prepare: Sequence[str] = (),
+    compare_with: Schedule | None = None,
+    height: int | None = None,
+    tab: str | None = None,
+) -> Explorer:
+    """Open the explorer in the output of a cell.
+
+    Parameters
+    ----------
+    problem_or_graph
+        A Problem, whose rules are kept; or what :func:`placelab.load` takes: a dataset's name, a path, a networkx DiGraph,
+        an OpGraph. Default: the dataset ``inception_v3``.
+    cluster
+        Default: the problem's, the graph's own processors, or ``clusters.rtx2080ti_box(4)``.
+    partitioner, scheduler
+        Names in the catalogues. Default: ``heft``; ``planned`` if the partitioner plans, else ``pct``.
+    options
+        Options of the partitioner.
+    prepare
+        Names of transformations that make the graph smaller before it is placed, in their order.
+    compare_with
+        A schedule of the same graph; its outline stays behind those that follow, and numbers show the change.
+    height
+        Height in CSS pixels, at least 400. Default: what the window leaves, at least 590.
+    tab
+        Title of the tab to open, as ``"Decisions"``. Default: the first.
+
+    Returns
+    -------
+    Explorer
+        A widget. ``explorer.problem``, ``.placement`` and ``.schedule`` are what it shows.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> explore("topcuoglu")
+    Explorer(topcuoglu: 10 ops on 3 devices, heft + planned: 80)
+    """
+    state = initial_state(problem_or_graph, cluster).with_choices(partitioner, scheduler, options or {}, tuple(prepare))
+    explorer = Explorer(state, state.problem(), height=height)
+    if tab is not None:
+        explorer.tabs.open(tab)
+    if compare_with is not None:
+        explorer.keep(compare_with)
+    return explorer

@@ -1,0 +1,246 @@
+"""The explorer: turn changes of pickers and canvas into states, have them computed, and show the results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as w
+
+from placelab.app.explorer.computation import Computation
+from placelab.app.explorer.engine.curve import Curve
+from placelab.app.explorer.engine.failure import sentence
+from placelab.app.explorer.inputs import Inputs
+from placelab.app.explorer.panels.item import Item
+from placelab.app.explorer.panels.panel import Shared
+from placelab.app.explorer.panels.result_view import ResultView
+from placelab.app.explorer.readable import Readable
+from placelab.app.explorer.saved_picture import SavedPicture
+from placelab.app.explorer.session import Session, costs_switched, memory_switched
+from placelab.app.explorer.state import Change, State, Steps, said_of_costs
+from placelab.problem.problem import Problem
+from placelab.schedule import catalogue as strategies
+from placelab.schedule.schedule import Schedule
+
+LOADED_AGAIN = "This page was loaded again: run the cell before you save the notebook, or it keeps an earlier picture."
+
+
+class Explorer(Readable):
+    """Everything about one problem on one screen: pickers, numbers, cluster canvas beside the tabs, and the Gantt chart.
+
+    Attributes
+    ----------
+    problem, placement, schedule
+        What is shown now; reading them waits for a computation that is under way. During a drag they may be a preview.
+    state
+        What pickers and canvas show.
+    pickers, actions, message, numbers, canvas, tabs, line, gantt, rejection
+        The parts, from top to bottom; `line` shows the progress of a search.
+    saved
+        The picture that a saved notebook shows without a kernel.
+
+    Notes
+    -----
+    The browser's messages arrive one at a time, on the main thread or, while a cell is busy, on another one. Each waits a moment
+    for its result (:class:`placelab.app.explorer.computation.Computation`), so that the browser sends at the rate the strategies can
+    hold.
+    """
+
+    _closed = False
+
+    def __init__(self, state: State, problem: Problem, *, height: int | None = None) -> None:
+        self._session = session = Session(state, problem)
+        self._inputs = Inputs(
+            session, change=self.change, undo=self.undo, redo=self.redo, shown=self._shown, keep=self._toggle_kept
+        )
+        self.message, self.pickers = self._inputs.message, self._inputs.pickers
+        self.actions, self.canvas = self._inputs.actions, self._inputs.canvas
+        self._say = self.message.say
+        self._curve = Curve(lambda curve: self.canvas.set_trait("curve", curve), lambda: self._computation.active)
+        self.shared = Shared(self.change, self._say, lambda: self.canvas.dragging)
+        self._view = ResultView(
+            self.canvas, self.message, self.pickers, self.shared, self.change, self.undo, self._compute_again
+        )
+        self.gantt, self.line, self.rejection = self._view.gantt, self._view.line, self._view.rejection
+        self.numbers, self.tabs = self._view.numbers, self._view.tabs
+        self._view.aside = said_of_costs(state)
+        self._computation = Computation(
+            lambda: session.now, lambda: self.canvas.dragging, self._view, self._adopt_scheduler, self._full_result
+        )
+        self.actions.draw = self.gantt.download
+        self.saved = SavedPicture(self._pictured, self.actions.frame.expect_picture)
+        super().__init__(self._assemble())
+        self.add_class("placelab-explorer")
+        if height is not None:
+            self.layout.height = f"{max(int(height), 400)}px"
+        self._view_count = 0  # from now on the browser counts the views: what nobody sees is not kept up to date
+        self._listen()
+        self._inputs.show()
+        self._compute()
+
+    # ---------------------------------------------------------------- what a user can do
+
+    def undo(self) -> None:
+        """Go back one step, of the pickers or the canvas."""
+        self._step_to(Steps.undo)
+
+    def redo(self) -> None:
+        """Go forward to the state that the last undo left."""
+        self._step_to(Steps.redo)
+
+    def change(self, change: Change, key: str = "") -> None:
+        """Show ``change(state)`` as a new step.
+
+        A change that makes no valid problem is refused: its error is shown, and the controls jump back.
+
+        Parameters
+        ----------
+        change
+            Takes the state and returns another one.
+        key
+            Changes of one key that follow each other within a second are one step.
+        """
+        with self._session.lock:
+            if self.pickers.quiet:
+                return
+            with self._changing():
+                before = self.state
+                try:
+                    self._session.adopt(change(before))
+                    self._view.aside = costs_switched(before, self.state)
+                except Exception as error:
+                    self._say(sentence(error), "bad")
+                self._session.record(key)
+        self._computation.wait()
+
+    def close(self) -> None:
+        """End the threads and close all widgets; a second call, as when the object is deleted, does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        self._computation.close()
+        self._curve.close()
+        self.saved.close()
+        self.pickers.models.close()
+        self._view.close()
+        if self._catalogue_changed in strategies.on_change:
+            strategies.on_change.remove(self._catalogue_changed)
+        super().close()
+
+    def keep(self, schedule: Schedule | None) -> None:
+        """Compare the schedules to come with this one: its outline and the change of the numbers; None: with none."""
+        self._view.keep(schedule)
+        self.actions.keep.value = schedule is not None
+
+    def _toggle_kept(self, wanted: bool) -> None:
+        if wanted != (self.shared.kept is not None):
+            self.keep(self.result.schedule if wanted and self.result is not None else None)
+
+    # ---------------------------------------------------------------- the newest state
+
+    def _edited(self, _: Any) -> None:
+        """Take over another cluster or arrangement of the canvas, or the end of a drag."""
+        with self._session.lock:
+            if not self._inputs.moved():
+                return
+            before, dragging = self._session.steps.now, self.canvas.dragging
+            self._curve.follow(before, self.canvas.edit, self.canvas.gesture)
+            state = before.with_cluster(*self.canvas.state)
+            self._view.aside = memory_switched(before, state)
+            try:
+                self._session.adopt(before if state == before else state)
+            except Exception as error:
+                self._inputs.show()
+                self.canvas.error = sentence(error)
+            else:
+                if not dragging:
+                    self._session.record()
+                    self._inputs.show()
+            self._compute()
+        self._computation.wait()
+
+    def _step_to(self, way: Callable[[Steps], Steps]) -> None:
+        with self._session.lock, self._changing():
+            self._session.step(way)
+        self._computation.wait()
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Forget what was said of the state before, and show and compute the one after. Needs the lock."""
+        self._say("")
+        self._view.aside = ""
+        yield
+        self._inputs.show()
+        self._compute()
+
+    def _adopt_scheduler(self, asked: State, runnable: State) -> bool:
+        """Take over the scheduler that replaced ``planned`` for want of a plan, and say so; False when a newer state has come."""
+        with self._session.lock:
+            if self.state is not asked:
+                return False
+            self._session.correct(runnable)
+            self._inputs.show()
+            self.tabs.show(self.state, self.problem, self.canvas.dragging)
+            self._say(
+                f"{asked.partitioner} plans no order for planned to follow; {self.state.scheduler} decides who runs next.",
+                "note",
+            )
+        return True
+
+    def _compute(self) -> None:
+        self._view.follow(self.problem)
+        self._computation.start()
+        self.tabs.show(self.state, self.problem, self.canvas.dragging)
+
+    def _compute_again(self) -> None:
+        """Compute the present state once more."""
+        with self._session.lock:
+            self._session.renew()
+            self._compute()
+
+    # ---------------------------------------------------------------- assembly
+
+    def _assemble(self) -> list[w.Widget]:
+        sheets = (Path(__file__).parent / "explorer.css").read_text() + self.saved.hiding
+        style = w.HTML(f"<style>{sheets}</style>", layout=w.Layout(display="none"))
+        middle = w.HBox([w.Box([self.canvas]).add_class("pl-canvas"), self.tabs.box]).add_class("pl-middle")
+        return [style, self._inputs.bar, self.numbers.box, middle, self._view.box]
+
+    def _listen(self) -> None:
+        self.actions.frame.whole = self.model_id
+        self.actions.frame.on_stale_picture = lambda: self._say(LOADED_AGAIN, "note")
+        self.canvas.observe(self._edited, ["value", "dragging", "cluster"])
+        self.gantt.observe(lambda _: self._computation.wake(), "selection")
+        self.shared.observe(lambda change: self.keep(change["new"]), "kept")
+        self.observe(self._seen_or_not, "_view_count")
+        strategies.on_change.append(self._catalogue_changed)
+
+    def _seen_or_not(self, change: dict[str, Any]) -> None:
+        """End what is computed when the last view has gone, as when the cell is run again; go on when one appears."""
+        if change["new"]:
+            self._computation.wake()
+        else:
+            self._computation.leave()
+
+    def _catalogue_changed(self) -> None:
+        """Show a new or replaced strategy in the pickers at once, and compute what is shown again with it."""
+        if (
+            self.state.partitioner not in strategies.partitioners()
+            or self.state.scheduler not in strategies.schedulers()
+        ):
+            return  # the strategy shown has been taken out; what it computed stays
+        with self._session.lock:
+            self._inputs.show()
+            self._session.renew()
+            if self._view_count != 0:
+                self._computation.wake()
+                self.comparison.again()
+
+    def _full_result(self) -> None:
+        self.actions.offer_code()
+        self.saved.follow()
+
+    def _shown(self) -> tuple[State, Schedule, list[Item]]:
+        return self.state, self.schedule, self.gantt.numbers

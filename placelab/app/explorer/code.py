@@ -1,0 +1,176 @@
+"""Write a state of the explorer as the text of a cell that reproduces it, exact to the last digit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import partial
+from pprint import pformat
+from typing import Any
+
+import numpy as np
+
+from placelab.app.explorer.jobs import PIPELINE, stages_of
+from placelab.app.explorer.pins import shortened
+from placelab.app.explorer.state import Preset, State, pins_on
+from placelab.problem.cluster import Cluster
+from placelab.problem.shared_links import as_argument
+from placelab.schedule.catalogue import Strategy, partitioners, schedulers, transforms
+
+COLUMNS = ("speed", "memory", "bandwidth", "latency", "names", "types", "hosts")
+WRITTEN = 12  # devices; matrices of larger clusters are written as changed entries, where these are few
+FEW = 60  # entries
+STEP = "cluster"  # code of a cluster that the cell has written already
+_text = partial(pformat, width=110, compact=True, sort_dicts=False)
+
+
+def cell(state: State) -> str:
+    """The text of a cell that ends in the schedule shown.
+
+    Examples
+    --------
+    >>> from placelab.app.explorer.state import initial_state
+    >>> print(cell(initial_state("topcuoglu")))
+    import placelab as pl
+    <BLANKLINE>
+    graph = pl.load('topcuoglu')
+    cluster = pl.Cluster(**graph.metadata['cluster'])
+    problem = pl.Problem(graph, cluster, memory='none', transfers='parallel')
+    schedule = pl.solve(problem, 'heft', 'planned')
+    schedule
+    """
+    return "\n".join(
+        [
+            *(["import functools"] if any(options for _, options in state.preparation) else []),
+            "import placelab as pl",
+            *_reminder(state),
+            "",
+            *_graph(state),
+            *_cluster(state),
+            _problem(state),
+            _solve(state),
+            "schedule",
+        ]
+    )
+
+
+def file_name(state: State, title: str = "") -> str:
+    """Name of the file that the cell loads a graph from which cannot be loaded by an expression; or of a file of that title."""
+    title = title or (state.base or state).model.title
+    stem = re.sub(r"[^\w.-]+", "_", re.sub(r"\.json(\.gz)?$", "", title)).strip("._")
+    return f"{stem or 'model'}.json.gz"
+
+
+def number(x: float) -> str:
+    """The shortest text of a float that reads back as the same float.
+
+    >>> number(6e9), number(12.0), number(0.1 + 0.2)
+    ('6e9', '12', '0.30000000000000004')
+    """
+    if not np.isfinite(x):
+        return f"float('{x}')"
+    short = [f"{x:g}", repr(float(x)), *([str(int(x))] if x == int(x) else [])]
+    tidy = [re.sub(r"e([+-])0*", lambda m: "e" + m[1].strip("+"), text) for text in short]
+    return min((text for text in tidy if float(text) == x), key=len)
+
+
+def _reminder(state: State) -> list[str]:
+    """A comment that names the strategies which the notebook, not placelab, defines."""
+    chosen: list[Strategy | None] = [partitioners().get(state.partitioner), schedulers().get(state.scheduler)]
+    chosen += [transforms().get(name) for name in state.prepare]
+    own = [f.name for f in chosen if f and not f.__module__.startswith("placelab.")]
+    return [f"# run the cell that defines {' and '.join(own)} first"] if own else []
+
+
+def _graph(state: State) -> list[str]:
+    lines = [*_step(state), f"graph = {state.model.code or f'pl.load({file_name(state)!r})'}"]
+    change = {"mayer": "mayer", "seconds": "in_seconds"}.get(state.costs)
+    lines += [f"graph = pl.costs.{change}(graph)"] if change else []
+    factors = {"compute": state.compute, "transfer": state.transfer}
+    given = ", ".join(f"{label}={number(factor)}" for label, factor in factors.items() if factor != 1)
+    return lines + ([f"graph = pl.costs.scale(graph, {given})"] if given else [])
+
+
+def _step(state: State) -> list[str]:
+    """Graph and, of a pipeline, cluster that the present job is made of."""
+    step = state.base
+    if step is None or state.job is None or state.job.kind != PIPELINE:
+        return [] if step is None else _graph(step)
+    stages = stages_of(state.job, step.cluster)
+    return [*_graph(step), *_cluster(step), *([] if stages is step.cluster else _written(stages))]
+
+
+def _cluster(state: State) -> list[str]:
+    start, now = state.preset, state.cluster
+    changed = [c for c in COLUMNS if not np.array_equal(getattr(start.cluster, c), getattr(now, c))]
+    changed += ["links"] if start.cluster.links != now.links else []
+    if not start.code or start.cluster.n_devices != now.n_devices:
+        return _written(now)
+    return [*([] if start.code == STEP else [f"cluster = {start.code}"]), *_changes(start, now, changed)]
+
+
+def _written(cluster: Cluster) -> list[str]:
+    columns = (*COLUMNS, "links") if cluster.links else COLUMNS
+    return ["cluster = pl.Cluster(", *(f"    {c}={_column(cluster, c)}," for c in columns), ")"]
+
+
+def _changes(start: Preset, now: Cluster, changed: list[str]) -> list[str]:
+    lines, arguments = [], []
+    for c in changed:
+        entries = np.argwhere(getattr(start.cluster, c) != getattr(now, c)) if c in ("bandwidth", "latency") else ()
+        if now.n_devices > WRITTEN and 0 < len(entries) <= FEW:
+            lines += [
+                f"{c} = cluster.{c}.copy()",
+                *(f"{c}[{i}, {j}] = {number(getattr(now, c)[i, j])}" for i, j in entries),
+            ]
+            arguments.append(f"{c}={c}")
+        else:
+            arguments.append(f"{c}={_column(now, c)}")
+    return [*lines, f"cluster = cluster.replace({', '.join(arguments)})"] if arguments else []
+
+
+def _column(cluster: Cluster, label: str) -> str:
+    value = getattr(cluster, label)
+    if not isinstance(value, np.ndarray):
+        return _text(as_argument(value) if label == "links" else list(value)).replace("\n", "\n    ")
+    if value.ndim == 1:
+        return "None" if np.isinf(value).all() else _row(value)
+    apart = value[~np.eye(len(value), dtype=bool)]
+    if len(apart) and (apart == apart[0]).all():
+        return number(apart[0])
+    rows = np.where(np.eye(len(value), dtype=bool), 0.0, value)  # the diagonal means nothing
+    return "[" + ",\n        ".join(_row(row) for row in rows) + "]"
+
+
+def _row(values: np.ndarray) -> str:
+    return f"[{', '.join(number(x) for x in values.tolist())}]"
+
+
+def _problem(state: State) -> str:
+    arguments = [f"memory={state.memory!r}", f"transfers={state.transfers!r}"]
+    arguments += ["duplex=True"] if state.duplex else []
+    arguments += [f"transfer_ops={number(state.transfer_ops)}"] if state.transfer_ops else []
+    arguments += [f"latency={state.latency!r}"] if state.latency != "holds" else []
+    arguments += [f"groups={_text(list(state.groups))}"] if state.groups else []
+    pins = [shortened(pins_on(where, state.cluster), state.graph) for where in state.pins]
+    calls = [f"problem = problem.pin({_text(where)})" for where in pins]
+    return "\n".join([f"problem = pl.Problem(graph, cluster, {', '.join(arguments)})", *calls])
+
+
+def _solve(state: State) -> str:
+    arguments = [f"prepare=[{', '.join(_prepared(*step) for step in state.preparation)}]"] if state.prepare else []
+    arguments += [f"seed={state.seed}"] if state.seed else []
+    arguments += [
+        f"{kind}_options={dict(state.options_of(kind))!r}"
+        for kind in ("partitioner", "scheduler")
+        if state.options_of(kind)
+    ]
+    return f"schedule = pl.solve({', '.join(['problem', repr(state.partitioner), repr(state.scheduler), *arguments])})"
+
+
+def _prepared(name: str, options: Mapping[str, Any]) -> str:
+    """One transformation before placing: its name, or the function with its options."""
+    if not options:
+        return repr(name)
+    given = ", ".join(f"{option}={value!r}" for option, value in options.items())
+    return f"functools.partial(pl.transforms.catalogue()[{name!r}], {given})"

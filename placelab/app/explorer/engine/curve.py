@@ -1,0 +1,169 @@
+"""The makespan over the value that a hand is dragging, for the pair shown, and the best of the quick pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from placelab.app.explorer.engine.solving import function_of, place_state, simulate_state
+from placelab.app.explorer.state import State
+from placelab.app.widgets.cluster.edit import apply
+from placelab.base.abandonable import Caller
+from placelab.base.errors import PlacelabError
+from placelab.base.worker import Background, Worker
+from placelab.problem.cluster import Cluster
+from placelab.schedule.catalogue import PLANNED, partitioners
+
+VALUES = 33  # on the curve, from a thirtieth of the value before the drag to thirty times it
+REACH = 1.5  # powers of ten to either side
+COARSE = 8  # every so many values first, and for the other pairs
+PAUSE = 0.15  # seconds of a drag before the curve is computed, so that short ones cost nothing
+LIMIT = 0.3  # seconds for a value; where they take longer, there is no curve, which would slow what the hand sees
+LATE = 2  # values in succession that may take longer: a busy machine makes one late now and then
+REST = 0.01  # seconds at least between two values, and between two looks whether it may go on
+STILL = 0.4  # seconds without a move after which the hand rests
+EVERY = 0.1  # seconds between two messages with the values found meanwhile
+QUICK = (("heft", PLANNED), ("m-etf", "pct"), ("tf-greedy", "pct"), ("critical-path", "pct"), ("single", "fifo"))
+
+
+class Curve(Background):
+    """Computes the curve of a drag, once, while it lasts.
+
+    Parameters
+    ----------
+    show
+        Called with what there is so far: ``values`` (SI, ascending), ``makespans`` [s] of the pair shown, ``best``: [value, pair,
+        makespan] where another quick pair is better, ``preview``: whether a preview stands in; {} when the drag ends.
+    busy
+        Whether the picture that the hand waits for is being made.
+
+    Notes
+    -----
+    While the hand moves, one value is computed after each of its pictures; while it rests, the curve takes half of the time. Its
+    Python code would hold up the code that makes the pictures.
+    """
+
+    def __init__(self, show: Callable[[dict[str, Any]], None], busy: Callable[[], bool] = lambda: False) -> None:
+        self._show, self._busy = show, busy
+        self._moved, self._may = 0.0, False  # when the hand moved last, and whether a value has not been computed since
+        self._drag: tuple[State, Mapping[str, Any]] | None = None
+        self._gesture: int | None = None
+        self._worker, self._caller = Worker(self._compute, "curve"), Caller()
+
+    def follow(self, before: State, message: Mapping[str, Any], gesture: int | None) -> None:
+        """Take the newest message of drag number `gesture`, which began at the state `before`; None: the drag has ended."""
+        self._moved, self._may = monotonic(), True
+        if gesture == self._gesture:
+            return
+        self._gesture = gesture
+        self._drag = (before, message) if gesture is not None and message.get("kind") in COLUMNS else None
+        self._show({})
+        self._worker.wake()
+
+    def close(self) -> None:
+        """End the threads."""
+        super().close()
+        self._caller.close()
+
+    def _compute(self) -> None:
+        if self._drag is None or not self._worker.sleep(PAUSE):
+            return
+        state, message = self._drag
+        start = dragged_value(state.cluster, message)
+        if not (0 < start < np.inf) or (function_of(state).slow and "preview" not in function_of(state).reserved):
+            return
+        factors = np.logspace(-REACH, REACH, VALUES)
+        coarse = np.arange(0, VALUES, COARSE)
+        makespans: dict[int, float] = {}
+        best: list[list[Any]] = []
+        reported, late = monotonic(), 0
+        for i in [*coarse, *np.setdiff1d(np.arange(VALUES), coarse)]:
+            makespans[int(i)], took = self._makespan(at(state, message, factors[i]))
+            late = late + 1 if took > LIMIT else 0
+            if self._worker.woken or late > LATE:
+                return
+            if late:
+                continue
+            if len(makespans) in (len(coarse), VALUES) or monotonic() - reported > EVERY:
+                self._report(start * factors, makespans, best, state)
+                reported = monotonic()
+        for i in coarse:
+            others = [(self._makespan(changed)[0], name) for name, changed in pairs(at(state, message, factors[i]))]
+            if self._worker.woken:
+                return
+            least, name = min(others, default=(np.inf, ""))
+            if least < makespans[int(i)] * 0.999:
+                best.append([float(start * factors[i]), name, least])
+                self._report(start * factors, makespans, best, state)
+
+    def _makespan(self, state: State) -> tuple[float, float]:
+        """The makespan of a state [s], NaN where its strategies fail or take too long; and the seconds this took."""
+        while self._waits() and self._worker.sleep(REST):
+            pass
+        self._may = False
+        begun, value = monotonic(), float("nan")
+        with suppress(BaseException):  # a user's strategy may raise anything, an exit, too
+            late = lambda: self._worker.woken or monotonic() - begun > LIMIT  # noqa: E731
+            value = self._caller.run(partial(makespan, state), late)
+        took = monotonic() - begun
+        self._worker.sleep(min(max(took, REST), LIMIT))
+        return value, took
+
+    def _waits(self) -> bool:
+        """Whether the next value must wait: for the picture of the drag, or for its next move."""
+        return self._busy() or (not self._may and monotonic() - self._moved < STILL)
+
+    def _report(self, values: np.ndarray, makespans: dict[int, float], best: list[list[Any]], state: State) -> None:
+        known = sorted(i for i, value in makespans.items() if np.isfinite(value))
+        self._show(
+            {
+                "values": [float(values[i]) for i in known],
+                "makespans": [makespans[i] for i in known],
+                "best": list(best),
+                "preview": "preview" in function_of(state).reserved,
+            }
+        )
+
+
+# What is dragged, and where.
+COLUMNS = {"speed": "device", "memory": "device", "bandwidth": "pairs", "latency": "pairs", "shared": "link"}
+
+
+def dragged_value(cluster: Cluster, message: Mapping[str, Any]) -> float:
+    """The value that a drag's message changes, in a cluster [SI]: the least of its links."""
+    if message["kind"] == "shared":
+        return next(link.bandwidth for link in cluster.links if link.name == message["link"])
+    values = getattr(cluster, message["kind"])
+    if COLUMNS[message["kind"]] == "device":
+        return float(values[message["device"]])
+    return float(min(values[i, j] for i, j in message["pairs"]))
+
+
+def at(state: State, message: Mapping[str, Any], factor: float) -> State:
+    """The state with the dragged value at `factor` times what it was."""
+    scaled = {key: message[key] for key in ("kind", "device", "pairs", "link") if key in message}
+    of_device = COLUMNS[message["kind"]] == "device"
+    scaled |= {"value": factor * dragged_value(state.cluster, message)} if of_device else {"factor": factor}
+    return state.with_cluster(*apply(state.cluster, state.layout, scaled))
+
+
+def pairs(state: State) -> list[tuple[str, State]]:
+    """The quick pairs of strategies, with default options, each as a state and with its name."""
+    known = [(p, s) for p, s in QUICK if p in partitioners() and (p, s) != (state.partitioner, state.scheduler)]
+    return [(f"{p} + {s}", replace(state, partitioner=p, scheduler=s, options={})) for p, s in known]
+
+
+def makespan(state: State) -> float:
+    """The makespan of a state [s]; NaN where it cannot be placed or simulated."""
+    extra = {"preview": True} if "preview" in function_of(state).reserved else {}
+    try:
+        placement, _ = place_state(state, state.problem(), **extra)
+        return simulate_state(state, placement).makespan
+    except PlacelabError:
+        return float("nan")

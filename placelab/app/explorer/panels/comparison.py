@@ -1,0 +1,356 @@
+"""Compare all pairs of strategies in the background, one partitioner after the other, and show them in a table.
+
+Partitioners that search for seconds run only on request, or on graphs of at most `SMALL` ops: otherwise each change would keep
+the machine busy for minutes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any
+
+from placelab.analysis.comparing import compare, fitting_schedulers
+from placelab.analysis.studies.adversary_search import Adversary
+from placelab.app.explorer.engine.known_pairs import KnownPairs, best_pair, measures
+from placelab.app.explorer.engine.rival_search import Pair, RivalSearch
+from placelab.app.explorer.engine.solving import Result, preparation
+from placelab.app.explorer.panels.panel import Shared
+from placelab.app.explorer.state import Model, State
+from placelab.app.widgets.comparison_table import ComparisonTable
+from placelab.base.abandonable import Abandoned, run_abandonable
+from placelab.base.progress import Progress
+from placelab.base.worker import Background, Worker
+from placelab.problem.graph import OpGraph
+from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import partitioners, schedulers
+from placelab.strategies.preparing.chain import pipeline
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PAUSE = 0.4  # seconds without a change before all pairs are compared again
+REFRESH = 0.1  # seconds between two messages to the browser
+POLL = 0.02  # seconds between two looks at the hand that drags
+SMALL = 20  # ops; searches on smaller graphs end in about a second and run without a request
+
+# Problem (equal only to itself), seed, preparation, version of the catalogues.
+Subject = tuple[Problem, int, tuple, int]
+
+
+class Comparison(Background):
+    """The panel that compares.
+
+    Parameters
+    ----------
+    shared
+        What the explorer's views share.
+
+    Attributes
+    ----------
+    table
+        The widget, also called `box`.
+
+    Notes
+    -----
+    A drag does not restart a run: it waits between two pairs until the release, and begins again if the problem has changed.
+    """
+
+    title = "Comparison"
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._lock = threading.RLock()
+        self._state: State | None = None
+        self._newest: Subject | None = None  # what the explorer shows
+        self._subject: Subject | None = None  # what is compared: the newest that no hand was dragging
+        self._prepare: Callable = pipeline()
+        self._version = 0
+        self._pairs = KnownPairs()
+        self._took: dict[str, float] = {}  # partitioner → seconds
+        self._asked: set[str] = set()  # partitioners that run although they search …
+        self._left_out: set[str] = set()  # … and those that do not although they are quick
+        self._now, self._halted, self._why = "", False, ""
+        self._sent = 0.0
+        self._frame: pd.DataFrame | None = None
+        self._worker = Worker(self._run, "comparison")
+        self._rivals = RivalSearch(self._adopt, self._refresh)
+        self._visible = True
+        self.box = self.table = ComparisonTable()
+        self.table.observe(self._answer, "asked")
+        shared.observe(self._heed, "bound")
+
+    # ---------------------------------------------------------------- the panel
+
+    def show(self, state: State, problem: Problem, dragging: bool) -> None:
+        """Mark the pair that is shown; compare again for another problem, once no hand drags it."""
+        with self._lock:
+            self._state = state
+            self.table.shown = [state.partitioner, state.scheduler]
+            newest, before = (problem, state.seed, state.preparation, self._version), self._newest
+            self._newest = newest
+            if not dragging and self._subject != newest:
+                self._begin()
+            elif (before == self._subject) != (newest == self._subject):
+                self._refresh()
+
+    def result(self, result: Result | None) -> None:
+        """Take over what is proven, and compare what changed while nobody saw the panel."""
+        self._heed()
+        self._wake()
+
+    @property
+    def visible(self) -> bool:
+        """Whether anybody sees the panel; if not, nothing is compared."""
+        return self._visible
+
+    @visible.setter
+    def visible(self, visible: bool) -> None:
+        self._visible = visible
+        self._wake()
+
+    def again(self) -> None:
+        """Compare again because the catalogues have changed."""
+        with self._lock:
+            self._version += 1
+            if self._newest:
+                self._newest = (*self._newest[:3], self._version)
+                self._begin()
+
+    def halt(self, partitioner: str = "") -> None:
+        """Stop, until `resume` or another problem; or leave one partitioner out and go on."""
+        with self._lock:
+            self._halted = self._halted or not partitioner
+            self._left_out |= {partitioner}
+            self._asked -= {partitioner} if partitioner else set(self._asked)
+            self._refresh()
+
+    def resume(self) -> None:
+        """Go on after `halt`."""
+        self._halted, self._why = False, ""
+        self._refresh()
+        self._wake()
+
+    def search(self, partitioner: str = "") -> None:
+        """Compare a partitioner that searches for long, by default all of them."""
+        with self._lock:
+            names = {partitioner} if partitioner else set(partitioners())
+            self._asked |= names
+            self._left_out -= names
+        self.resume()
+
+    @property
+    def frame(self) -> pd.DataFrame | None:
+        """The latest complete result of :func:`placelab.compare`, all quick partitioners at least; None before the first."""
+        return self._frame
+
+    @property
+    def best(self) -> tuple[str, str] | None:
+        """The pair of least makespan in `frame` that is legal and within memory; None where there is none."""
+        return None if self._frame is None else best_pair(self._frame)
+
+    @property
+    def running(self) -> bool:
+        """Whether pairs are being compared now."""
+        return bool(self._now)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._shared.unobserve(self._heed, "bound")
+        super().close()
+        self._rivals.close()
+        self.table.close()
+
+    # ---------------------------------------------------------------- what is to be compared
+
+    def _begin(self) -> None:
+        assert self._state is not None
+        self._subject = self._newest
+        self._prepare = cache(pipeline(preparation(self._state)))
+        self._pairs.begin()
+        self._asked, self._left_out, self._halted, self._why = set(), set(), False, ""
+        self._refresh()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self.visible and self._next():
+            self._worker.wake()
+
+    def _wanted(self, name: str) -> bool:
+        quick = self._subject is not None and (not partitioners()[name].slow or self._subject[0].graph.n_ops <= SMALL)
+        return name in self._asked or (quick and name not in self._left_out)
+
+    def _next(self) -> str:
+        """The partitioner to be compared next, the quickest first; "" when there is none."""
+        with self._lock:
+            names = [name for name in partitioners() if self._wanted(name) and name not in self._pairs.done]
+        speed = lambda name: (partitioners()[name].slow, self._took.get(name, 0.0))  # noqa: E731
+        return "" if self._halted else min(names, key=speed, default="")
+
+    # ---------------------------------------------------------------- the worker
+
+    def _run(self) -> None:
+        if not self._pairs.done and not self._worker.sleep(PAUSE):
+            return
+        try:
+            while self._no_hand() and self.visible and (name := self._next()):
+                self._now = name
+                self._compare(name)
+        except (Exception, SystemExit) as error:  # whatever it is, the table says so
+            self._halted, self._why = True, str(error)
+        self._now = ""
+        self._refresh()
+
+    def _no_hand(self) -> bool:
+        """Wait while a hand drags; return False when there is other work, or none any more."""
+        while self._shared.dragging():
+            if not self._worker.sleep(POLL):
+                return False
+        return not self._worker.closed
+
+    def _compare(self, name: str) -> None:
+        """Compare one partitioner under all schedulers, unless the problem changes or a user stops it."""
+        subject, prepare, began, stopped = self._subject, self._prepare, monotonic(), False
+        assert subject is not None
+
+        def stop() -> bool:  # stays True: an abandoned call may ask much later
+            nonlocal stopped
+            over = self._halted or self._worker.closed or self._subject != subject
+            stopped = stopped or over or not self._wanted(name)
+            return stopped
+
+        def wait_or_stop() -> bool:  # called before each pair
+            while self._shared.dragging() and not stop():
+                sleep(POLL)
+            return stop()
+
+        def refresh_or_stop() -> bool:
+            if monotonic() > self._sent + REFRESH:
+                self._refresh()
+            return stop()
+
+        def take(progress: Progress) -> None:
+            if progress.row is not None and not stop():
+                self._take(subject[0], progress)
+
+        options = dict(seeds=[subject[1]], prepare=prepare, measure=measures, progress=take, cancel=wait_or_stop)
+        try:
+            run_abandonable(lambda: compare(subject[0], [name], **options), refresh_or_stop)
+        except Abandoned:
+            return
+        if not stop():
+            with self._lock:
+                self._pairs.done.add(name)
+                self._took[name] = monotonic() - began
+                self._fill()
+
+    def _heed(self, _: Any = None) -> None:
+        """Take over a bound that another view has proven."""
+        with self._lock:
+            if self._subject == self._newest and self._pairs.prove(self._shared.bound):
+                self._fill()
+                self._refresh()
+
+    def _take(self, problem: Problem, progress: Progress) -> None:
+        """Take over a pair, and what its partitioner has proven."""
+        assert progress.row is not None
+        with self._lock:
+            proven = self._pairs.prove(progress.bound)
+            self._pairs.take(progress.row)
+        if proven:
+            self._shared.prove(problem, self._pairs.bound)
+
+    def _fill(self) -> None:
+        """Make the frame, once all quick partitioners are compared."""
+        quick_first = sorted(partitioners(), key=lambda name: partitioners()[name].slow)
+        names = [name for name in quick_first if name in self._pairs.done]
+        if names and all(name in names for name in quick_first if not partitioners()[name].slow):
+            self._frame = self._pairs.frame(names, self._columns())
+
+    # ---------------------------------------------------------------- the table
+
+    def _refresh(self) -> None:
+        """Show what is known."""
+        with self._lock, self.table.hold_sync():
+            names, done = list(partitioners()), self._pairs.done
+            wanted = [name for name in names if self._wanted(name)]
+            left = [name for name in wanted if name not in done]
+            table = self.table
+            table.schedulers = list(self._columns())
+            table.unitless = self._subject is not None and not self._subject[0].cluster.units.si
+            table.rows = [self._row(name) for name in names]
+            table.fraction = 1 - len(left) / len(wanted) if wanted else 1.0
+            table.action, table.status = "search" if len(done) < len(names) else "", ""
+            if left:
+                table.action = "compare" if self._halted else "halt"
+                table.status = f"{len(wanted) - len(left)} of {len(wanted)}" + (self._now and f": {self._now}")
+            if left and self._halted:
+                table.status = f"Stopped. {self._why}".strip()
+            if self._rivals.running:
+                table.action, table.fraction = "halt", self._rivals.fraction
+            table.status = self._rivals.status or table.status
+            self._sent = monotonic()
+
+    def _row(self, name: str) -> dict[str, Any]:
+        done, wanted, stale = name in self._pairs.done, self._wanted(name), self._newest != self._subject
+        state = "done" if done else "running" if self._now == name else "pending" if wanted else "search"
+        return {"name": name, "state": state, "cells": [self._pairs.cell((name, s), stale) for s in self._columns()]}
+
+    def _columns(self) -> tuple[str, ...]:
+        """The schedulers that fit the graph shown."""
+        return fitting_schedulers(self._subject[0].graph) if self._subject is not None else tuple(schedulers())
+
+    def _answer(self, change: Any) -> None:
+        """Do what a user asks for in the browser."""
+        asked = change["new"]
+        partitioner, scheduler = asked.get("partitioner", ""), asked.get("scheduler", "")
+        if partitioner and partitioner not in partitioners():
+            return
+        match asked.get("kind"):
+            case "show" if partitioner and scheduler in schedulers():
+                self._shared.change(lambda state: _with_pair(state, partitioner, scheduler))
+            case "search":
+                self.search(partitioner)
+            case "halt" if self._rivals.running and not partitioner:
+                self._rivals.halt()
+            case "halt":
+                self.halt(partitioner)
+            case "against" if partitioner and scheduler in schedulers():
+                self._against((partitioner, scheduler))
+            case "compare":
+                self.resume()
+
+    def _against(self, rival: Pair) -> None:
+        """Search for a problem on which the pair shown loses to another one."""
+        assert self._state is not None
+        shown = self._state.partitioner, self._state.scheduler
+        if rival == shown:
+            self._shared.say("This pair is shown: press Shift and click another one, to which it is to lose.", "note")
+        else:
+            self._rivals.start(shown, rival, self._state.seed)
+
+    def _adopt(self, adversary: Adversary, code: str) -> None:
+        """Show the problem that was found, with the schedule of the pair shown; that of the other one is kept beside it."""
+        self._shared.change(lambda state: _with_adversary(state, adversary.problem.graph, code))
+        self._shared.kept = adversary.b
+        names = " + ".join((adversary.b.placement.partitioner, adversary.b.scheduler))
+        self._shared.say(
+            f"Here it takes {adversary.value:.3g} times as long as {names}, whose schedule is kept (◈).", "note"
+        )
+
+
+def _with_pair(state: State, partitioner: str, scheduler: str) -> State:
+    """The state with a pair and default options, as it was compared."""
+    state = replace(state, partitioner=partitioner, scheduler=scheduler, requested_scheduler="")
+    return state.with_options("partitioner", {}).with_options("scheduler", {})
+
+
+def _with_adversary(state: State, graph: OpGraph, code: str) -> State:
+    """The state with a graph that :func:`placelab.adversarial` found, on its own cluster, under the rules of that search."""
+    rules: dict[str, Any] = dict(transfers="parallel", duplex=False, transfer_ops=0.0, latency="holds")
+    plain = replace(state, prepare=(), compute=1.0, transfer=1.0, **rules)
+    changed = replace(plain.with_model(Model(graph.title, graph, code)), costs="model", memory="none")
+    return changed.with_options("partitioner", {}).with_options("scheduler", {})

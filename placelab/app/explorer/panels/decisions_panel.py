@@ -1,0 +1,123 @@
+"""The tab with the partitioner's decisions, one by one, alone or beside those of another partitioner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import ipywidgets as w
+import traitlets
+
+from placelab.app.explorer.engine.reasons import traced
+from placelab.app.explorer.engine.solving import Result, function_of, place_state
+from placelab.app.explorer.panels.panel import Shared
+from placelab.app.explorer.state import State
+from placelab.app.widgets.decisions_view import Decisions
+from placelab.base.abandonable import Abandoned, run_abandonable
+from placelab.base.errors import PlacelabError
+from placelab.base.worker import Background, Worker
+from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import partitioners
+from placelab.schedule.placement import Placement
+
+MOST = 20_000_000  # pairs of op and device; the scores of more take too much memory
+NOTHING = "There is no schedule, so there are no decisions."
+MERGED = "Ops that were merged before they were placed are decided as one."
+OWN = "A partitioner of your own records decisions when it takes trace, and hands it to ListScheduler(problem, trace=trace)."
+SEARCHES = "It searches whole placements instead of deciding op by op."
+
+
+class DecisionsPanel(Background):
+    """The newest result's decisions, computed on a thread of their own, when the panel is visible and no hand drags.
+
+    Attributes
+    ----------
+    view
+        The widget; its `candidates` are the ghost bars of the current step.
+    """
+
+    title = "Decisions"
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared, self.visible = shared, True
+        self._newest: Result | None = None
+        self._shown: tuple[Result | None, str] | None = None  # the result on show, and what it is compared with
+        self._worker = Worker(self._catch_up, "decisions")
+        self.view = Decisions(layout=w.Layout(height="100%", width="100%", min_height="0"))
+        self.box = w.Box([self.view], layout=w.Layout(height="100%", width="100%", min_height="0", overflow="hidden"))
+        traitlets.link((shared, "selection"), (self.view, "selection"))
+        self.view.observe(lambda change: self._worker.wake(), "against")
+
+    def show(self, state: State, problem: Problem, dragging: bool) -> None:
+        """Mark the decisions of another state as outdated; catch up after a drag whose last result is this state's."""
+        if not self.visible or self._newest is None:
+            return
+        self.view.stale = self._shown is None or self._shown[0] is None or self._shown[0].state is not state
+        if not dragging and self._newest.state is state:
+            self._worker.wake()
+
+    def result(self, result: Result | None) -> None:
+        """Show the decisions behind a result soon."""
+        self._newest = result
+        if self.visible:
+            self._worker.wake()
+
+    def _catch_up(self) -> None:
+        result, against = self._newest, self.view.against
+        if self._shared.dragging() or (result is not None and result.preview):
+            return
+        if self._shown != (result, against):
+            try:
+                self._fill(result, against)
+            except Abandoned:
+                return  # something newer is due, and the partitioner does not end by itself
+            self._shown = (result, against)
+        self.view.stale = False
+
+    def _fill(self, result: Result | None, against: str) -> None:
+        if result is None:
+            return self.view.clear(NOTHING)
+        self.view.choices = [name for name in _recording() if name != result.state.partitioner]
+        problem, name = result.schedule.problem, result.state.partitioner
+        if problem.graph.n_ops * problem.cluster.n_devices > MOST:
+            return self.view.clear(
+                f"{MOST:,} scores at most are recorded; this problem has more pairs of op and device."
+            )
+        placement, note = self._placed(lambda: traced(result), f"{name} failed when its decisions were to be recorded")
+        if placement is None:
+            return self.view.clear(note)
+        if placement.trace is None:
+            return self.view.clear(f"{name} records no decisions. {_why_none(result)}")
+        other = None
+        if against and against != name:
+            state = replace(result.state, partitioner=against)
+            place = lambda: place_state(state, problem, trace=True)[0]  # noqa: E731
+            other, note = self._placed(place, f"Not compared with {against}")
+        merged = MERGED if 0 < result.ops < problem.graph.n_ops else ""
+        self.view.show(placement, other, note=" ".join(filter(None, (merged, note))))
+
+    def _placed(self, place: Callable[[], Placement], failed: str) -> tuple[Placement | None, str]:
+        """A placement, or None and why there is none; raise Abandoned if it runs on although something newer is due."""
+        try:
+            return run_abandonable(place, lambda: self._worker.woken), ""
+        except Abandoned:
+            raise
+        except (Exception, SystemExit) as error:
+            return None, f"{failed}: {_sentence(error)}"
+
+
+def _recording() -> list[str]:
+    """Partitioners that record their decisions and are quick."""
+    return sorted(name for name, f in partitioners().items() if "trace" in f.reserved and not f.slow)
+
+
+def _why_none(result: Result) -> str:
+    function = function_of(result.state)
+    own = function.__module__.startswith("placelab.")
+    return "" if "trace" in function.reserved else SEARCHES if own else OWN
+
+
+def _sentence(error: BaseException) -> str:
+    """The error in one line; the kind of one that is not placelab's own."""
+    kind = "" if isinstance(error, PlacelabError) else f"{type(error).__name__}: "
+    return (kind + str(error).partition("\n")[0]).rstrip(": ")

@@ -1,0 +1,200 @@
+"""The tab that tells what differs from the kept schedule: which ops moved, where time was saved or lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as w
+import traitlets
+
+from placelab.analysis.measures import metrics
+from placelab.analysis.two_schedules import Difference, difference
+from placelab.app.explorer.engine.solving import Result
+from placelab.app.explorer.panels.panel import Shared
+from placelab.app.explorer.state import State
+from placelab.app.widgets.difference_table import DifferenceTable
+from placelab.base.errors import FormatError
+from placelab.base.units import percent
+from placelab.base.worker import Background, Worker
+from placelab.problem.problem import Problem
+from placelab.schedule.schedule import Schedule
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PAUSE = 0.15  # seconds without a change before two schedules are compared
+MOST = 200  # rows of ops, of kinds, of scopes
+FEW = 6  # scopes; where there are fewer, deeper ones are shown
+DEEPEST = 6
+GROUPS = ["scope", "kind", "op", "number"]
+HINT = "Keep a schedule with ◈ Keep, then change something: what differs from it is shown here."
+SAME = "This is the schedule that is kept; change something to see what differs."
+Row = dict[str, Any]
+
+
+class DifferencePanel(Background):
+    """A :class:`placelab.app.explorer.panels.panel.Panel`.
+
+    Attributes
+    ----------
+    view
+        The widget.
+    """
+
+    title = "Difference"
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self.view = DifferenceTable(summary=HINT)
+        self.box: w.Widget = self.view
+        self.visible = True
+        self._schedule: Schedule | None = None
+        self._known: tuple[Schedule | None, Schedule | None] | None = None  # before, after: what the rows tell
+        self._link = traitlets.link((shared, "selection"), (self.view, "selection"))
+        shared.observe(self._wake, "kept")
+        self._worker = Worker(self._catch_up, "difference")
+
+    def show(self, state: State, problem: Problem, dragging: bool) -> None:
+        """Mark the rows as stale."""
+        schedule = self._schedule
+        self.view.stale = bool(self.view.rows) and (schedule is None or dragging or schedule.problem is not problem)
+
+    def result(self, result: Result | None) -> None:
+        """Compare a result with the kept schedule, unless it is a preview."""
+        self._schedule = None if result is None or result.preview else result.schedule
+        self._wake()
+
+    def close(self) -> None:
+        """End the thread."""
+        super().close()
+        self._link.unlink()
+        self._shared.unobserve(self._wake, "kept")
+
+    def _wake(self, _: object = None) -> None:
+        if self.visible:
+            self._worker.wake()
+
+    def _catch_up(self) -> None:
+        before, after = self._shared.kept, self._schedule
+        if (before is not None and after is None) or not self._worker.sleep(PAUSE):
+            return
+        if self._shared.dragging():
+            return self._worker.wake()
+        if self._known != (before, after):
+            summary, groups, rows = contents(before, after)
+            if self._worker.woken:
+                return
+            with self.view.hold_sync():
+                self.view.groups, self.view.rows, self.view.summary = groups, rows, summary
+                self.view.unitless = after is not None and not after.problem.cluster.units.si
+                self.view.group = self.view.group if self.view.group in groups or not groups else groups[0]
+            self._known = (before, after)
+        self.view.stale = False
+
+
+def contents(before: Schedule | None, after: Schedule | None) -> tuple[str, list[str], list[Row]]:
+    """The sentence above the rows, the groups of rows, and the rows."""
+    if before is None or after is None:
+        return HINT, [], []
+    if before is after:
+        return SAME, [], []
+    figures = list(_numbers(before, after))
+    try:
+        diff = difference(before, after)
+    except FormatError:
+        names = before.problem.graph.title, after.problem.graph.title
+        return (
+            f"{names[0]} is kept, {names[1]} is shown: different models, only their numbers compare.",
+            ["number"],
+            figures,
+        )
+    numbers = {name: i for i, name in enumerate(after.problem.graph.names.tolist())}
+    rows = [
+        *_scopes(diff, numbers),
+        *_groups(diff, "kind", diff.by_kind(), numbers, diff.ops["kind"]),
+        *_ops(diff, numbers),
+        *figures,
+    ]
+    return _summary(diff), GROUPS, rows
+
+
+def _summary(diff: Difference) -> str:
+    ops = diff.ops
+    change = f"{diff.b.problem.cluster.units.time(abs(diff.saved))} {'saved' if diff.saved >= 0 else 'lost'}"
+    share = f", {percent(abs(diff.saved) / diff.a.makespan)}" if diff.a.makespan > 0 else ""
+    alone = int(ops["device_a"].isna().sum() + ops["device_b"].isna().sum())
+    only = f"; {alone:,} ops are in one of them only" if alone else ""
+    return f"{change}{share}; {int(ops['moved'].sum()):,} of {len(ops):,} ops moved{only}"
+
+
+def _scopes(diff: Difference, numbers: dict[str, int]) -> Iterator[Row]:
+    """Rows of scopes, so deep that there are some."""
+    for depth in range(1, DEEPEST + 1):
+        table = diff.by_scope(depth)
+        if len(table) >= FEW:
+            break
+    mark = "/" if diff.ops["name"].str.contains("/").any() else "."
+    keys = [mark.join(name.split(mark)[:-1][:depth]) for name in diff.ops["name"]]
+    return _groups(diff, "scope", table, numbers, keys)
+
+
+def _groups(
+    diff: Difference, what: str, table: pd.DataFrame, numbers: dict[str, int], keys: Sequence[str] | pd.Series
+) -> Iterator[Row]:
+    """Rows of kinds or scopes; a click selects the op in them that changed most."""
+    ops = diff.ops
+    change = (ops["critical_a"] - ops["critical_b"]).abs().where(ops["name"].isin(numbers), -1.0)
+    most = change.groupby(keys).idxmax()
+    for row in table.head(MOST).to_dict("records"):
+        name = ops["name"][most[row[what]]]
+        yield dict(
+            what=what,
+            name=row[what],
+            moved=f"{row['moved']:,} of {row['ops']:,}",
+            **_times(diff, row["critical_a"], row["critical_b"]),
+            op=numbers.get(name, -1),
+        )
+
+
+def _ops(diff: Difference, numbers: dict[str, int]) -> Iterator[Row]:
+    """Rows of the ops whose share of the critical path changed most, then of others that moved."""
+    ops = diff.ops
+    change = (ops["critical_a"] - ops["critical_b"]).abs()
+    order = ops.assign(change=change).sort_values(["change", "moved"], ascending=False).index
+    for row in ops.loc[order[:MOST]].to_dict("records"):
+        if row["critical_a"] == row["critical_b"] and not row["moved"]:
+            return
+        devices = [device if isinstance(device, str) else "–" for device in (row["device_a"], row["device_b"])]
+        yield dict(
+            what="op",
+            name=row["name"],
+            moved=devices[0] if devices[0] == devices[1] else " → ".join(devices),
+            **_times(diff, row["critical_a"], row["critical_b"]),
+            op=numbers.get(row["name"], -1),
+        )
+
+
+def _times(diff: Difference, before: float, after: float) -> Row:
+    was, now = (s.problem.cluster.units for s in (diff.a, diff.b))
+    return dict(before=was.time(before), after=now.time(after), saved=float(before - after))
+
+
+def _numbers(before: Schedule, after: Schedule) -> Iterator[Row]:
+    """Rows of figures that any two schedules have."""
+    a, b = metrics(before), metrics(after)
+    was, now = before.problem.cluster.units, after.problem.cluster.units
+
+    def row(name: str, was: str, now: str, saved: float | None = None) -> Row:
+        return dict(what="number", name=name, moved="", before=was, after=now, saved=saved, op=-1)
+
+    saved = a["makespan"] - b["makespan"] if was is now else None
+    yield row("makespan", was.time(a["makespan"]), now.time(b["makespan"]), saved)
+    strategies = [" + ".join((s.placement.partitioner or "–", s.scheduler or "–")) for s in (before, after)]
+    yield row("model", before.problem.graph.title, after.problem.graph.title)
+    yield row("strategies", strategies[0], strategies[1])
+    yield row("ops", f"{before.problem.graph.n_ops:,}", f"{after.problem.graph.n_ops:,}")
+    yield row("devices", str(before.problem.cluster.n_devices), str(after.problem.cluster.n_devices))
+    yield row("transfers", f"{a['transfers']:,}", f"{b['transfers']:,}")
+    yield row("bytes moved", was.amount(a["bytes_moved"], "B"), now.amount(b["bytes_moved"], "B"))
+    yield row("speed-up", f"× {a['speedup']:.3g}", f"× {b['speedup']:.3g}")

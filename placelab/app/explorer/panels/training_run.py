@@ -1,0 +1,177 @@
+"""A run of many steps with checkpoints and failures: where its time goes, and the best interval between checkpoints."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import ipywidgets as w
+
+from placelab.analysis.faults import checkpoint_interval, over_intervals, simulate_training
+from placelab.app.explorer.panels.training_picture import over_interval, over_time
+from placelab.app.widgets.training_chart import TrainingChart
+from placelab.base.errors import PlacelabError
+from placelab.base.units import percent, seconds
+from placelab.schedule.schedule import Schedule
+
+MOST = 2**53  # iterations; a file may claim more, or what is no number
+FAR = 10.0  # a step so many times longer or shorter than the one that the sliders were made for makes them anew
+FINE = 0.001  # the browser rounds the interval that was dragged on the curve to the slider's steps
+# name of the value: label, what it means, least and greatest value and the one at first, in steps
+SLIDERS = {
+    "steps": ("steps", "Steps of the run", 1e2, 1e6, 1e4),
+    "interval": ("interval", "Work between two checkpoints", 1.0, 1e5, 100.0),
+    "mtbf": ("MTBF", "Mean time between failures of the whole system", 10.0, 1e6, 2000.0),
+    "save": ("save", "Writing a checkpoint", 0.1, 1e3, 5.0),
+    "restore": ("restore", "Reading a checkpoint", 0.1, 1e3, 10.0),
+    "detect": ("detect", "From a failure to its detection", 0.1, 1e3, 5.0),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run: all in seconds but `steps`."""
+
+    step: float
+    steps: int
+    interval: float
+    mtbf: float
+    save: float
+    restore: float
+    detect: float
+
+    @property
+    def every(self) -> int:
+        """Steps between checkpoints."""
+        return max(1, min(round(self.interval / self.step), self.steps))
+
+    @property
+    def work(self) -> float:
+        """Work between checkpoints, which come after whole steps [s]."""
+        return self.every * self.step if self.step > 0 else 0.0
+
+
+class TrainingRun:
+    """The page: the picture, on whose curve a hand drags the interval, and a slider for each time.
+
+    Attributes
+    ----------
+    chart
+        The picture.
+    sliders
+        By name; their values are logarithms of steps. Seconds stay when the step changes.
+    """
+
+    def __init__(self) -> None:
+        self.chart = TrainingChart().add_class("pl-run")
+        self.chart.observe(self._dragged, "interval")
+        self.sliders: dict[str, w.FloatSlider] = {}
+        self.values: dict[str, w.HTML] = {}
+        self._step, self._unit, self._quiet = 0.0, 0.0, False
+        rows = [self._row(name) for name in SLIDERS]
+        self.best = w.Button(description="To the optimum", tooltip="Set the interval with the least expected time")
+        self.best.on_click(lambda _: self._to_optimum())
+        self.box = w.HBox([self.chart, w.VBox([*rows, self.best]).add_class("pl-run-sliders")]).add_class("pl-run-page")
+
+    def follow(self, schedule: Schedule, seen: bool) -> None:
+        """Take the step time of a schedule; draw the run if it is seen."""
+        graph = schedule.problem.graph
+        replica = graph.metadata.get("replica")
+        n = replica.get("iterations") if isinstance(replica, dict) else 1
+        self._step = schedule.makespan / (n if isinstance(n, int) and 0 < n < MOST else 1)
+        if self._step > 0 and not 1 / FAR <= self._unit / self._step <= FAR:
+            self._reset()
+        if seen:
+            self._draw()
+
+    @property
+    def run(self) -> Run:
+        """What the sliders say."""
+        given = {name: 10.0**slider.value for name, slider in self.sliders.items()}
+        times = {name: value * self._unit for name, value in given.items() if name != "steps"}
+        return Run(self._step, round(given["steps"]), **times)
+
+    def _row(self, name: str) -> w.HBox:
+        label, tip, low, high, start = SLIDERS[name]
+        slider = w.FloatSlider(
+            min=math.log10(low),
+            max=math.log10(high),
+            step=FINE if name == "interval" else 0.02,
+            value=math.log10(start),
+            readout=False,
+            description=label,
+            tooltip=f"{label}: {tip}",
+        )
+        slider.observe(self._moved, "value")
+        self.sliders[name], self.values[name] = slider, w.HTML()
+        return w.HBox([slider, self.values[name]]).add_class("pl-run-row")
+
+    def _reset(self) -> None:
+        """The values at first, for a step of this length."""
+        self._unit, self._quiet = self._step, True
+        for name, slider in self.sliders.items():
+            slider.value = math.log10(SLIDERS[name][4])
+        self._quiet = False
+
+    def _moved(self, _: object) -> None:
+        if not self._quiet:
+            self._draw()
+
+    def _dragged(self, change: dict[str, Any]) -> None:
+        """Take an interval from the picture."""
+        if not self._quiet and self._unit > 0:
+            self._set_interval(change["new"])
+
+    def _to_optimum(self) -> None:
+        run = self.run
+        if run.step > 0:
+            self._set_interval(checkpoint_interval(run.save, run.mtbf))
+
+    def _set_interval(self, interval: float) -> None:
+        slider = self.sliders["interval"]
+        slider.value = min(max(math.log10(interval / self._unit), slider.min), slider.max)
+
+    def _draw(self) -> None:
+        """Show the run that the sliders say."""
+        run = self.run
+        for name, shown in self.values.items():
+            value = run.work if name == "interval" else getattr(run, name)
+            shown.value = f"{value:,}" if name == "steps" else lasting(value) if run.step > 0 else ""
+        traits = _picture(run)
+        slider = self.sliders["interval"]
+        limits = [self._unit * 10.0**end for end in (slider.min, slider.max)]
+        self._quiet = True
+        with self.chart.hold_sync():
+            self.chart.set_trait("limits", limits)
+            for name, value in traits.items():
+                self.chart.set_trait(name, value)
+        self._quiet = False
+
+
+def _picture(run: Run) -> dict[str, Any]:
+    """The traits of the picture."""
+    none: dict[str, Any] = dict(run={"said": "", "kinds": [], "failures": []}, curve={"seconds": [], "over": []})
+    if not run.step > 0:
+        return none | dict(message="A step that takes no time makes no run.")
+    times: dict[str, Any] = dict(save=run.save, restore=run.restore, mtbf=run.mtbf, detect=run.detect)
+    try:
+        curve = over_interval(run.step * run.steps, over_intervals(run.step, run.steps, **times))
+        none |= dict(curve=curve, interval=run.work, optimum=checkpoint_interval(run.save, run.mtbf))
+        runs = simulate_training(run.step, run.steps, every=run.every, **times)
+    except PlacelabError as error:
+        return none | dict(message=str(error))
+    message = "" if curve["seconds"] else "No interval makes this run end in reasonable time."
+    return none | dict(run=over_time(runs, lasting, percent), message=message)
+
+
+def lasting(time: float) -> str:
+    """Seconds, minutes, hours or days.
+
+    >>> lasting(0.5), lasting(90.0), lasting(7200.0), lasting(4e5)
+    ('500 ms', '90 s', '2 h', '4.63 d')
+    """
+    for size, unit, least in ((86400.0, "d", 2.0), (3600.0, "h", 1.0), (60.0, "min", 2.0)):
+        if time >= least * size:
+            return f"{time / size:.3g} {unit}"
+    return seconds(time)

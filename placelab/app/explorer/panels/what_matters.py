@@ -1,0 +1,171 @@
+"""The tab that tells what would save how much if it were faster, simulated in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+import ipywidgets as w
+import numpy as np
+import traitlets
+
+from placelab.analysis.faster import Part, makespans, parts
+from placelab.app.explorer.engine.solving import Result
+from placelab.app.explorer.panels.panel import Shared
+from placelab.app.explorer.state import State
+from placelab.app.widgets.what_matters_table import WhatMattersTable
+from placelab.base.abandonable import Abandoned, run_abandonable
+from placelab.base.worker import Background, Worker
+from placelab.problem.problem import Problem
+from placelab.schedule.schedule import Schedule
+
+PAUSE = 0.15  # seconds without a change before the schedule is run again and again
+OFTEN = 0.12  # seconds between two messages with new rows
+LINKS = 60  # greatest number of links; those that carry most
+WAITS = "updates on release"
+
+Key = tuple[str, str]
+Row = dict[str, Any]
+
+
+class WhatMatters(Background):
+    """A :class:`placelab.app.explorer.panels.panel.Panel`.
+
+    Attributes
+    ----------
+    view
+        The widget.
+
+    Notes
+    -----
+    Rows are stale from a change until they are simulated again, one by one. A drag stops the simulations, a release begins them.
+    """
+
+    title = "What matters"
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self.view = WhatMattersTable()
+        self.box: w.Widget = self.view
+        self.visible = True
+        self._schedule: Schedule | None = None
+        self._known: tuple[Schedule, int] | None = None  # schedule and percentage that the rows belong to, once all do
+        self._rows: dict[Key, Row] = {}
+        self._link = traitlets.link((shared, "selection"), (self.view, "selection"))
+        self.view.observe(lambda change: self._wake(), "percent")
+        self._worker = Worker(self._catch_up, "what matters")
+
+    def show(self, state: State, problem: Problem, dragging: bool) -> None:
+        """Mark the rows as stale; nothing is simulated while a hand drags."""
+        schedule = self._schedule
+        self.view.stale = schedule is None or dragging or schedule.problem is not problem
+        if not dragging and not self.view.stale:
+            self._wake()
+
+    def result(self, result: Result | None) -> None:
+        """Simulate again for a result, unless a drag goes on; without one there is nothing to tell."""
+        self._schedule = None if result is None or result.preview else result.schedule
+        if result is None:
+            self.view.stale, self.view.status = True, ""
+        self._wake()
+
+    def close(self) -> None:
+        """End the thread."""
+        super().close()
+        self._link.unlink()
+
+    def _wake(self) -> None:
+        if self.visible and self._schedule is not None:
+            self._worker.wake()
+
+    def _catch_up(self) -> None:
+        schedule, percent = self._schedule, self.view.percent
+        if schedule is None or not self.visible or not self._hand_is_off():
+            return
+        if self._known == (schedule, percent):
+            self.view.stale, self.view.status = False, ""
+            return
+        if not self._worker.sleep(PAUSE):
+            return
+        stop = self._until_stopped()
+        try:
+            self._simulate(schedule, percent, stop)
+        except Abandoned:
+            pass
+        except Exception as error:  # a user's scheduler may raise anything, and must not end the thread
+            self.view.status, self.view.fraction = str(error) or type(error).__name__, 1.0
+        if self._shared.dragging():
+            self._worker.wake()
+
+    def _hand_is_off(self) -> bool:
+        """Wait until nothing is dragged; return False as soon as there is something newer."""
+        if self._shared.dragging():
+            self.view.stale, self.view.status = True, WAITS
+        while self._shared.dragging():
+            if not self._worker.sleep(PAUSE):
+                return False
+        return True
+
+    def _until_stopped(self) -> Callable[[], bool]:
+        """A function that returns whether to stop and, once True, stays True: an abandoned call may ask much later."""
+        stopped = False
+
+        def stop() -> bool:
+            nonlocal stopped
+            stopped = stopped or self._worker.woken or not self.visible or self._shared.dragging()
+            return stopped
+
+        return stop
+
+    def _simulate(self, schedule: Schedule, percent: int, stop: Callable[[], bool]) -> None:
+        """Fill the table; rows of before stay, marked as stale, until their turn comes."""
+        todo, left_out = _shortened(parts(schedule))
+        keys = [(part.what, part.name) for part in todo]
+        rows = {key: {**self._rows[key], "stale": True} for key in keys if key in self._rows}
+        status = f"{left_out} links that carry less are left out" if left_out else ""
+        with self.view.hold_sync():
+            self.view.unitless = not schedule.problem.cluster.units.si
+            self.view.makespan, self.view.status = schedule.makespan, status
+            self.view.stale, self.view.fraction = False, 0.0
+            self._put(rows, keys)
+        ops = [_op(schedule, part) for part in todo]
+
+        def fill() -> None:
+            sent, done = monotonic(), 0
+            for i, makespan in makespans(schedule, todo, 1 + percent / 100, stop):
+                saved = None if np.isnan(makespan) else schedule.makespan - makespan
+                rows[keys[i]] = dict(what=todo[i].what, name=todo[i].name, op=ops[i], saved=saved, stale=False)
+                done += 1
+                if monotonic() - sent > OFTEN and not stop():
+                    sent = monotonic()
+                    self._put(rows, keys, done / len(todo))
+            if not stop():
+                self._known = (schedule, percent)
+                self._put(rows, keys, 1.0)
+
+        run_abandonable(fill, stop)
+
+    def _put(self, rows: dict[Key, Row], keys: list[Key], fraction: float = 0.0) -> None:
+        """Send the rows, in the order of `keys`."""
+        self._rows = {key: rows[key] for key in keys if key in rows}
+        with self.view.hold_sync():
+            self.view.rows, self.view.fraction = list(self._rows.values()), fraction
+
+
+def _shortened(todo: list[Part]) -> tuple[list[Part], int]:
+    """The parts without the links that carry least, and how many these are."""
+    links = [part for part in todo if part.what == "link"]
+    dropped = set(map(id, links[LINKS:]))
+    return [part for part in todo if id(part) not in dropped], len(dropped)
+
+
+def _op(schedule: Schedule, part: Part) -> int:
+    """The op that a click on a part selects: its largest; of a link the one that sends most; -1 for none."""
+    if part.what == "link":
+        moved = schedule.transfers
+        mine = moved[(moved["source"] == part.source) & (moved["destination"] == part.destination)]["tensor"]
+        graph = schedule.problem.graph
+        return int(graph.tensor_producer[mine[np.argmax(graph.tensor_bytes[mine])]])
+    took = (schedule.finish - schedule.start)[part.ops]
+    return int(part.ops[np.argmax(took)]) if len(took) else -1

@@ -1,0 +1,124 @@
+"""The last state of an explorer as HTML in the output of its cell, for those who open the saved notebook without its kernel."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+from collections.abc import Callable
+
+from IPython.display import display
+
+from placelab.app.page import page
+from placelab.base.worker import Background, Worker
+from placelab.pictures.cells.gantt import gantt
+from placelab.pictures.cells.markup import aside, picture, text
+from placelab.pictures.cells.schedule import entries
+from placelab.schedule.critical_steps import critical_steps
+from placelab.schedule.schedule import Schedule
+
+PAUSE = 2.0  # seconds without a new result before the picture is made again
+FIRST = 1.0  # seconds that a cell waits for the first result
+MOST = 700_000  # bytes of the page that plays; without it the picture stays well below 200 KB
+
+# The picture is the output after the live view's. A live view hides it, by `hiding`; without one, the picture hides the words
+# "model not found" in place of the view. Where scripts run, a button puts the page that plays in the place of the picture.
+SCRIPT = """(() => { for (const box of document.querySelectorAll(".placelab-saved-%(token)s")) {
+  const [page, image, old] = ["script[type='application/json']", "img", "button"].map((what) => box.querySelector(what));
+  if (!page || !image || old) continue;
+  const button = document.createElement("button");
+  button.textContent = "▶ Play this schedule";
+  button.onclick = () => {
+    const frame = document.createElement("iframe");
+    frame.setAttribute("sandbox", "allow-scripts");
+    frame.title = image.alt;
+    frame.style = "width:100%%;height:560px;border:0;background:#fff;color-scheme:light";
+    frame.srcdoc = JSON.parse(page.textContent);
+    image.parentElement.replaceWith(frame);
+  };
+  page.before(button);
+} })()"""
+ALONE = (
+    ".jp-OutputArea-child:not(:has(.placelab-explorer)):has(+ .jp-OutputArea-child .placelab-saved-{token})"
+    "{{display:none}}"
+)
+Numbers = list[dict[str, str]]
+Shown = Callable[[], tuple[str, Schedule, Numbers] | None]  # title, schedule, numbers; None before the first result
+
+
+class SavedPicture(Background):
+    """An output of the cell that is made again some seconds after the last change, apart from the live view's output.
+
+    Parameters
+    ----------
+    shown
+        Returns what to show.
+    made
+        Called after each picture with its element's class and number, from which a page tells whether it has received it.
+
+    Attributes
+    ----------
+    hiding
+        A style sheet by which the live view hides the picture.
+    """
+
+    def __init__(self, shown: Shown, made: Callable[[str, int], object] = lambda *_: None) -> None:
+        self._shown, self._made = shown, made
+        self._number = 0
+        self._token = secrets.token_hex(6)
+        self._displayed = False
+        self._worker = Worker(self._catch_up, "saved picture")
+        mine = f".placelab-saved-{self._token}"
+        self.hiding = f"{mine},.jp-OutputArea-child:has({mine}){{display:none}}"
+
+    def display(self) -> None:
+        """Put the picture into the output of the cell that is being run."""
+        self._show(update=False)
+        self._displayed = True
+
+    def follow(self) -> None:
+        """Make the picture again once nothing has changed for a while."""
+        if self._displayed:
+            self._worker.wake()
+
+    def _catch_up(self) -> None:
+        if self._worker.sleep(PAUSE):
+            self._show(update=True)
+
+    def _show(self, update: bool) -> None:
+        shown = self._shown()
+        html = saved_html(*shown, self._token) if shown else _box(self._token, picture("No schedule yet", ()))
+        self._number += 1
+        html = html.replace("<div", f'<div data-number="{self._number}"', 1)
+        display({"text/html": html}, raw=True, display_id=f"placelab-{self._token}", update=update)
+        self._made(f"placelab-saved-{self._token}", self._number)
+
+
+def saved_html(title: str, schedule: Schedule, numbers: Numbers, token: str) -> str:
+    """The picture, and where that takes at most `MOST` bytes the page that plays, for a button that a script adds.
+
+    The chart is an ``img``: code hosts and notebooks that are not trusted remove SVG elements, and show images.
+    """
+    svg = gantt(schedule, critical_steps(schedule)).replace('style="', 'style="color:#111;font-family:sans-serif;', 1)
+    label = f"Gantt chart of {title}"
+    image = (
+        f'<img alt="{text(label, 200)}" src="data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}" '
+        'style="display:block;box-sizing:border-box;max-width:100%;padding:8px;margin:6px 0;background:#fff"/>'
+    )
+    facts = [f"{text(item['label'])} {text(item['value'])}" for item in numbers if item.get("value")]
+    said = "The explorer as it was when this notebook was saved. Run the cell to make it live."
+    return _box(
+        token, picture(text(title), facts, entries(schedule), image, aside(said), _playing(schedule, numbers, token))
+    )
+
+
+def _playing(schedule: Schedule, numbers: Numbers, token: str) -> str:
+    """The page that plays, as data that no browser runs, and the script that shows it on demand; "" where it is too large."""
+    data = json.dumps(page(schedule, numbers), ensure_ascii=False).replace("<", "\\u003c")
+    if len(data.encode()) > MOST:
+        return ""
+    return f'<script type="application/json">{data}</script><script>{SCRIPT % {"token": token}}</script>'
+
+
+def _box(token: str, html: str) -> str:
+    return f'<div class="placelab-saved-{token}"><style>{ALONE.format(token=token)}</style>{html}</div>'

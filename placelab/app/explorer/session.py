@@ -1,0 +1,79 @@
+"""The newest state of an explorer with its problem, and the steps that undo and redo lead to."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from placelab.app.explorer.state import State, Steps, said_of_costs
+from placelab.problem.problem import Problem
+
+
+class Session:
+    """The newest state and its problem. It knows no widget.
+
+    Attributes
+    ----------
+    lock
+        Held by whoever changes the state: the browser's messages arrive on several threads.
+    now
+        State and problem; replaced as a whole, so that reading them needs no lock.
+    steps
+        The states that undo and redo lead to.
+    """
+
+    def __init__(self, state: State, problem: Problem) -> None:
+        self.lock = threading.RLock()
+        self.now: tuple[State, Problem] = (state, problem)
+        self.steps = Steps(state)
+
+    @property
+    def state(self) -> State:
+        """The newest state."""
+        return self.now[0]
+
+    @property
+    def problem(self) -> Problem:
+        """The problem of the newest state."""
+        return self.now[1]
+
+    def adopt(self, state: State) -> None:
+        """Make `state` the newest, or raise what keeps it from being a problem. An equal state stays the same object."""
+        before, problem = self.now
+        state = before if state == before else state
+        self.now = (state, problem if state.rules == before.rules else state.problem())
+
+    def record(self, key: str = "") -> None:
+        """Make a step of the newest state; those of one key that follow each other within a second are one."""
+        self.steps = self.steps.to(self.state, key, time.monotonic())
+
+    def step(self, way: Callable[[Steps], Steps]) -> None:
+        """Go back or forward to another step."""
+        self.steps = way(self.steps)
+        self.adopt(self.steps.now)
+
+    def correct(self, state: State) -> None:
+        """Replace the newest state, and the step that led to it."""
+        self.adopt(state)
+        self.steps = self.steps.instead(self.state)
+
+    def renew(self) -> None:
+        """Make the newest state a new object: states are compared by identity to see whether they were computed."""
+        state, problem = self.now
+        self.now = (replace(state), problem)
+
+
+def costs_switched(before: State, now: State) -> str:
+    """A sentence when another model or cluster has brought other costs."""
+    same = before.costs == now.costs or (before.model is now.model and before.preset is now.preset)
+    return "" if same else said_of_costs(now)
+
+
+def memory_switched(before: State, now: State) -> str:
+    """A sentence when a capacity has changed the memory model."""
+    if before.memory == now.memory:
+        return ""
+    why = "a device has a capacity now" if now.memory != "none" else "no device has a capacity any more"
+    return f"Memory model {now.memory}: {why}."

@@ -1,0 +1,387 @@
+"""The state of the explorer, one immutable value, and the steps that undo and redo move along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from placelab import costs
+from placelab.app.widgets.cluster.layout import Layout
+from placelab.base.errors import InfeasibleError
+from placelab.costs import Profile
+from placelab.graphs import datasets
+from placelab.graphs.loading import load
+from placelab.problem import clusters
+from placelab.problem.cluster import Cluster
+from placelab.problem.graph import OpGraph
+from placelab.problem.plain_numbers import counts_plainly
+from placelab.problem.problem import CHOSEN, Problem
+from placelab.problem.rules import groups_of, merged_groups
+from placelab.schedule.catalogue import PLANNED, find, keywords, partitioners, schedulers, transforms
+
+if TYPE_CHECKING:
+    from placelab.app.explorer.jobs import Job
+
+MODEL, CLUSTER, PARTITIONER, SCHEDULER = "inception_v3", "rtx2080ti_box", "heft", PLANNED  # defaults
+GIVEN, OWN = "as given", "the model's own"  # titles of clusters that are not presets
+STEPS = 200  # steps kept for undo
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A graph, its title in the picker, and the Python expression that loads it ("" when it has to be saved first)."""
+
+    title: str
+    graph: OpGraph
+    code: str = ""
+
+    @cached_property
+    def mayer(self) -> OpGraph:
+        """The same topology with the costs of Mayer 2017."""
+        return costs.mayer(self.graph)
+
+    @cached_property
+    def seconds(self) -> OpGraph:
+        """The same costs in seconds, operations and bytes, where they are plain numbers: 1 ms per unit."""
+        return costs.in_seconds(self.graph)
+
+    def with_costs(self, kind: str) -> OpGraph:
+        """The graph with costs of a kind, one of those of `State.costs`."""
+        return getattr(self, kind) if kind in ("mayer", "seconds") else self.graph
+
+    def with_scaled_costs(self, kind: str, compute: float, transfer: float) -> OpGraph:
+        """The graph with costs of a kind, multiplied by two factors; the same object when asked again."""
+        key = (kind, compute, transfer)
+        known, graph = self._latest.get("scaled", (None, self.graph))  # read at once: another thread may replace it
+        if known != key:
+            graph = self.with_costs(kind)
+            if not compute == transfer == 1.0:
+                graph = costs.scale(graph, compute=compute, transfer=transfer)
+            self._latest["scaled"] = key, graph
+        return graph
+
+    @cached_property
+    def _latest(self) -> dict[str, tuple[tuple[str, float, float], OpGraph]]:
+        return {}
+
+    @cached_property
+    def cluster(self) -> Preset | None:
+        """The graph's own processors, if it comes with some."""
+        own = datasets.own_cluster(self.graph)
+        return None if own is None else Preset(OWN, own, "pl.Cluster(**graph.metadata['cluster'])")
+
+
+@dataclass(frozen=True, eq=False)
+class Preset:
+    """A cluster to start from, its title in the picker, and the Python expression that makes it ("" for none)."""
+
+    title: str
+    cluster: Cluster
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything that is set in the explorer's pickers and on its canvas.
+
+    Attributes
+    ----------
+    model
+        The graph.
+    costs
+        ``"model"``: as the graph has them; ``"mayer"``: drawn as in Mayer 2017 §5.1; ``"seconds"``: its plain numbers as
+        milliseconds (:func:`placelab.costs.in_seconds`).
+    compute, transfer
+        Factors of all operations and seconds, and of all tensor bytes.
+    preset, cluster, layout
+        The cluster picked, the cluster after edits, and the arrangement of its cards.
+    partitioner, scheduler, seed
+        Names in the catalogues.
+    prepare
+        Names of the transformations that make the graph smaller before it is placed, in their order.
+    options
+        ``{("partitioner", name): {option: value}}``, likewise for schedulers and transforms: options that differ from their
+        defaults. Options of strategies that are not chosen now are kept.
+    memory, transfers, duplex, latency, transfer_ops, groups
+        As in :class:`placelab.Problem`; no control changes the last two, which come from a given problem.
+    requested_scheduler
+        The scheduler that a user has chosen, where it could not run for want of a plan; "" where it runs.
+    job, base
+        The training job that `model` is, and the state of one step that it is made of; None where `model` is the step itself.
+    pins
+        Device constraints of a given problem, and pins set by hand: ``{op: names of devices, types, hosts}``, all of which
+        hold.
+    """
+
+    model: Model
+    preset: Preset
+    cluster: Cluster
+    layout: Layout
+    partitioner: str = PARTITIONER
+    scheduler: str = SCHEDULER
+    seed: int = 0
+    costs: str = "model"
+    compute: float = 1.0
+    transfer: float = 1.0
+    options: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    memory: str = "none"
+    transfers: str = "parallel"
+    duplex: bool = False
+    transfer_ops: float = 0.0
+    latency: str = "holds"
+    groups: tuple[tuple[str, ...], ...] = ()
+    pins: tuple[Mapping[str, tuple[str, ...]], ...] = ()
+    prepare: tuple[str, ...] = ()
+    requested_scheduler: str = ""
+    job: Job | None = None
+    base: State | None = None
+
+    @property
+    def graph(self) -> OpGraph:
+        """The graph with the costs chosen."""
+        return self.model.with_scaled_costs(self.costs, self.compute, self.transfer)
+
+    @property
+    def edited(self) -> bool:
+        """Whether the cluster was changed after it was picked."""
+        return self.cluster is not self.preset.cluster
+
+    def options_of(self, kind: str) -> Mapping[str, Any]:
+        """Options of the chosen ``"partitioner"`` or ``"scheduler"`` that differ from its defaults."""
+        return self.options.get((kind, getattr(self, kind)), {})
+
+    def with_options(self, kind: str, values: Mapping[str, Any]) -> State:
+        """Other options for the chosen strategy."""
+        return self.with_option_values(kind, getattr(self, kind), values)
+
+    def with_strategy(self, kind: str, name: str) -> State:
+        """Another ``"partitioner"`` or ``"scheduler"``; with another partitioner, `requested_scheduler` is tried again."""
+        if kind == "scheduler":
+            return replace(self, scheduler=name, requested_scheduler="")
+        scheduler = self.requested_scheduler or self.scheduler
+        return replace(self, partitioner=name, scheduler=scheduler, requested_scheduler="")
+
+    def with_choices(
+        self, partitioner: str | None, scheduler: str | None, options: Mapping[str, Any], prepare: tuple[str, ...]
+    ) -> State:
+        """Other strategies where they are named, options, transformations; UnsupportedError for unknown names."""
+        chosen = self
+        for kind, name, catalogue in (
+            ("partitioner", partitioner, partitioners()),
+            ("scheduler", scheduler, schedulers()),
+        ):
+            if name is not None:
+                chosen = chosen.with_strategy(kind, find(catalogue, name, kind).name)
+        for name in prepare:
+            find(transforms(), name, "transform")
+        keywords(partitioners()[chosen.partitioner], options)
+        return replace(chosen.with_options("partitioner", options), prepare=prepare)
+
+    def with_option_values(self, kind: str, name: str, values: Mapping[str, Any]) -> State:
+        """Other options for the strategy or transform called `name`."""
+        return replace(self, options={**self.options, (kind, name): dict(values)})
+
+    @property
+    def preparation(self) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+        """The transformations before placing, each with its options that differ from the defaults."""
+        return tuple((name, self.options.get(("transform", name), {})) for name in self.prepare)
+
+    def with_model(self, model: Model) -> State:
+        """Another graph, on its own processors if it comes with some; those of the graph before are replaced by a preset."""
+        if self.base is not None:
+            return self.base.with_model(model)
+        changed = replace(self, model=model, groups=(), pins=(), costs=self._fitting(model, self.preset))
+        if model.cluster:
+            return changed.with_preset(model.cluster)
+        return changed.with_preset(preset(CLUSTER)) if self.preset.title == OWN else changed
+
+    def with_profile(self, name: str, profile: Profile) -> State:
+        """The same graph with measured times, which hold for a device of the cluster's median speed."""
+        if self.base is not None:
+            return self.base.with_profile(name, profile)
+        graph = costs.measured(self.model.graph, profile, reference_speed=float(np.median(self.cluster.speed)))
+        return replace(self, model=Model(f"{self.model.title}, {name}", graph), costs="model")
+
+    def with_preset(self, preset: Preset) -> State:
+        """Another cluster, with costs that fit."""
+        return replace(self, preset=preset, costs=self._fitting(self.model, preset)).with_cluster(
+            preset.cluster, Layout.of(preset.cluster)
+        )
+
+    def _fitting(self, model: Model, preset: Preset) -> str:
+        """Costs that fit a graph and a cluster, unless others than those that fit were chosen before."""
+        chosen = self.costs != costs_for(self.model.graph, self.preset)
+        possible = self.costs != "seconds" or counts_plainly(model.graph)
+        return self.costs if chosen and possible else costs_for(model.graph, preset)
+
+    def with_cluster(self, cluster: Cluster, layout: Layout) -> State:
+        """The cluster after an edit. The memory model changes with it if it was its default; pins follow a device's new name."""
+        memory = default_memory(cluster) if self.memory == default_memory(self.cluster) else self.memory
+        pins = _renamed(self.pins, self.cluster.names, cluster.names)
+        return replace(self, cluster=cluster, layout=layout, memory=memory, pins=pins)
+
+    def with_pin(self, ops: Iterable[str], device: str) -> State:
+        """Tie ops to a device, all members of their colocation groups with them; earlier pins of these ops no longer hold."""
+        moved = self._with_groups(ops)
+        kept = self.without_pin(moved).pins or ({},)
+        return replace(self, pins=(*kept[:-1], {**kept[-1], **dict.fromkeys(moved, (device,))}))
+
+    def without_pin(self, ops: Iterable[str]) -> State:
+        """Take the pins of ops away, and those of all members of their colocation groups."""
+        free = set(self._with_groups(ops))
+        kept = ({op: names for op, names in where.items() if op not in free} for where in self.pins)
+        return replace(self, pins=tuple(where for where in kept if where))
+
+    def _with_groups(self, ops: Iterable[str]) -> list[str]:
+        """Names of ops and of all that share a colocation group with one of them, in the graph's order."""
+        graph = self.graph
+        chosen = np.zeros(graph.n_ops, bool)
+        chosen[[graph.index(op) for op in ops]] = True
+        group, _ = merged_groups(graph, groups_of(self.groups))
+        together = np.unique(group[chosen])
+        chosen |= np.isin(group, together[together >= 0])
+        return graph.names[chosen].tolist()
+
+    @property
+    def rules(self) -> tuple:
+        """The arguments of the problem; states with equal ones have the same problem."""
+        labels = ("graph", "cluster", *CHOSEN, "groups", "pins")
+        return tuple(getattr(self, label) for label in labels)
+
+    def problem(self) -> Problem:
+        """The problem described; raise PlacelabError when it is invalid."""
+        chosen = {label: getattr(self, label) for label in CHOSEN}
+        problem = Problem(self.graph, self.cluster, **chosen, groups=self.groups)
+        for where in self.pins:
+            problem = problem.pin(pins_on(where, self.cluster))
+        return problem
+
+
+Change = Callable[[State], State]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A state, those before it, and those that were undone."""
+
+    now: State
+    past: tuple[State, ...] = ()
+    future: tuple[State, ...] = ()
+    key: str = ""
+    time: float = 0.0
+
+    def to(self, state: State, key: str, time: float) -> Steps:
+        """Add a step, or replace the latest one when it has the same key and is less than a second old."""
+        if state == self.now:
+            return self
+        if key and key == self.key and time - self.time < 1.0:
+            return replace(self, now=state, time=time)
+        return Steps(state, (*self.past, self.now)[-STEPS:], (), key, time)
+
+    def instead(self, state: State) -> Steps:
+        """Replace the state that the latest step led to; drop the step if it then changes nothing."""
+        if self.past and state == self.past[-1]:
+            return Steps(self.past[-1], self.past[:-1])
+        return replace(self, now=state)
+
+    def undo(self) -> Steps:
+        """Go back one step, if there is one."""
+        return Steps(self.past[-1], self.past[:-1], (*self.future, self.now)) if self.past else self
+
+    def redo(self) -> Steps:
+        """Go forward to the state that the last undo left, if there is one."""
+        return Steps(self.future[-1], (*self.past, self.now), self.future[:-1]) if self.future else self
+
+
+def initial_state(given: Any = None, cluster: Cluster | None = None) -> State:
+    """The state to open on.
+
+    Parameters
+    ----------
+    given
+        A Problem (its rules are kept), or anything :func:`placelab.load` takes; None is the dataset ``inception_v3``.
+    cluster
+        Instead of the problem's, the graph's own processors, or ``rtx2080ti_box``.
+    """
+    problem = given if isinstance(given, Problem) else None
+    model = model_of(problem.graph if problem else MODEL if given is None else given)
+    chosen = cluster or (problem.cluster if problem else None)
+    start = Preset(GIVEN, chosen) if chosen else model.cluster or preset(CLUSTER)
+    state = State(model, start, start.cluster, Layout.of(start.cluster), memory=default_memory(start.cluster))
+    if problem is not None:
+        state = replace(state, **_rules(problem))
+    return state if problem is not None and cluster is None else replace(state, costs=costs_for(model.graph, start))
+
+
+def model_of(what: Any) -> Model:
+    """Load anything that :func:`placelab.load` takes; raise FormatError when it cannot be read."""
+    graph = load(what)
+    code = f"pl.load({str(what)!r})" if isinstance(what, (str, Path)) else ""
+    return Model(str(what) if code else f"{graph.metadata.get('name', 'graph')}, given", graph, code)
+
+
+def preset(name: str) -> Preset:
+    """A preset of :mod:`placelab.clusters` with its defaults."""
+    return Preset(name, clusters.preset(name), f"pl.clusters.{name}()")
+
+
+def model_names() -> list[str]:
+    """Names of the datasets; onnx's own light models, which are many, come last."""
+    return sorted(datasets.names(), key=lambda name: (name.startswith("light_"), name))
+
+
+def default_memory(cluster: Cluster) -> str:
+    """The memory model of a problem on this cluster unless another one is chosen."""
+    return "none" if np.isinf(cluster.memory).all() else "dynamic"
+
+
+def costs_for(graph: OpGraph, preset: Preset) -> str:
+    """The costs in which a graph fits a cluster: both in SI units, or both in plain numbers."""
+    if counts_plainly(graph):
+        return "seconds" if preset.cluster.units.si else "model"
+    return "model" if preset.cluster.units.si else "mayer"
+
+
+def said_of_costs(state: State) -> str:
+    """A sentence where the costs are not those of the model, because these would not fit the cluster."""
+    where = "the cluster" if state.preset.title in (GIVEN, OWN) else state.preset.title
+    return {
+        "seconds": f"{state.model.graph.title} counts in plain numbers: on {where} a unit takes 1 ms (Costs).",
+        "mayer": f"Quantities of {where} are plain numbers: costs are drawn from 1 to 100, as in Mayer 2017 (Costs).",
+    }.get(state.costs, "")
+
+
+def pins_on(where: Mapping[str, tuple[str, ...]], cluster: Cluster) -> dict[str, tuple[str, ...]]:
+    """The pins without names that the cluster lacks; raise InfeasibleError when a pin has no name left."""
+    known = {*cluster.names, *cluster.types, *cluster.hosts}
+    left = {op: tuple(name for name in names if name in known) for op, names in where.items()}
+    for op, names in left.items():
+        if not names:
+            raise InfeasibleError(
+                f"op {op!r} may only run on {', '.join(where[op])}, which the cluster would no longer have"
+            )
+    return left
+
+
+def _renamed(
+    pins: tuple[Mapping[str, tuple[str, ...]], ...], before: Sequence[str], after: Sequence[str]
+) -> tuple[Mapping[str, tuple[str, ...]], ...]:
+    """The pins, a device being called by its new name if it is the only one whose name has changed."""
+    other = [(old, new) for old, new in zip(before, after, strict=False) if old != new]
+    if not pins or len(other) != 1 or len(before) != len(after):
+        return pins
+    new = dict(other)
+    return tuple({op: tuple(new.get(name, name) for name in names) for op, names in where.items()} for where in pins)
+
+
+def _rules(problem: Problem) -> dict[str, Any]:
+    rules = {label: getattr(problem, label) for label in CHOSEN}
+    groups = () if problem.groups == Problem(problem.graph, problem.cluster).groups else problem.groups
+    depth = max(map(len, problem.rules.values()), default=0)
+    pins = tuple({op: names[i] for op, names in problem.rules.items() if i < len(names)} for i in range(depth))
+    return {**rules, "groups": groups, "pins": pins}

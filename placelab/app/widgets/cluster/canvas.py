@@ -1,0 +1,137 @@
+"""The cluster canvas: devices and links that a user can drag. Traits and messages only.
+
+The meaning of edits is in `edit`, undo and redo in `history`, the arrangement of cards in `layout`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from placelab.app.widgets.cluster.edit import State
+from placelab.app.widgets.cluster.history import History
+from placelab.app.widgets.cluster.layout import describe
+from placelab.base.errors import PlacelabError
+from placelab.problem.cluster import Cluster
+
+
+class ClusterCanvas(anywidget.AnyWidget):
+    """An editable drawing of a cluster.
+
+    Parameters
+    ----------
+    value
+        The cluster shown. Observe it to follow edits; set it to show another one, which can be undone like an edit.
+    lock
+        Held while a message is handled; by default one of the canvas' own. A view around the canvas passes its own lock, so
+        that there is one order of locks and no deadlock.
+
+    Notes
+    -----
+    During a drag `dragging` is true, and every message edits the cluster as it was when the drag began, so that
+    the browser may leave out all but the newest. A message is acknowledged when the observers of `value` and `dragging`
+    have returned, and the browser has at most one in flight, so messages come at the rate that the observers can hold and
+    never queue.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> canvas = ClusterCanvas(pl.clusters.pcie_box())
+    >>> canvas.edit = {"kind": "speed", "device": 0, "value": 2e13}
+    >>> canvas.value.speed[0], canvas.can_undo
+    (np.float64(20000000000000.0), True)
+    """
+
+    _esm = Path(__file__).parents[1] / "static" / "cluster.js"
+
+    cluster = traitlets.Dict().tag(sync=True)  # see layout.describe
+    edit = traitlets.Dict().tag(sync=True, echo_update=False)  # the newest message; see Message in traits.ts
+    ack = traitlets.Int(0).tag(sync=True)  # seq of the last message handled
+    peak: traitlets.List[float] = traitlets.List().tag(sync=True)  # peak bytes of each device; empty when not known
+    load: traitlets.List[list[float]] = traitlets.List().tag(sync=True)  # busy fraction of links; empty: not known
+    selected = traitlets.Int(-1).tag(sync=True)  # device number or -1
+    curve = traitlets.Dict().tag(sync=True)  # makespan over the value being dragged; see explorer.engine.curve
+    error = traitlets.Unicode("").tag(sync=True)  # why the last edit was refused
+    fixed: traitlets.List[int] = traitlets.List().tag(sync=True)  # devices whose speed changes no time, which is shown
+    sharing = traitlets.Bool(True).tag(sync=True)  # whether the transfer model knows shared links
+    embedded = traitlets.Bool(False).tag(sync=True)  # in a larger view, which has the undo buttons and gives the height
+    can_undo = traitlets.Bool(False).tag(sync=True)
+    can_redo = traitlets.Bool(False).tag(sync=True)
+
+    value = traitlets.Instance(Cluster)
+    dragging = traitlets.Bool(False)
+    on_step: Callable[[str], None] | None = None  # handles "undo" and "redo" instead, inside a larger view
+
+    def __init__(self, value: Cluster, *, lock: threading.RLock | None = None, **traits: Any) -> None:
+        self._lock = lock or threading.RLock()  # while a cell is busy, messages arrive on another thread
+        self._history = History.of(value)
+        super().__init__(value=value, cluster=describe(*self._history.now), **traits)
+
+    @property
+    def state(self) -> State:
+        """The cluster and the arrangement of its cards."""
+        return self._history.now
+
+    @property
+    def before(self) -> State:
+        """The cluster and the arrangement in which the drag in progress began; without one those shown."""
+        return self._history.past[-1] if self._history.gesture is not None else self._history.now
+
+    @property
+    def gesture(self) -> int | None:
+        """Number of the drag in progress; None when there is none."""
+        return self._history.gesture
+
+    def restore(self, state: State) -> None:
+        """Show a cluster in an arrangement and forget all steps, which a larger view keeps instead."""
+        with self._lock, self.hold_sync():
+            self._show(History(state), settled=True)
+            self.error = ""
+
+    def undo(self) -> None:
+        """Go back one step."""
+        self._receive({"new": {"kind": "undo"}})
+
+    def redo(self) -> None:
+        """Go forward to the state that the last undo left."""
+        self._receive({"new": {"kind": "redo"}})
+
+    @traitlets.observe("edit")
+    def _receive(self, change: Any) -> None:
+        message = change["new"]
+        with self._lock, self.hold_sync():
+            try:
+                self.error = ""
+                if self.on_step and message.get("kind") in ("undo", "redo"):
+                    self.on_step(message["kind"])
+                else:
+                    self._show(self._history.handle(message), settled=message.get("final", True))
+            except PlacelabError as refused:
+                self._show(self._history, settled=message.get("final", True))
+                self.error = str(refused)
+            finally:
+                self.ack = message.get("seq", self.ack)
+
+    @traitlets.observe("value")
+    def _replace(self, change: Any) -> None:
+        with self._lock:
+            if change["new"] is not self._history.now[0]:
+                state = History.of(change["new"]).now
+                self._show(self._history.settle().then(state), settled=True)
+
+    def _show(self, history: History, settled: bool) -> None:
+        with self.hold_trait_notifications():  # observers see one consistent state
+            self._history = history.settle() if settled else history
+            self.value = self._history.now[0]
+            self.dragging = self._history.gesture is not None
+            self.can_undo, self.can_redo = bool(self._history.past), bool(self._history.future)
+            if settled:
+                self.cluster = describe(*self._history.now)
+
+    def __repr__(self) -> str:
+        return f"ClusterCanvas({self.value!r})"

@@ -1,0 +1,326 @@
+"""Apply an edit on the canvas to a cluster. Pure functions.
+
+Links of a moved device
+-----------------------
+A moved device gets the median of its new host's links: to a device of that host the median of the links which the other
+devices there have to it, to any other device the median of the links which the devices of the host have to it. A device on a
+host of its own gets the median of the links which other hosts have to each device. Medians are exact where the links of a
+class are equal, as in every preset but `mayer50`. Where the cluster has no link of the class needed, as when a device leaves
+the only host, the device's present link is scaled: a link between hosts has a tenth of the bandwidth of one inside a host and
+twice its latency.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from placelab.app.widgets.cluster.layout import Layout
+from placelab.base.errors import PlacelabError
+from placelab.problem.cluster import Cluster
+from placelab.problem.shared_links import links_among
+
+State = tuple[Cluster, Layout]
+
+INSIDE_OVER_BETWEEN = {"bandwidth": 10.0, "latency": 0.5}  # see the module's docstring
+
+
+def apply(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
+    """The cluster and its layout after one edit.
+
+    Parameters
+    ----------
+    edit
+        ``kind`` and what it needs; devices are numbers, units are SI, None is unlimited:
+
+        ============ ======================================== =================================================
+        kind         fields                                   does
+        ============ ======================================== =================================================
+        speed        device, value                            operations/s
+        memory       device, value                            bytes
+        bandwidth    pairs, value or factor                   bytes/s of ordered pairs [from, to], set or scaled
+        latency      pairs, value or factor                   seconds of ordered pairs, set or scaled
+        shared       link, value or factor                    bytes/s of a shared link, by its name, set or scaled
+        move         device, slot                             another place among the cards of its host
+        host         device, host or None, slot (optional)    another host, or one of its own
+        add          host or None                             a device like the host's last, there or on its own
+        copy         device                                   a device with the same links
+        remove       device
+        rename       device, name
+        rename_host  host, name
+        view         view                                     how the cluster is drawn
+        ============ ======================================== =================================================
+
+    Raises
+    ------
+    PlacelabError
+        The edit is refused; the message is one sentence.
+    """
+    kind = edit.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise PlacelabError(f"a cluster has no edit {repr(kind)[:40]}; there are {', '.join(KINDS)}")
+    return KINDS[kind](cluster, layout, edit)
+
+
+def _speed(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
+    return cluster.replace(speed=_put(cluster.speed, _device(cluster, edit), _number(edit, "value", "speed"))), layout
+
+
+def _memory(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
+    value = math.inf if edit.get("value") is None else _number(edit, "value", "memory")
+    return cluster.replace(memory=_put(cluster.memory, _device(cluster, edit), value)), layout
+
+
+def _bandwidth(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
+    return cluster.replace(bandwidth=_links(cluster, cluster.bandwidth, edit)), layout
+
+
+def _latency(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
+    return cluster.replace(latency=_links(cluster, cluster.latency, edit)), layout
+
+
+def _shared(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
+    name = edit.get("link")
+    now = next((link for link in cluster.links if link.name == name), None)
+    if now is None:
+        raise PlacelabError(f"no shared link is called {repr(name)[:80]}; the cluster has {len(cluster.links)}")
+    scaled = "factor" in edit
+    value = now.bandwidth * _number(edit, "factor", "factor") if scaled else _number(edit, "value", "bandwidth")
+    links = [replace(link, bandwidth=value) if link is now else link for link in cluster.links]
+    return cluster.replace(links=links), layout
+
+
+def _move(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
+    return cluster, layout.move(cluster.hosts, _device(cluster, edit), _slot(edit))
+
+
+def _host(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
+    device, host = _device(cluster, edit), edit.get("host")
+    alone = cluster.hosts.count(cluster.hosts[device]) == 1
+    if host == cluster.hosts[device] or (host is None and alone):
+        return _move(cluster, layout, edit)
+    if host is None:
+        return rehost(cluster, device, _new_host(cluster)), layout.last(device)
+    cluster = rehost(cluster, device, _known_host(cluster, host))
+    return cluster, layout.move(cluster.hosts, device, _slot(edit))
+
+
+def _add(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
+    host = edit.get("host")
+    on_host = [d for d in layout.order if cluster.hosts[d] == _known_host(cluster, host)] if host is not None else []
+    like = (on_host or layout.order)[-1]
+    device = cluster.n_devices
+    cluster = rehost(_twin(cluster, like), device, _new_host(cluster) if host is None else host)
+    return cluster, layout.insert(device, on_host[-1] if on_host else None)
+
+
+def _copy(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
+    like = _device(cluster, edit)
+    return _twin(cluster, like), layout.insert(cluster.n_devices, like)
+
+
+def _remove(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
+    device = _device(cluster, edit)
+    if cluster.n_devices == 1:
+        raise PlacelabError(f"{cluster.names[0]!r} is the last device and a cluster needs one; add another first")
+    keep = np.arange(cluster.n_devices) != device
+    return _take(cluster, np.flatnonzero(keep)), layout.remove(device)
+
+
+def _rename(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
+    device = _device(cluster, edit)
+    name = _name(edit, f"device {cluster.names[device]!r}")
+    return cluster.replace(names=_put(cluster.names, device, name)), layout
+
+
+def _rename_host(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
+    host = _known_host(cluster, edit.get("host"))
+    name = _name(edit, f"host {host!r}")
+    if name in cluster.hosts and name != host:
+        raise PlacelabError(f"another host is called {name!r}; drag devices there to join the two")
+    return cluster.replace(hosts=[name if h == host else h for h in cluster.hosts]), layout
+
+
+def _view(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
+    return cluster, layout.show(str(edit.get("view")))
+
+
+KINDS: dict[str, Callable[[Cluster, Layout, Mapping[str, Any]], State]] = {
+    "speed": _speed,
+    "memory": _memory,
+    "bandwidth": _bandwidth,
+    "latency": _latency,
+    "shared": _shared,
+    "move": _move,
+    "host": _host,
+    "add": _add,
+    "copy": _copy,
+    "remove": _remove,
+    "rename": _rename,
+    "rename_host": _rename_host,
+    "view": _view,
+}
+
+
+def rehost(cluster: Cluster, device: int, host: str) -> Cluster:
+    """Move `device` to `host`, with the links of that host (see the module's docstring).
+
+    Examples
+    --------
+    >>> two = Cluster.from_hosts({"a": 2, "b": 2}, inside=(300e9, 5e-6), between=(12e9, 50e-6))
+    >>> rehost(two, 0, "b").bandwidth[0, 1:].tolist()
+    [12000000000.0, 300000000000.0, 300000000000.0]
+    """
+    *hosts, to = np.unique([*cluster.hosts, host], return_inverse=True)[1]
+    now = np.array(hosts)
+    links = {label: _attach(getattr(cluster, label), now, device, to, label) for label in INSIDE_OVER_BETWEEN}
+    return cluster.replace(hosts=_put(cluster.hosts, device, host), **links)
+
+
+def _attach(matrix: np.ndarray, hosts: np.ndarray, device: int, host: int, label: str) -> np.ndarray:
+    """Give `device` the links of `host` in both directions; hosts are numbers here."""
+    matrix = matrix.copy()
+    others = np.arange(len(hosts)) != device
+    peers = np.flatnonzero(others & (hosts == host))
+    for view in (matrix, matrix.T):  # row `device` of the transposed view: the links into the device
+        view[device, others] = [
+            _link(view, hosts, others, device, peers, x, label) for x in np.flatnonzero(others).tolist()
+        ]
+    return matrix
+
+
+def _link(
+    matrix: np.ndarray, hosts: np.ndarray, others: np.ndarray, device: int, peers: np.ndarray, x: int, label: str
+) -> float:
+    """The link of a device moved to the host of `peers` to device `x`."""
+    now, was_inside, ratio = matrix[device, x], hosts[x] == hosts[device], INSIDE_OVER_BETWEEN[label]
+    if x in peers:
+        inside = others[:, None] & others & (hosts[:, None] == hosts) & ~np.eye(len(hosts), dtype=bool)
+        return _median(matrix[peers[peers != x], x], matrix[inside], now if was_inside else now * ratio)
+    return _median(matrix[peers, x], matrix[others & (hosts != hosts[x]), x], now / ratio if was_inside else now)
+
+
+def _median(*candidates: np.ndarray | float) -> float:
+    """The median of the first candidate that is not empty."""
+    return next(float(np.median(values)) for values in candidates if np.size(values))
+
+
+def _twin(cluster: Cluster, like: int) -> Cluster:
+    """Add a device, the last, with the type, host, speed, memory and links of `like`.
+
+    The link between the two is the median of the links inside their host.
+    """
+    device = cluster.n_devices
+    twin = _take(cluster, np.append(np.arange(device), like), _new_name(cluster.names, cluster.names[like]))
+    hosts = np.array(cluster.hosts, dtype=object)
+    mates = np.flatnonzero((hosts == hosts[like]) & (np.arange(device) != like))
+    links = {}
+    for label, ratio in INSIDE_OVER_BETWEEN.items():
+        matrix, old = getattr(twin, label).copy(), getattr(cluster, label)
+        same = (hosts[:, None] == hosts) & ~np.eye(device, dtype=bool)
+        outward = np.concatenate([old[like, mates], old[mates, like]])
+        fallback = float(np.median(old[like, np.arange(device) != like])) * ratio if device > 1 else _ONLY[label]
+        matrix[like, device] = matrix[device, like] = _median(outward, old[same], fallback)
+        links[label] = matrix
+    return twin.replace(**links)
+
+
+# Of a cluster of one device, which has no link to copy: those of Cluster.uniform.
+_ONLY = {"bandwidth": 12e9, "latency": 50e-6}
+
+
+def _take(cluster: Cluster, devices: np.ndarray, new_name: str | None = None) -> Cluster:
+    """The cluster of these devices in this order; `new_name` renames the last, which may be listed twice."""
+    square = np.ix_(devices, devices)
+    names = [cluster.names[d] for d in devices]
+    return Cluster(
+        speed=cluster.speed[devices],
+        memory=cluster.memory[devices],
+        bandwidth=cluster.bandwidth[square],
+        latency=cluster.latency[square],
+        names=names if new_name is None else [*names[:-1], new_name],
+        types=[cluster.types[d] for d in devices],
+        hosts=[cluster.hosts[d] for d in devices],
+        links=links_among(cluster.links, devices),
+    )
+
+
+def _links(cluster: Cluster, matrix: np.ndarray, edit: Mapping[str, Any]) -> np.ndarray:
+    source, target = _pairs(cluster, edit)
+    matrix = matrix.copy()
+    if "factor" in edit:
+        matrix[source, target] *= _number(edit, "factor", "factor")
+    else:
+        value = edit.get("value")
+        matrix[source, target] = math.inf if value is None else _number(edit, "value", str(edit["kind"]))
+    return matrix
+
+
+def _pairs(cluster: Cluster, edit: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        pairs = np.asarray(edit.get("pairs"))
+    except ValueError:  # rows of different lengths
+        pairs = np.empty(0)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise PlacelabError("the links to change are not a list of pairs of device numbers")
+    source, target = pairs.T
+    if (pairs < 0).any() or (pairs >= cluster.n_devices).any() or (source == target).any():
+        raise PlacelabError("there is no such link: a link joins two different devices of the cluster")
+    return source, target
+
+
+def _device(cluster: Cluster, edit: Mapping[str, Any]) -> int:
+    device = edit.get("device")
+    if not isinstance(device, int) or isinstance(device, bool) or not 0 <= device < cluster.n_devices:
+        raise PlacelabError(f"there is no device number {device!r}; the cluster has {cluster.n_devices}")
+    return device
+
+
+def _slot(edit: Mapping[str, Any]) -> int | None:
+    slot = edit.get("slot")
+    return slot if isinstance(slot, int) else None
+
+
+def _number(edit: Mapping[str, Any], field: str, label: str) -> float:
+    value = edit.get(field)
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) < 1e300:
+        raise PlacelabError(f"{label} is {repr(value)[:40]}; expected a number")
+    return float(value)
+
+
+def _name(edit: Mapping[str, Any], of: str) -> str:
+    name = edit.get("name")
+    if not isinstance(name, str) or not name.strip() or len(name) > 80:
+        raise PlacelabError(f"{of} needs a name of 1 to 80 characters")
+    return name.strip()
+
+
+def _known_host(cluster: Cluster, host: Any) -> str:
+    if host not in cluster.hosts:
+        raise PlacelabError(f"no host is called {host!r}; there are {', '.join(dict.fromkeys(cluster.hosts))}")
+    return host
+
+
+def _new_host(cluster: Cluster) -> str:
+    return next(name for i in range(cluster.n_devices + 1) if (name := f"host{i}") not in cluster.hosts)
+
+
+def _new_name(names: Sequence[str], like: str) -> str:
+    """`like` with the number at its end replaced by the next free one: gpu:4 after gpu:0 … gpu:3, "tpu 2" after tpu."""
+    stem = re.sub(r"\d+$", "", like)
+    if stem == like:
+        stem = f"{like} "
+    numbers = [int(found[1]) for n in names if (found := re.fullmatch(re.escape(stem) + r"(\d{1,9})", n))]
+    return f"{stem}{max(numbers, default=1) + 1}"
+
+
+def _put(values: Any, index: int, value: Any) -> Any:
+    """A copy with one entry replaced."""
+    copy = list(values)
+    copy[index] = value
+    return copy

@@ -1,0 +1,231 @@
+"""The Gantt chart of a schedule. Traits and messages only; the drawing is in ``widgets/gantt``."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from placelab.analysis.explanation import carriers, why
+from placelab.app.widgets.gantt.colouring import JOB_WAYS, WAYS, colours_of, job_ways, pack_kinds
+from placelab.app.widgets.gantt.wire import pack_kept, pack_memory, pack_names, pack_schedule
+from placelab.problem.problem import Problem
+from placelab.schedule.schedule import Schedule
+
+MANY = 5_000  # ops; the memory curves of more take too long to compute during a drag
+PAGE_POINTS = 12_000  # of the memory curves on a page, to keep its file small
+
+
+def gantt_traits(schedule: Schedule) -> dict[str, object]:
+    """The values of all traits that draw a schedule without a kernel."""
+    graph = schedule.problem.graph
+    kinds, kind_names = pack_kinds(graph)
+    return {
+        "names": pack_names(graph.names),
+        "kinds": kinds,
+        "kind_names": kind_names,
+        "devices": list(schedule.problem.cluster.names),
+        "schedule": pack_schedule(schedule),
+        "memory": pack_memory(schedule, most=PAGE_POINTS),
+        "memory_shown": memory_matters(schedule),
+        "unitless": not schedule.problem.cluster.units.si,
+        "shared_links": shared_links(schedule.problem),
+    }
+
+
+def shared_links(problem: Problem) -> list[dict[str, object]]:
+    """Name and pairs of devices of each link that transfers of several pairs share; none where they do not share links."""
+    links = problem.cluster.links if problem.transfer_model.shared else ()
+    return [{"name": link.name, "pairs": [list(pair) for pair in link.pairs]} for link in links]
+
+
+def memory_matters(schedule: Schedule) -> bool:
+    """Whether memory is more than half used on some device, so that its curves are worth their space."""
+    if schedule.problem.memory == "none":
+        return False
+    return bool((schedule.peak_memory > 0.5 * schedule.problem.cluster.memory).any())
+
+
+def reason(schedule: Schedule, op: int) -> str:
+    """Explain the device of op number `op`, if the decision was recorded, and its start; "" for -1."""
+    if op < 0:
+        return ""
+    trace = schedule.placement.trace
+    decision = [trace.line(schedule.problem, op)] if trace is not None else []
+    return "\n".join([*decision, why(schedule, op)])
+
+
+def inputs_of(schedule: Schedule, op: int) -> list[int]:
+    """Op number `op` and the rows of the transfers that bring its inputs; nothing for -1."""
+    graph = schedule.problem.graph
+    if not 0 <= op < graph.n_ops:
+        return []
+    rows = carriers(schedule)[graph.pred_edge[graph.pred_ptr[op] : graph.pred_ptr[op + 1]]]
+    return [op, *sorted({int(row) for row in rows if row >= 0})]
+
+
+class Gantt(anywidget.AnyWidget):
+    """An animated Gantt chart: ops and transfers per device, critical path, idle gaps and their reasons, memory in use.
+
+    Playback, zoom and hover run in the browser, also while the kernel is busy. Lanes of memory appear when memory gets scarce
+    (`memory_matters`), until `memory_shown` is set, here or by the button in the chart; from then on it stays as set. Spans
+    out of memory are red on the ops, too, whether or not the lanes are shown.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))
+    >>> Gantt.of(pl.solve(problem))
+    Gantt(5 ops on 2 devices)
+    """
+
+    _esm = Path(__file__).parents[1] / "static" / "gantt.js"
+
+    schedule = traitlets.Bytes().tag(sync=True)  # columns, see placelab.app.widgets.gantt.wire
+    names = traitlets.Bytes().tag(sync=True)  # op names, utf-8, joined by newlines
+    kinds = traitlets.Bytes().tag(sync=True)  # colour index per op, uint8
+    kind_names = traitlets.List(traitlets.Unicode()).tag(sync=True)  # meaning of each colour index
+    devices = traitlets.List(traitlets.Unicode()).tag(sync=True)  # device names
+    memory = traitlets.Bytes().tag(sync=True)  # memory in use, see placelab.app.widgets.gantt.wire
+    memory_shown = traitlets.Bool(False).tag(sync=True)  # lanes of memory are drawn; both ways
+    selection = traitlets.Int(-1).tag(sync=True)  # op number, -1 for none
+    detail = traitlets.Unicode("").tag(sync=True)  # why the selected op is on its device and starts when it does
+    numbers = traitlets.List(traitlets.Dict()).tag(sync=True)  # strip: key, label, value, title, tone
+    warning = traitlets.Unicode("").tag(sync=True)  # one sentence above the chart
+    stale = traitlets.Bool(False).tag(sync=True)  # what is shown is being recomputed
+    height = traitlets.Int(0).tag(sync=True)  # of the chart in CSS pixels; 0: the devices decide; -1: all there is
+    kept = traitlets.Bytes().tag(sync=True)  # a schedule drawn behind, see `keep`
+    keep_axis = traitlets.Bool(False).tag(sync=True)  # the time axis stays when the makespan changes; both ways
+    colour_by = traitlets.Enum(WAYS, "kind").tag(sync=True)  # what the colours of the ops mean; both ways
+    colour_ways = traitlets.List(traitlets.Unicode()).tag(sync=True)  # more ways, which the graph of a job has
+    colours = traitlets.Bytes().tag(sync=True)  # colour index per op, uint8, where only Python can work it out
+    colour_names = traitlets.List(traitlets.Unicode()).tag(sync=True)  # meaning of each of these indices
+    links_shown = traitlets.Bool(False).tag(sync=True)  # lanes of links are drawn; both ways
+    shared_links = traitlets.List(traitlets.Dict()).tag(sync=True)  # of several pairs of devices: name, pairs
+    incoming = traitlets.List(traitlets.Int()).tag(sync=True)  # the selected op, and the transfers to it, by row
+    candidates = traitlets.List(traitlets.Dict()).tag(sync=True)  # ghosts of bars: device (number), start, finish [s]
+    embedded = traitlets.Bool(False).tag(sync=True)  # numbers and warning are shown elsewhere
+    unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see problem.plain_numbers
+
+    _shown: Schedule | None = None
+    _postponed = False  # the last `show` was during a drag, which postpones the memory curves and their lanes
+    _chosen = False  # a user or the program has set `memory_shown`, which then no longer depends on the schedule
+    _offering = False  # `memory_shown` is being set by the chart itself
+    _curves = False  # the last message held the memory curves
+    _kept: Schedule | None = None
+
+    def __init__(self, **traits: object) -> None:
+        self._lock = threading.RLock()  # the button's message may arrive on another thread than schedules
+        super().__init__(**traits)
+
+    @classmethod
+    def of(cls, schedule: Schedule, **traits: object) -> Gantt:
+        """The chart of one schedule, which explains the selected op."""
+        chart = cls(**traits)
+        chart.show(schedule)
+        chart.observe(chart._explain, "selection")
+        return chart
+
+    def show(self, schedule: Schedule, *, dragging: bool = False) -> None:
+        """Show another schedule; names and kinds are sent again only for another graph.
+
+        Parameters
+        ----------
+        dragging
+            Be quick: show no lanes of memory that are not there yet, and leave out memory curves that take long to compute.
+            Call `settle` after the drag.
+        """
+        graph = schedule.problem.graph
+        with self._lock, self.hold_sync():
+            before, cluster = self._shown, schedule.problem.cluster
+            another = before is None or graph is not before.problem.graph
+            if another:
+                self.names = pack_names(graph.names)
+                self.kinds, self.kind_names = pack_kinds(graph)
+                self.selection = -1
+                self.colour_ways = job_ways(graph)
+                if self.colour_by in JOB_WAYS and self.colour_by not in self.colour_ways:
+                    self.colour_by = "kind"
+            self.devices, self.unitless = list(cluster.names), not cluster.units.si
+            self.shared_links = shared_links(schedule.problem)
+            self.schedule = pack_schedule(schedule)
+            self._shown, self._postponed = schedule, dragging
+            if self._kept is not None and (before is None or another or cluster.names != before.problem.cluster.names):
+                self.kept = pack_kept(self._kept, schedule.problem)
+            if another or self.colour_by == "slack":
+                self._recolour()
+            self.incoming = inputs_of(schedule, self.selection)
+            if not dragging:
+                self._offer_lanes(schedule, self.memory_shown and not another)
+            counted = schedule.problem.memory != "none"  # then the simulator has computed the curves already
+            self._send_memory(schedule, curves=not dragging or counted or graph.n_ops <= MANY)
+
+    def settle(self) -> None:
+        """Send what `show` left out during a drag, if anything."""
+        with self._lock, self.hold_sync():
+            if self._postponed and self._shown is not None:
+                self._postponed = False
+                self._offer_lanes(self._shown, self.memory_shown)
+                if self.memory_shown and not self._curves:
+                    self._send_memory(self._shown)
+
+    def keep(self, schedule: Schedule | None) -> None:
+        """Draw a schedule behind the one on show, to compare them; None draws none. Ops and devices are matched by name."""
+        with self._lock:
+            self._kept = schedule
+            shown = self._shown or schedule
+            self.kept = pack_kept(schedule, shown.problem) if schedule is not None and shown is not None else b""
+
+    def download(self, name: str, title: str) -> None:
+        """Have the browser download the chart as it is shown: span of time, colours, selection.
+
+        Parameters
+        ----------
+        name
+            Of the file; ends in ``.png`` or ``.svg``.
+        title
+            A line above the chart.
+        """
+        self.send({"picture": name.rpartition(".")[2], "name": name, "title": title})
+
+    def _offer_lanes(self, schedule: Schedule, already: bool) -> None:
+        """Show the lanes when memory gets scarce, and keep them, unless `memory_shown` was set."""
+        if not self._chosen:
+            self._offering = True
+            self.memory_shown = already or memory_matters(schedule)
+            self._offering = False
+
+    def _send_memory(self, schedule: Schedule, curves: bool = True) -> None:
+        self._curves = curves and self.memory_shown
+        self.memory = pack_memory(schedule, curves=self._curves)
+
+    @traitlets.observe("memory_shown")
+    def _on_lanes(self, change: object) -> None:
+        with self._lock:
+            if self._offering:
+                return
+            self._chosen = True
+            if self._shown is not None:
+                self._send_memory(self._shown)
+
+    @traitlets.observe("colour_by")
+    def _recolour(self, change: object = None) -> None:
+        with self._lock, self.hold_sync():
+            if self._shown is not None:
+                self.colours, self.colour_names = colours_of(self.colour_by, self._shown)
+
+    @traitlets.observe("selection")
+    def _follow(self, change: dict[str, Any]) -> None:
+        with self._lock:
+            self.incoming = [] if self._shown is None else inputs_of(self._shown, change["new"])
+
+    def _explain(self, change: dict[str, Any]) -> None:
+        if self._shown is not None:
+            self.detail = reason(self._shown, change["new"])
+
+    def __repr__(self) -> str:
+        ops, devices = len(self.kinds), len(self.devices)
+        return f"Gantt({ops} op{'s' * (ops != 1)} on {devices} device{'s' * (devices != 1)})"

@@ -1,0 +1,195 @@
+"""The visible part of a model graph: the boxes of open and closed scopes, where they are, and the edges between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from placelab.app.widgets.graph.layered import Edges, layers_of, order_of, place
+from placelab.app.widgets.graph.scopes import Scopes
+from placelab.base.grouped import members
+from placelab.problem.graph import OpGraph
+
+PAD, TITLE = 8.0, 18.0  # space around the content of an open scope, and above it
+FEW = 40  # boxes; scopes are open at first while there are no more
+SHARE = 0.1  # of the ops; a scope with fewer is closed at first
+LEAST, MOST, LETTER = 56.0, 150.0, 7.0  # width of a box, and of a letter in it
+STRETCH = 1.6  # at most, of a picture that is not as wide as the place for it
+LOW, HIGH = 24.0, 20.0  # height of a box, and what an op that is all the work has more
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Boxes and edges on show. Boxes are numbered from outer to inner ones; coordinates are CSS pixels at zoom 1.
+
+    Attributes
+    ----------
+    node : ndarray of int32, shape (n_boxes,)
+        The op or scope of each box; see :class:`Scopes`.
+    inside : ndarray of int32, shape (n_boxes,)
+        The box of the open scope around each; -1 for none.
+    is_open : ndarray of bool, shape (n_boxes,)
+        Whether it is an open scope, which is a frame around others.
+    layer : ndarray of int32, shape (n_boxes,)
+        Within `inside`.
+    x, y, width, height : ndarray, shape (n_boxes,)
+        Upper left corner and size.
+    owner : ndarray of int32, shape (n_ops,)
+        The one box, not open, that each op is in.
+    source, target : ndarray of int32, shape (n_edges,)
+        Edges between boxes that are not open, each pair once.
+    size : ndarray, shape (n_edges,)
+        Bytes from the one to the other, each tensor counted once.
+    back : ndarray of bool, shape (n_edges,)
+        Whether an edge closes a cycle of boxes, so that it points back.
+    """
+
+    node: np.ndarray
+    inside: np.ndarray
+    is_open: np.ndarray
+    layer: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    width: np.ndarray
+    height: np.ndarray
+    owner: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+    size: np.ndarray
+    back: np.ndarray
+
+
+def first_open(scopes: Scopes) -> tuple[int, ...]:
+    """Scopes to open at first: always the largest one, until that would make more than a few boxes; ties by number.
+
+    Returns
+    -------
+    tuple of int
+        Scopes with at least a tenth of the ops; with them open there are at most `FEW` boxes.
+    """
+    opened: list[int] = []
+    shown = len(scopes.children(scopes.root))
+    candidates = [int(v) for v in scopes.children(scopes.root) if v > scopes.root]
+    while candidates:
+        largest = max(candidates, key=lambda v: (scopes.size[v], -v))
+        candidates.remove(largest)
+        inside = scopes.children(largest)
+        shown += len(inside) - 1
+        if scopes.size[largest] < SHARE * scopes.n_ops or shown > FEW:
+            break
+        opened.append(largest)
+        candidates += [int(v) for v in inside if v > scopes.root]
+    return tuple(sorted(opened))
+
+
+def scene_of(graph: OpGraph, scopes: Scopes, opened: Iterable[int], aspect: float = 3.3) -> Scene:
+    """Lay out a graph with some scopes open.
+
+    Parameters
+    ----------
+    opened
+        Scopes that are open; one in a closed scope does not show.
+    aspect
+        Width of the place for the picture divided by its height.
+    """
+    node, inside, owner = _boxes(scopes, set(opened))
+    work = scopes.total(graph.compute)
+    share = np.sqrt(work[node] / max(work[scopes.root], 1e-300))
+    letters = np.array([len(scopes.label[v]) for v in node.tolist()])
+    width = np.clip(LETTER * letters + np.where(node > scopes.root, 34, 18), LEAST, MOST)
+    boxes = _Boxes(inside, _rank(scopes)[node], width, LOW + np.round(HIGH * share))
+    source, target, size = _between(graph, owner, len(node))
+    layer, x, y, back = boxes.lay_out(source, target, aspect)
+    stretch = np.clip(aspect * (y + boxes.height).max() / (x + boxes.width).max(), 1, STRETCH)  # room for names
+    shape = layer, x * stretch, y, boxes.width * stretch, boxes.height
+    return Scene(node, inside, boxes.is_open, *shape, owner, source, target, size, back)
+
+
+def _boxes(scopes: Scopes, opened: set[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Node and surrounding box of each box, outer ones first; the box of each op."""
+    node = scopes.children(scopes.root).tolist()
+    inside = [-1] * len(node)
+    box_of = np.full(scopes.n_nodes, -1, np.int32)
+    for box, v in enumerate(node):  # which grows meanwhile
+        box_of[v] = box
+        if v in opened and v > scopes.root:
+            found = scopes.children(v).tolist()
+            node += found
+            inside += [box] * len(found)
+    for scope in range(scopes.root + 1, scopes.n_nodes):
+        if box_of[scope] < 0:
+            box_of[scope] = box_of[scopes.parent[scope]]
+    own, around = box_of[: scopes.n_ops], box_of[scopes.parent[: scopes.n_ops]]
+    return np.array(node, np.int32), np.array(inside, np.int32), np.where(own >= 0, own, around)
+
+
+def _rank(scopes: Scopes) -> np.ndarray:
+    """Mean number of the ops in each node, shape (n_nodes,)."""
+    return scopes.total(np.arange(scopes.n_ops, dtype=float)) / scopes.size
+
+
+def _between(graph: OpGraph, owner: np.ndarray, n_boxes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pairs of different boxes with an edge, and the bytes of their tensors, each counted once."""
+    a, b = owner[graph.producer], owner[graph.consumer]
+    apart = a != b
+    once = np.unique(graph.edge_tensor[apart].astype(np.int64) * n_boxes + b[apart])
+    tensor, target = once // n_boxes, once % n_boxes
+    source = owner[graph.tensor_producer[tensor]]
+    pairs, which = np.unique(source.astype(np.int64) * n_boxes + target, return_inverse=True)
+    size = np.bincount(which, graph.tensor_bytes[tensor], minlength=len(pairs))
+    return (pairs // n_boxes).astype(np.int32), (pairs % n_boxes).astype(np.int32), size
+
+
+class _Boxes:
+    """Boxes in boxes while they are laid out; open ones get their size from their content."""
+
+    def __init__(self, inside: np.ndarray, rank: np.ndarray, width: np.ndarray, height: np.ndarray) -> None:
+        self.inside, self.rank, self.width, self.height = inside, rank, width, height
+        self.is_open = np.zeros(len(inside), bool)
+        self.is_open[inside[inside >= 0]] = True
+        self.level = np.zeros(len(inside), np.int32)
+        for box, around in enumerate(inside.tolist()):
+            self.level[box] = self.level[around] + 1 if around >= 0 else 0
+
+    def lay_out(
+        self, source: np.ndarray, target: np.ndarray, aspect: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Layer, x and y of each box, and whether each edge points back; sets the size of the open ones."""
+        n = len(self.inside)
+        layer, x, y = np.zeros(n, np.int32), np.zeros(n), np.zeros(n)
+        back = np.zeros(len(source), bool)
+        outer, inner = self._siblings(source, target)
+        around = self.inside[outer]
+        by_box = members(self.inside + 1, n + 1)
+        by_edge = members(around + 1, n + 1)
+        for box in [*np.flatnonzero(self.is_open)[::-1].tolist(), -1]:
+            content, mine = by_box[box + 1], by_edge[box + 1]
+            local = np.searchsorted(content, np.stack([outer[mine], inner[mine]]))
+            pairs, which = np.unique(local[0] * n + local[1], return_inverse=True)
+            edges = Edges((pairs // n).tolist(), (pairs % n).tolist())
+            rank = self.rank[content].tolist()
+            layer[content], turned = layers_of(len(content), edges, rank)
+            back[mine] = np.array(turned, bool)[which]
+            order = order_of(layer[content].tolist(), edges, rank)
+            grid = place(order, self.width[content].tolist(), self.height[content].tolist(), aspect)
+            x[content], y[content] = grid.x, grid.y
+            if box >= 0:
+                self.width[box] = grid.width + 2 * PAD
+                self.height[box] = grid.height + TITLE + PAD
+        for box, outside in enumerate(self.inside.tolist()):
+            if outside >= 0:
+                x[box] += x[outside] + PAD
+                y[box] += y[outside] + TITLE
+        return layer, x, y, back
+
+    def _siblings(self, source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The boxes around the ends of each edge, or those themselves, that are in the same box."""
+        a, b = source.copy(), target.copy()
+        for deepest in range(int(self.level.max(initial=0)), 0, -1):
+            apart = self.inside[a] != self.inside[b]
+            for end in (a, b):
+                raised = apart & (self.level[end] == deepest)
+                end[raised] = self.inside[end[raised]]
+        return a, b

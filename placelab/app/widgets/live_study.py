@@ -1,0 +1,258 @@
+"""A study in a notebook while it runs: its progress, a heat map that fills, and a button that cancels it."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Callable, Iterable, Mapping
+from html import escape
+from pathlib import Path
+from threading import Event, Lock, Thread
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+import ipywidgets as w
+
+from placelab.analysis.studies.study_rows import parts_of, rows_of
+from placelab.analysis.studies.study_runs import Work, of_study, planned, run
+from placelab.base.errors import FormatError
+from placelab.base.limits import path_of
+from placelab.base.progress import Progress
+from placelab.pictures.heat_map import Cells, heat_map
+from placelab.strategies.preparing.chain import Steps
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PAUSE = 1.0  # seconds between two pictures at least
+SHARE = 20  # times as long as one takes to draw
+END = 1.0  # seconds that all threads together have to end when Python does
+_views: WeakSet[StudyView] = WeakSet()
+
+
+class StudyView(w.VBox):
+    """The heat map of a study; :func:`placelab.start_study` and :func:`placelab.study_view` make one.
+
+    Each cell is the makespan of a strategy over the best one of the problem, in the first row the geometric mean. Where there
+    are many problems, neighbours share a row. A cell with an asterisk leaves out problems without a legal result within
+    memory; hover for the reason. ``close()`` ends the view, not the study.
+    """
+
+    def __init__(self) -> None:
+        self._cells, self._lock = Cells(), Lock()
+        self._fresh: list[Mapping[str, Any]] = []
+        self._ended, self._stopped, self._closed = Event(), Event(), Event()
+        self._awake = Event()  # ended, or closed: what draws waits no longer
+        self._threads: list[Thread] = []
+        self._frame: pd.DataFrame | None = None
+        self._error: BaseException | None = None
+        self._share, self._total = 0.0, 0
+        self._bar = w.FloatProgress(0.0, min=0.0, max=1.0, layout=w.Layout(width="160px", margin="0"))
+        self._said = w.HTML(layout=w.Layout(flex="1 1 auto", margin="0 8px"))
+        self._button = w.Button(description="Cancel", tooltip="Stop computing; finished rows are kept")
+        self._button.on_click(lambda _: self.cancel())
+        self._map = w.HTML(layout=w.Layout(max_height="70vh", overflow="auto", margin="4px 0 0"))
+        head = w.HBox([self._bar, self._said, self._button], layout=w.Layout(align_items="center"))
+        super().__init__([head, self._map])
+        _views.add(self)
+
+    def __repr__(self) -> str:
+        return f"StudyView({len(self._cells):,} rows{'' if self._ended.is_set() else ' so far'})"
+
+    def cancel(self) -> None:
+        """Stop computing; tasks under way are given up, and finished rows are kept."""
+        self._stopped.set()
+        self._button.disabled = True
+
+    def result(self, timeout: float | None = None) -> pd.DataFrame:
+        """Wait for the end of a study that :func:`placelab.start_study` began, and return its table, as :func:`placelab.study`.
+
+        Raises
+        ------
+        TimeoutError
+            It runs for longer than `timeout` seconds.
+        PlacelabError
+            What ended the study.
+        """
+        if not self._ended.wait(timeout):
+            raise TimeoutError(f"the study still runs after {timeout:g} s; cancel() ends it")
+        if self._error is not None:
+            raise self._error
+        assert self._frame is not None
+        return self._frame
+
+    def close(self) -> None:
+        """End the view; the study goes on, and :func:`placelab.study_view` opens another view of what is in its folder."""
+        self._leave()
+        super().close()
+
+    def _leave(self) -> None:
+        self._closed.set()
+        self._awake.set()
+
+    def _in_thread(self, name: str, call: Callable[..., None], *arguments: Any) -> None:
+        self._threads.append(Thread(target=call, args=arguments, name=name, daemon=True))
+        self._threads[-1].start()
+
+    # ---------------------------------------------------------------- a study that runs here
+
+    def _run(self, work: Work, client: Any, processes: int | None) -> None:
+        self._total = sum(len(task.keys) for task in work.tasks)
+        self._take(of_study(work, work.known))
+        try:
+            self._frame = run(work, client, processes, self._report, self._stopped.is_set)
+        except BaseException as error:  # raised by result()
+            self._error = error
+        self._ended.set()
+        self._awake.set()
+
+    def _report(self, progress: Progress) -> None:
+        self._take([progress.row or {}])
+        self._share = progress.fraction or 0.0
+
+    def _take(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        with self._lock:
+            self._fresh += rows
+
+    # ---------------------------------------------------------------- a study that runs elsewhere, or is over
+
+    def _read(self, folder: Path, seen: set[Path]) -> None:
+        new = [part for part in parts_of(folder) if part not in seen]
+        for part in sorted(new, key=lambda part: (part.stat().st_mtime_ns, part)):
+            self._take(rows_of(part))
+        seen.update(new)
+
+    def _follow(self, folder: Path, seen: set[Path]) -> None:
+        """Draw again whenever there are new parts, until the view is closed."""
+        pause = PAUSE
+        while not self._awake.wait(pause):
+            try:
+                self._read(folder, seen)
+            except (FormatError, OSError) as error:
+                self._say(f"; {error}")
+                return
+            pause = self._draw()
+
+    # ---------------------------------------------------------------- the picture
+
+    def _keep_drawn(self) -> None:
+        pause = PAUSE
+        while not self._awake.wait(pause):
+            pause = self._draw()
+        if not self._closed.is_set():
+            self._draw()
+            self._finish()
+
+    def _draw(self) -> float:
+        """Show what is new; return the seconds until it is worth to look again."""
+        began = monotonic()
+        with self._lock:
+            fresh, self._fresh = self._fresh, []
+        if fresh:
+            self._cells.add(fresh)
+            self._map.value = heat_map(self._cells)
+            self._say()
+        self._bar.value = self._share
+        return max(PAUSE, SHARE * (monotonic() - began))
+
+    def _finish(self) -> None:
+        self._button.layout.display = "none"
+        if self._error is not None:
+            self._bar.bar_style = "danger"
+            self._say(f"; {self._error}")
+        elif self._stopped.is_set():
+            self._bar.bar_style = "warning"
+            self._say("; cancelled")
+        else:
+            self._bar.value, self._bar.bar_style = 1.0, "success"
+            self._say("; done")
+
+    def _say(self, more: str = "") -> None:
+        of = f" of {self._total:,}" if self._total else ""
+        self._said.value = f'<span role="status">{len(self._cells):,}{of} rows{escape(more)}</span>'
+
+
+def start_study(
+    problems: Any,
+    partitioners: Any = None,
+    schedulers: Any = None,
+    *,
+    seeds: int | Iterable[int] = 1,
+    prepare: Steps = (),
+    path: Any = None,
+    client: Any = None,
+    processes: int | None = None,
+) -> StudyView:
+    """Start :func:`placelab.study` in the background, with a heat map that fills while it runs.
+
+    Parameters
+    ----------
+    problems, partitioners, schedulers, seeds, prepare, path, client, processes
+        As for :func:`placelab.study`.
+
+    Returns
+    -------
+    StudyView
+        A widget, which a notebook shows: progress, *Cancel*, and the heat map. ``result()`` waits for the table.
+
+    Raises
+    ------
+    FormatError, UnsupportedError
+        As :func:`placelab.study`, for its arguments; what ends it later, ``result()`` raises.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> view = start_study(pl.grid(pl.generators.fft(4), [2, 3]), ["heft", "cpop"], "planned", processes=0)
+    >>> len(view.result())
+    4
+    """
+    work = planned(problems, partitioners, schedulers, seeds, prepare, path, processes)
+    view = StudyView()
+    view._in_thread("study", view._run, work, client, processes)
+    view._in_thread("study view", view._keep_drawn)
+    return view
+
+
+def study_view(path: Any) -> StudyView:
+    """The heat map of the rows in the folder of a study, whichever program adds to them.
+
+    Parameters
+    ----------
+    path
+        What :func:`placelab.study`, :func:`placelab.start_study` or ``placelab study`` had as its `path`.
+
+    Returns
+    -------
+    StudyView
+        A widget, which a notebook shows; it follows the folder until ``close()``.
+
+    Raises
+    ------
+    FormatError, UnsupportedError
+        There is no such folder, or a file in it is none of a study; pyarrow is missing.
+    """
+    folder = path_of(path)
+    if not folder.is_dir():
+        raise FormatError(f"{folder} is no folder; expected the path of a study")
+    view, seen = StudyView(), set[Path]()
+    view._read(folder, seen)
+    for part in (view._bar, view._button):
+        part.layout.display = "none"
+    view._draw()
+    view._in_thread("study view", view._follow, folder, seen)
+    return view
+
+
+@atexit.register
+def _end_all() -> None:
+    """End all threads while the kernel can still take their messages, and write finished rows.
+
+    As :mod:`placelab.base.worker`, which says why.
+    """
+    until = monotonic() + END
+    for view in list(_views):
+        view._stopped.set()
+        view._leave()
+    for thread in [thread for view in list(_views) for thread in view._threads]:
+        thread.join(max(0.0, until - monotonic()))

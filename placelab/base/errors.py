@@ -1,0 +1,160 @@
+"""The four kinds of errors. Each message names the file, op or device, what was found and what was expected."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+LONGEST = 1000  # characters of a message: the name of an op in a file may have millions
+LONGEST_LIST = 4000  # of one that says what is wrong device by device
+
+
+class PlacelabError(ValueError):
+    """An error that the user can remedy. Its message is one line of bounded length, whatever a file holds.
+
+    >>> len(str(PlacelabError("an op called " + "a" * 10**6)))
+    1000
+    >>> str(PlacelabError("job 'a\\nb' is there twice"))
+    "job 'a b' is there twice"
+    """
+
+    longest = LONGEST
+
+    def __init__(self, *message: Any) -> None:
+        super().__init__(*(_one_line(part, self.longest) if isinstance(part, str) else part for part in message))
+
+
+class FormatError(PlacelabError):
+    """A file, graph or array does not have the form it should have."""
+
+
+class CycleError(PlacelabError):
+    """A graph has a cycle, so its ops have no order."""
+
+
+class InfeasibleError(PlacelabError):
+    """No device, or no device with enough memory, is left for an op or a group.
+
+    Attributes
+    ----------
+    op, group : str
+        The op that was to be placed, and its colocation group; "" where no single one is the cause.
+    fixed : str
+        The device on which the strategy has placed other ops of the group before, so that this one must go there; "" for none.
+    devices : dict of str
+        Why each device rejected it, the one that came closest first; empty where that is not known by device.
+    short : dict of float
+        Missing bytes of the devices that lack memory.
+    """
+
+    longest = LONGEST_LIST
+
+    def __init__(
+        self,
+        *message: Any,
+        op: str = "",
+        group: str = "",
+        fixed: str = "",
+        devices: Mapping[str, str] | None = None,
+        short: Mapping[str, float] | None = None,
+    ) -> None:
+        super().__init__(*message)
+        self.op, self.group, self.fixed = op, group, fixed
+        self.devices, self.short = dict(devices or {}), dict(short or {})
+
+
+class UnsupportedError(PlacelabError):
+    """An option or its value does not exist, a package is not installed, or two valid things do not fit together."""
+
+
+def expect(value: Any, kind: type | tuple[type, ...], who: str) -> None:
+    """Raise FormatError unless `value`, an argument of `who`, is a `kind`, or one of several; True and False are no numbers.
+
+    >>> expect("heft", (int, float), "speed")
+    Traceback (most recent call last):
+    placelab.base.errors.FormatError: speed needs an int or a float, found a str
+    """
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    if not isinstance(value, kind) or (isinstance(value, bool) and bool not in kinds):
+        raise FormatError(f"{who} needs {' or '.join(map(_a, kinds))}, found {described(value)}")
+
+
+def count(value: Any, what: str, least: int = 1) -> int:
+    """The value as an int; FormatError unless it is a whole number, `least` or more. `what` names it in the message.
+
+    >>> count(np.int64(3), "workers")
+    3
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise FormatError(f"{what} is {value!r:.60}; expected a whole number, {least} or more")
+    return int(value)
+
+
+def described(value: Any) -> str:
+    """What a value is, in two words: ``a Placement``, ``an int``; for messages about wrong types."""
+    return "None" if value is None else _a(type(value))
+
+
+def formerly(*positional: str, **renamed: str) -> Callable[[Callable], Callable]:
+    """Let a function be called as before for one more version, with a DeprecationWarning.
+
+    Parameters
+    ----------
+    positional
+        Keyword-only parameters that could be given by position, in that order.
+    renamed
+        Former name = name of a parameter.
+
+    Examples
+    --------
+    Both ``scaled(2.0, "ms")`` and ``scaled(2.0, suffix="ms")`` still work, and warn.
+
+    >>> @formerly("unit", suffix="unit")
+    ... def scaled(number, *, unit="s"):
+    ...     return f"{number} {unit}"
+    >>> scaled(2.0, unit="ms")
+    '2.0 ms'
+    """
+
+    def keep(function: Callable) -> Callable:
+        parameters = inspect.signature(function).parameters.values()
+        n = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+        title = function.__qualname__.removesuffix(".__init__")
+
+        @functools.wraps(function)
+        def call(*args: Any, **given: Any) -> Any:
+            moved = dict(zip(positional, args[n:], strict=False))
+            if moved and n + len(moved) == len(args) and not moved.keys() & given.keys():
+                deprecate(f"{title} takes {', '.join(moved)} by keyword only: write {next(iter(moved))}=…")
+                args, given = args[:n], given | moved
+            for old in renamed.keys() & given.keys():
+                deprecate(f"{title}'s {old} is called {renamed[old]} now")
+                if renamed[old] in given:
+                    raise TypeError(f"{title} got both {renamed[old]} and {old}, its former name")
+                given[renamed[old]] = given.pop(old)
+            return function(*args, **given)
+
+        return call
+
+    return keep
+
+
+def deprecate(what: str, frames: int = 2) -> None:
+    """Warn about a call that the next version refuses; the line to blame is so many frames above the caller's."""
+    warnings.warn(f"{what}; the next version of placelab refuses the former call", DeprecationWarning, frames + 1)
+
+
+def _one_line(text: str, longest: int) -> str:
+    """Its beginning and its end, which says what to do, with a space for each line break."""
+    end = longest // 3
+    short = text if len(text) <= longest else f"{text[: longest - end - 3]} … {text[-end:]}"
+    return " ".join(short.splitlines())
+
+
+def _a(kind: type) -> str:
+    return f"{'an' if kind.__name__[0] in 'AEIOUaeiou' else 'a'} {kind.__name__}"

@@ -1,0 +1,45 @@
+"""Transform graphs and prepare problems for placement; importing this package enters its transformations into the catalogue.
+
+Those of :func:`catalogue` prepare a problem for placement: ``small, expand = fuse(problem)`` returns a smaller problem and a
+function from its placements to those of `problem`. ``placelab.place(problem, "heft", prepare=("coplace", "fuse"))`` calls both.
+"""
+
+from placelab.graphs.transforms.backward_graph import backward
+from placelab.graphs.transforms.checkpoint_ops import checkpoint_nodes
+from placelab.graphs.transforms.micro_batching import microbatches
+from placelab.graphs.transforms.perturbation import perturb
+from placelab.graphs.transforms.pipeline_replication import pipeline_replica
+from placelab.graphs.transforms.replication import model_replica
+from placelab.graphs.transforms.schedule_reversal import backward_schedule, proportionality
+from placelab.graphs.transforms.send_receive import send_recv
+from placelab.schedule.catalogue import transform
+from placelab.schedule.catalogue import transforms as catalogue
+from placelab.strategies.preparing.chain import pipeline
+from placelab.strategies.preparing.coarsening import coarsen
+from placelab.strategies.preparing.colocation import colocate
+from placelab.strategies.preparing.coplacement import coplace
+from placelab.strategies.preparing.forward_pass import expand_backward, forward_only
+from placelab.strategies.preparing.fusion import fuse
+from placelab.strategies.preparing.post_adjustment import post_adjust
+
+__all__ = [
+    "backward",
+    "backward_schedule",
+    "catalogue",
+    "checkpoint_nodes",
+    "coarsen",
+    "colocate",
+    "coplace",
+    "expand_backward",
+    "forward_only",
+    "fuse",
+    "microbatches",
+    "model_replica",
+    "perturb",
+    "pipeline",
+    "pipeline_replica",
+    "post_adjust",
+    "proportionality",
+    "send_recv",
+    "transform",
+]

@@ -1,0 +1,280 @@
+"""Explain a finished schedule: its realised critical path, and its idle gaps.
+
+Items are ops (0 … n_ops - 1) and Sends (n_ops + transfer number); blocks are in :mod:`placelab.kernels.explain.explain_blocks`.
+"""
+
+from __future__ import annotations
+
+from placelab.kernels.jit import helper, kernel
+
+OP, TRANSFER, WAIT = 0, 1, 2  # kinds on the critical path
+NOTHING, BY_OP, BY_SEND, BY_LINK = 0, 1, 2, 3  # what a wait was for: room in memory, else an op, a Send, a transfer
+FOR_TRANSFER, FOR_UPSTREAM, FOR_MEMORY, FOR_END = 0, 1, 2, 3  # reasons of idle gaps
+
+
+@kernel
+def carriers(tensor_ptr, consumer, tensor, destination, place, work, carrier):
+    """``carrier[e]``: the transfer (ties: the lowest) that takes edge e's tensor to the device of its consumer, -1 for none.
+
+    Edges of tensor t are ``tensor_ptr[t]:tensor_ptr[t + 1]``; the transfers may come in any order.
+    O(edges + transfers + tensors + devices).
+    """
+    first, following, stamp, row = work
+    for t in range(len(first)):
+        first[t] = -1
+    for x in range(len(tensor)):
+        following[x] = first[tensor[x]]
+        first[tensor[x]] = x
+    for d in range(len(stamp)):
+        stamp[d] = -1
+    for t in range(len(first)):
+        x = first[t]
+        while x >= 0:
+            row[destination[x]] = x
+            stamp[destination[x]] = t
+            x = following[x]
+        for e in range(tensor_ptr[t], tensor_ptr[t + 1]):
+            d = place[consumer[e]]
+            carrier[e] = row[d] if stamp[d] == t else -1
+
+
+@helper
+def last_input(v, items, pred, carried):
+    """The edge whose tensor reached op v last (ties: the lowest), -1 without inputs."""
+    latest = -1
+    arrived = 0.0
+    for i in range(pred.ptr[v], pred.ptr[v + 1]):
+        e = pred.edge[i]
+        x = carried.carrier[e]
+        time = items.finish[pred.producer[e]] if x < 0 else carried.finish[x]
+        if latest < 0 or time > arrived:
+            latest = e
+            arrived = time
+    return latest
+
+
+@helper
+def link_items(items, last, before):
+    """before[i]: the item that ran before item i on its device, -1 for the first. `last` (devices) is workspace.
+
+    Of items that start at the same time the ones that take no time come first, then by number.
+    """
+    _, start, finish, place, by_start = items
+    for j in range(len(by_start)):
+        i = by_start[j]
+        previous = last[place[i]]
+        if previous >= 0 and start[previous] == start[i] and finish[i] == start[i] and finish[previous] > start[i]:
+            before[i] = before[previous]
+            before[previous] = i
+        else:
+            before[i] = previous
+            last[place[i]] = i
+
+
+@helper
+def holder(x, until, moved):
+    """The transfer that held a port or channel of transfer x until then (ties: the lowest number), -1 for none."""
+    first, last, by_free = moved.first, moved.last, moved.by_free
+    low = 0
+    high = len(by_free)
+    while low < high:
+        middle = (low + high) // 2
+        if moved.free[by_free[middle]] < until:
+            low = middle + 1
+        else:
+            high = middle
+    found = -1
+    while low < len(by_free) and moved.free[by_free[low]] == until:
+        y = by_free[low]
+        low += 1
+        a = first[x]
+        b = last[x]
+        shares = first[y] == a or first[y] == b or last[y] == a or last[y] == b
+        if shares and y != x and moved.start[y] < until and (found < 0 or y < found):
+            found = y
+    return found
+
+
+@kernel
+def walk_back(items, pred, carried, moved, walk, steps):
+    """The critical path from its last entry to its first, in `steps`; returns the number of entries.
+
+    O(items + transfers + edges).
+    """
+    n_ops = items.n_ops
+    n_items = len(items.start)
+    start, finish = items.start, items.finish
+    kind, row, cause, by, begin, end = steps
+    link_items(items, walk.last, walk.before)
+    v = 0
+    for u in range(n_ops):
+        if finish[u] > finish[v]:
+            v = u
+    what = OP  # OP: v is an op, TRANSFER: v is a transfer, WAIT: v is the Send of transfer v
+    waiting = v  # the op for whose sake we are here
+    time = finish[v]
+    label = OP
+    reason = NOTHING
+    n = 0
+    while True:
+        item = v if what == OP else n_ops + v  # place in the list of items
+        mark = item if what != TRANSFER else n_items + v
+        walk.visited[mark] = 1
+        began = moved.start[v] if what == TRANSFER else start[item]
+        kind[n] = label
+        row[n] = waiting if label == WAIT else v
+        cause[n] = reason
+        by[n] = v
+        begin[n] = began
+        end[n] = time
+        n += 1
+        time = began
+        if time <= 0.0:
+            break
+        # what had to be there: an input of the op, the producer of a Send, the producer or Send of a transfer
+        edge = -1
+        x = -1
+        if what == OP:
+            waiting = v
+            edge = last_input(v, items, pred, carried)
+            need = -1
+            there = 0.0
+            if edge >= 0:
+                x = carried.carrier[edge]
+                need = pred.producer[edge]
+                there = finish[need] if x < 0 else carried.finish[x]
+        else:
+            need = n_ops + v if what == TRANSFER and n_items > n_ops else -1
+            if need < 0:
+                need = moved.made_by[v]
+            there = finish[need]
+        # what was in the way: the item before on the device, or the transfer before on the link
+        hurdle = -1
+        free = 0.0
+        if there < time:
+            if what != TRANSFER:
+                hurdle = walk.before[item]
+                if hurdle >= 0:
+                    free = finish[hurdle]
+            else:
+                hurdle = holder(v, time, moved)
+                if hurdle >= 0:
+                    free = time
+            known = max(there, free)
+            if known < time:  # neither: it waited for room in memory
+                kind[n] = WAIT
+                row[n] = waiting
+                cause[n] = NOTHING
+                by[n] = -1
+                begin[n] = known
+                end[n] = time
+                n += 1
+                time = known
+                if time <= 0.0:
+                    break
+        if there >= time:
+            label = OP
+            reason = NOTHING
+            if what == OP and x >= 0:
+                what = TRANSFER
+                v = x
+                label = TRANSFER
+            elif need >= n_ops:
+                what = WAIT
+                label = TRANSFER
+                reason = BY_SEND
+            else:
+                what = OP
+                v = need
+        else:
+            label = WAIT
+            if what == TRANSFER:
+                reason = BY_LINK
+                v = hurdle
+            elif hurdle >= n_ops:
+                reason = BY_SEND
+                what = WAIT
+                v = hurdle - n_ops
+            else:
+                reason = BY_OP
+                what = OP
+                v = hurdle
+        mark = n_items + v if what == TRANSFER else v if what == OP else n_ops + v
+        if walk.visited[mark] != 0:  # no schedule of ours: ops that overlap or start before their inputs
+            kind[n] = WAIT
+            row[n] = waiting
+            cause[n] = NOTHING
+            by[n] = -1
+            begin[n] = 0.0
+            end[n] = time
+            return n + 1
+    return n
+
+
+@helper
+def add_gap(n, d, a, b, why, what, gaps):
+    """Append the idle gap [a, b) of device d when it is one; returns the number of gaps."""
+    if b > a:
+        gaps.device[n] = d
+        gaps.begin[n] = a
+        gaps.end[n] = b
+        gaps.reason[n] = why
+        gaps.op[n] = what
+        n += 1
+    return n
+
+
+@helper
+def last_awaited(j, d, items, pred, carried):
+    """Of all ops that start on device d at the instant of ``by_start[j]``, the input that came last; -1 if none has any.
+
+    Several ops of no time may start at once, and the one of the lowest number need not be the first the device ran.
+    """
+    n_ops, start, finish, place, by_start = items
+    now = start[by_start[j]]
+    awaited = -1
+    latest = -1.0
+    while j < len(by_start) and start[by_start[j]] == now:
+        i = by_start[j]
+        j += 1
+        if i >= n_ops or place[i] != d:
+            continue
+        edge = last_input(i, items, pred, carried)
+        if edge >= 0:
+            x = carried.carrier[edge]
+            came = finish[pred.producer[edge]] if x < 0 else carried.finish[x]
+            if came > latest and came <= now:
+                latest = came
+                awaited = edge
+    return awaited
+
+
+@kernel
+def idle_gaps(makespan, items, pred, carried, free, gaps):
+    """Idle gaps of all devices by the time they end, in `gaps`; returns their number. O(items + edges).
+
+    `free` (devices, zeros) is workspace; the results have room for three gaps per item and one per device.
+    """
+    n_ops, start, finish, place, by_start = items
+    n = 0
+    for j in range(len(by_start)):
+        i = by_start[j]
+        d = place[i]
+        if start[i] > free[d]:
+            at = free[d]
+            edge = last_awaited(j, d, items, pred, carried)
+            if edge >= 0:
+                u = pred.producer[edge]
+                x = carried.carrier[edge]
+                made = min(finish[u], start[i])
+                n = add_gap(n, d, at, made, FOR_UPSTREAM, u, gaps)
+                at = max(at, made)
+                came = min(finish[u] if x < 0 else carried.finish[x], start[i])
+                n = add_gap(n, d, at, came, FOR_TRANSFER, u, gaps)
+                at = max(at, came)
+            n = add_gap(n, d, at, start[i], FOR_MEMORY, i if i < n_ops else -1, gaps)
+        if finish[i] > free[d]:
+            free[d] = finish[i]
+    for d in range(len(free)):
+        n = add_gap(n, d, free[d], makespan, FOR_END, -1, gaps)
+    return n

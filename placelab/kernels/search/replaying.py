@@ -1,0 +1,150 @@
+"""Time a plan from the first op on that a move touches; blocks are in :mod:`placelab.kernels.search.search_blocks`.
+
+A plan is a sequence of ops per device, a linked list. ``replay`` runs it in order of finish, as the simulator's PLANNED rule,
+transfers reserved when their producer ends; so a prefix of the order does not depend on what comes after it, and a move is timed
+from a state saved before the first op that it touches. It gives up where the makespan can no longer be good enough.
+
+A saved state is, for each device, when it is free and its last op, then when each port (or channel) is free; there is one for
+every ``chunk`` positions.
+"""
+
+from placelab.kernels.codes import PARALLEL, PORTS
+from placelab.kernels.jit import helper
+from placelab.kernels.plan.planned_transfers import held_until
+
+NEVER = float("inf")
+MARGIN = 1e-12  # relative: a tail adds the same times from the other end, which rounds differently
+
+
+@helper
+def look(d, begin, number, pred, lengths, plan, place, arrival, pending):
+    """Note what device d runs next and when that ends: never while an input is not computed."""
+    k = len(plan.first)
+    state, last, up, due, blocked, stamp = pending
+    v = plan.first[d] if last[d] < 0 else plan.after[last[d]]
+    up[d] = v
+    due[d] = NEVER
+    blocked[d] = -1
+    if v < 0:
+        return
+    t = state[d]
+    for i in range(pred.ptr[v], pred.ptr[v + 1]):
+        e = pred.edge[i]
+        u = pred.producer[e]
+        if place[u] >= begin and stamp[u] != number:
+            blocked[d] = u
+            return
+        if arrival[e] > t:
+            t = arrival[e]
+    due[d] = t + lengths.seconds[v * k + d]
+
+
+@helper
+def deliver(v, t, succ, machine, device, arrival, state):
+    """Note when the outputs of v, which ends at t, arrive. Returns when its device is free: after its Sends."""
+    k = len(machine.send)
+    d = device[v]
+    low = k
+    high = -1
+    for e in range(succ.ptr[v], succ.ptr[v + 1]):
+        w = device[succ.consumer[e]]
+        if w == d:
+            arrival[e] = t
+        elif machine.contention == PARALLEL and machine.send[d] == 0.0:
+            arrival[e] = t + machine.latency[d * k + w] + succ.bytes[e] / machine.bandwidth[d * k + w]
+        else:
+            low = w if w < low else low
+            high = w if w > high else high
+    for w in range(low, high + 1):  # the order of requests: destination, tensor
+        if w == d:
+            continue
+        tensor = -1
+        there = 0.0
+        for e in range(succ.ptr[v], succ.ptr[v + 1]):
+            if device[succ.consumer[e]] != w:
+                continue
+            if succ.tensor[e] != tensor:
+                tensor = succ.tensor[e]
+                t += machine.send[d]
+                begin = t
+                out = 2 * k + d if machine.contention == PORTS else 2 * k + d * k + w
+                into = machine.in_port + w if machine.contention == PORTS else out
+                if machine.contention != PARALLEL:
+                    begin = state[out] if state[out] > begin else begin
+                    begin = state[into] if state[into] > begin else begin
+                there = begin + machine.latency[d * k + w] + succ.bytes[e] / machine.bandwidth[d * k + w]
+                if machine.contention != PARALLEL:
+                    state[out] = held_until(begin, d * k + w, succ.bytes[e], machine.held, machine)
+                    state[into] = state[out]
+            arrival[e] = there
+    return t
+
+
+@helper
+def replay(touched, settled, bound, number, pred, succ, machine, lengths, plan, place, tail, run, pending):
+    """Time the plan from a saved state before position `touched` on: (makespan, position where it began, where it stopped).
+
+    That state is an earlier one where an op now ends before the last one of the state did. The makespan is NEVER if it would
+    exceed `bound`, or if the sequences wait for each other. After position `settled` nothing has changed, so that `tail`, the
+    longest way from each op's finish to the end, holds for the ops there.
+    """
+    k = len(machine.send)
+    finish, order, arrival, saved, chunk, width = run
+    state, last, up, due, blocked, stamp = pending
+    begin = touched // chunk * chunk + chunk
+    beyond = bound * (1 + MARGIN)
+    early = True
+    while early:
+        begin -= chunk
+        row = begin // chunk * width
+        for j in range(width):
+            state[j] = saved[row + j]
+        for d in range(k):
+            last[d] = int(state[k + d])
+        early = False
+        for d in range(k):
+            look(d, begin, number, pred, lengths, plan, place, arrival, pending)
+            if begin > 0 and up[d] >= 0:
+                u = order[begin - 1]
+                early = early or due[d] < finish[u] or (due[d] == finish[u] and up[d] < u)
+    t = 0.0
+    for i in range(begin, len(order)):
+        if i % chunk == 0:
+            for d in range(k):
+                state[k + d] = last[d]
+            row = i // chunk * width
+            for j in range(width):
+                saved[row + j] = state[j]
+        d = 0
+        for q in range(1, k):
+            if due[q] < due[d] or (due[q] == due[d] and up[q] < up[d]):
+                d = q
+        t = due[d]
+        v = up[d]
+        if t == NEVER or t + lengths.rest[v] > bound or (place[v] > settled and t + tail[v] > beyond):
+            return NEVER, begin, i
+        finish[v] = t
+        order[i] = v
+        stamp[v] = number
+        last[d] = v
+        state[d] = deliver(v, t, succ, machine, plan.device, arrival, state)
+        look(d, begin, number, pred, lengths, plan, place, arrival, pending)
+        for e in range(succ.ptr[v], succ.ptr[v + 1]):
+            q = plan.device[succ.consumer[e]]
+            if blocked[q] == v:
+                look(q, begin, number, pred, lengths, plan, place, arrival, pending)
+    return t, begin, len(order)
+
+
+@helper
+def copy_times(begin, end, order, succ, mine, other):
+    """Take over from `other` the times of the ops at positions begin to end of `order`, and the states saved there."""
+    finish, _, arrival, saved, chunk, width = mine
+    for i in range(begin, end):
+        v = order[i]
+        finish[v] = other.finish[v]
+        for e in range(succ.ptr[v], succ.ptr[v + 1]):
+            arrival[e] = other.arrival[e]
+    rows = min((end // chunk + 1) * width, len(saved))
+    for j in range(begin // chunk * width, rows):
+        saved[j] = other.saved[j]

@@ -1,0 +1,156 @@
+"""Orders of a pipelined training step: what the schedulers of pipelines share.
+
+A schedule is written as a list of :data:`Slot` per device; :func:`in_sequence` makes an order of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from placelab.base.errors import UnsupportedError
+from placelab.problem.pipeline_columns import Pipeline, required
+from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
+from placelab.schedule.placement import Placement
+
+Slot = tuple[str, int, int]  # phase ("F", "B", "W", "BW"), micro-batch, stage
+RECEIVE = {"F": "RF", "B": "RB", "BW": "RB"}
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """The stages of a placed pipeline, device by device.
+
+    Attributes
+    ----------
+    pipeline : Pipeline
+    device : tuple of int
+        Devices that run stages, by their first stage: the ranks 0 … p - 1.
+    stages : tuple of tuples of int
+        Stages of each rank, ascending.
+    """
+
+    pipeline: Pipeline
+    device: tuple[int, ...]
+    stages: tuple[tuple[int, ...], ...]
+
+    @property
+    def p(self) -> int:
+        """Number of ranks."""
+        return len(self.device)
+
+    @property
+    def m(self) -> int:
+        """Number of micro-batches."""
+        return self.pipeline.microbatches
+
+    @cached_property
+    def chunks(self) -> int:
+        """Stages on each rank, 0 where their numbers differ."""
+        counts = {len(stages) for stages in self.stages}
+        return counts.pop() if len(counts) == 1 else 0
+
+
+def ranks_of(problem: Problem, placement: Placement, who: str) -> list[Ranks]:
+    """The ranks of a placement, of each replica.
+
+    Raises
+    ------
+    UnsupportedError
+        The graph has no stages and micro-batches; or the ops of a stage are on several devices.
+    """
+    whole = required(problem.graph, f"the scheduler {who!r}")
+    return [_ranks(whole.of_replica(w), problem, placement, who) for w in range(whole.replicas)]
+
+
+def _ranks(pipeline: Pipeline, problem: Problem, placement: Placement, who: str) -> Ranks:
+    micro = np.flatnonzero((pipeline.microbatch >= 0) & (pipeline.stage >= 0))
+    where = np.full(pipeline.stages, -1)
+    where[pipeline.stage[micro]] = placement.device[micro]
+    apart = micro[placement.device[micro] != where[pipeline.stage[micro]]]
+    if len(apart):
+        raise UnsupportedError(
+            f"the scheduler {who!r} needs each stage on one device; {problem.graph.names[apart[0]]!r} is apart from its stage"
+        )
+    device = tuple(dict.fromkeys(where.tolist()))
+    return Ranks(pipeline, device, tuple(tuple(np.flatnonzero(where == d).tolist()) for d in device))
+
+
+def single(problem: Problem, placement: Placement, who: str, split: bool = False) -> list[Ranks]:
+    """The ranks of a pipeline of one stage per device; `split`: with gradients of weights as ops of their own."""
+    replicas = ranks_of(problem, placement, who)
+    if replicas[0].chunks != 1:
+        raise UnsupportedError(
+            f"the scheduler {who!r} needs one stage per device; 'interleaved', 'zb-v' and 'zb-auto' run several"
+        )
+    if split:
+        check_split(replicas[0], who)
+    return replicas
+
+
+def check_split(ranks: Ranks, who: str) -> None:
+    """UnsupportedError where one op computes both gradients."""
+    if not ranks.pipeline.splits:
+        raise UnsupportedError(
+            f"the scheduler {who!r} needs the gradients of weights as ops of their own: give pipeline_training a weight, "
+            "or microbatches split=True"
+        )
+
+
+def backward(ranks: Ranks, microbatch: int, stage: int) -> list[Slot]:
+    """The backward pass of a micro-batch through a stage, in one op or in two."""
+    if ("BW", microbatch, stage) in ranks.pipeline.op:
+        return [("BW", microbatch, stage)]
+    return [("B", microbatch, stage), ("W", microbatch, stage)]
+
+
+def one_by_one(ranks: Ranks, forwards: list[Slot], backwards: list[tuple[int, int]], warm_up: int) -> list[Slot]:
+    """`warm_up` forwards, then a forward and a backward in turn, then the backwards that are left.
+
+    `backwards` are (micro-batch, stage).
+    """
+    slots = forwards[:warm_up]
+    rest = forwards[warm_up:]
+    for i, (microbatch, stage) in enumerate(backwards):
+        slots += rest[i : i + 1] + backward(ranks, microbatch, stage)
+    return slots
+
+
+def zero_bubble(ranks: Ranks, k: int) -> list[list[Slot]]:
+    """ZB-H1 (k = 1), ZB-H2 (k = 2): gradients of weights come late, in what would be idle time."""
+    return [_zero_bubble(ranks.p, ranks.m, stage, rank, k) for rank, (stage,) in enumerate(ranks.stages)]
+
+
+def _zero_bubble(p: int, m: int, stage: int, rank: int, k: int) -> list[Slot]:
+    warm_up = min(k * (p - rank - 1), m)
+    slots: list[Slot] = [("F", i, stage) for i in range(warm_up)]
+    for j in range(m):
+        slots += [("F", warm_up + j, stage)] if warm_up + j < m else []
+        slots += [("B", j, stage)]
+        slots += [("W", j - k * rank, stage)] if j >= k * rank else []
+    return slots + [("W", i, stage) for i in range(max(m - k * rank, 0), m)]
+
+
+def in_sequence(replicas: Sequence[Ranks], plan: Callable[[Ranks], Sequence[Sequence[Slot]]]) -> Order:
+    """The order in which each rank of each replica runs the slots that `plan` gives it.
+
+    Ops that run once per step are first (``P``) or last; a Receive is right before the op that reads it.
+    """
+    return Order("planned", np.concatenate([sequence(each, plan(each)) for each in replicas]))
+
+
+def sequence(ranks: Ranks, plans: Sequence[Sequence[Slot]]) -> np.ndarray:
+    """The ops of a replica, rank by rank."""
+    pipeline, op = ranks.pipeline, ranks.pipeline.op
+    number: list[int] = []
+    for plan in plans:
+        for phase, microbatch, stage in plan:
+            receive = op.get((RECEIVE.get(phase, ""), microbatch, stage))
+            number += [] if receive is None else [receive]
+            number.append(op[phase, microbatch, stage])
+    last = np.flatnonzero(np.isin(pipeline.phase, ("AR", "U")))
+    return np.concatenate([np.flatnonzero(pipeline.phase == "P"), np.array(number, np.int64), last])

@@ -1,0 +1,334 @@
+"""Catalogues of partitioners, schedulers and transforms, which are plain functions.
+
+A partitioner is ``f(problem, *, options) -> Placement``. A scheduler is either a rule asked at run time,
+``f(state, device, ready) -> op``, or, with ``static=True``, ``f(problem, placement, *, options)`` that returns op priorities
+(n_ops,), or (op priorities, transfer priorities), or a :class:`placelab.Order`. Larger priorities go first. A transform is
+``f(problem, *, options) -> (smaller problem, expand)``, with ``expand`` from a placement of the smaller problem to one of the
+problem.
+
+Options are checked against their annotations (:func:`check_options`), by name and when the function is called directly:
+``bool``, ``int``, ``float``, ``Literal[…]``, ``Annotated[int, Limits(0)]``, each of them also with ``| None``.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from math import inf
+from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar, cast
+
+import numpy as np
+
+from placelab.base.errors import FormatError, UnsupportedError, described, expect
+from placelab.base.names import is_name
+from placelab.base.seeds import seed_number
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+
+if TYPE_CHECKING:
+    from placelab.simulation.event_simulation import State
+
+
+class Strategy(Protocol):
+    """A decorated function: attributes that the decorators add.
+
+    Attributes
+    ----------
+    name
+        Its key in the catalogue.
+    summary
+        First line of its docstring.
+    source
+        Publication.
+    options
+        Name → (annotation, default) of its options.
+    reserved
+        Those of ``RESERVED`` among its parameters.
+    """
+
+    name: str
+    summary: str
+    source: str
+    options: dict[str, tuple[Any, Any]]
+    reserved: tuple[str, ...]
+
+
+class Partitioner(Strategy, Protocol):
+    """Choose the device of each op; `slow` for one that searches for seconds by design."""
+
+    slow: bool
+
+    def __call__(self, problem: Problem, **options: Any) -> Placement: ...
+
+
+class StaticScheduler(Strategy, Protocol):
+    """Choose the order once: op priorities (n_ops,), (op priorities, transfer priorities), or a :class:`placelab.Order`."""
+
+    static: Literal[True]
+    needs: str
+
+    def __call__(self, problem: Problem, placement: Placement, **options: Any) -> Any: ...
+
+
+class Rule(Strategy, Protocol):
+    """Choose one of the ops in `ready`; called whenever a device must choose."""
+
+    static: Literal[False]
+    needs: str
+
+    def __call__(self, state: State, device: int, ready: Sequence[int], **options: Any) -> int: ...
+
+
+class Transform(Strategy, Protocol):
+    """Make a problem smaller before it is placed; return it with a function that expands its placements."""
+
+    def __call__(self, problem: Problem, **options: Any) -> tuple[Problem, Callable[[Placement], Placement]]: ...
+
+
+Scheduler = StaticScheduler | Rule
+AnyStrategy = TypeVar("AnyStrategy", bound=Strategy)
+Function = TypeVar("Function", bound=Callable)
+
+_partitioners: dict[str, Partitioner] = {}
+_schedulers: dict[str, Scheduler] = {}
+_transforms: dict[str, Transform] = {}
+on_change: list[Callable[[], None]] = []  # called when an entry is new or replaced, so that pickers can follow
+KINDS: dict[Any, tuple[tuple[type, ...], str]] = {
+    bool: ((bool, np.bool_), "True or False"),
+    int: ((int, np.integer), "a whole number"),
+    float: ((int, float, np.integer, np.floating), "a number"),
+}
+# Keywords that the caller fills in, not options of a strategy. A strategy that names them gets: the seed; whether to record a
+# trace; whether a quick approximation is enough (while a user drags); a function to call with Progress now and then; and a
+# function to call now and then that returns True to stop, whereupon the strategy returns its best result.
+RESERVED = ("seed", "trace", "preview", "progress", "cancel")
+PLANNED, UNPLANNED = "planned", "pct"  # the default scheduler of placements with a plan, and of those without
+
+
+def default_scheduler(placement: Placement) -> str:
+    """Name of the scheduler where none is asked for: ``planned`` if the placement has a plan, else ``pct``."""
+    return UNPLANNED if placement.planned is None else PLANNED
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of an option: ``threshold: Annotated[float, Limits(0, 1)] = 0.5``.
+
+    Attributes
+    ----------
+    least, most
+        Both are allowed themselves.
+    above
+        True where `least` itself is not allowed.
+    """
+
+    least: float
+    most: float = inf
+    above: bool = False
+
+    def hold(self, value: float) -> bool:
+        """Whether a number is within the limits."""
+        return self.least <= value <= self.most and not (self.above and value == self.least)
+
+    def __str__(self) -> str:
+        if self.above:
+            return f"above {self.least:,}" + ("" if self.most == inf else f", and {self.most:,} or less")
+        return f"{self.least:,} or more" if self.most == inf else f"{self.least:,} to {self.most:,}"
+
+
+def partitioner(function: Callable | None = None, *, name: str = "", source: str = "", slow: bool = False) -> Any:
+    """Enter a function into the catalogue of partitioners, under `name` or its own with ``-`` for ``_``.
+
+    Entering a name again replaces it, so a notebook cell can be run again. ``slow=True`` for one that searches for seconds by
+    design: it is not called during a drag, and comes last in comparisons.
+    """
+    return _enter(_partitioners, function, dict(name=name, source=source, slow=slow), first=("problem",))
+
+
+def scheduler(
+    function: Callable | None = None, *, static: bool = False, name: str = "", source: str = "", needs: str = ""
+) -> Any:
+    """Enter a function into the catalogue of schedulers; ``static=True`` for one that gives priorities once.
+
+    `needs` is a key of ``graph.metadata`` without which it raises UnsupportedError, such as ``"pipeline"``. Entering a name again
+    replaces it.
+    """
+    first = ("problem", "placement") if static else ("state", "device", "ready")
+    return _enter(_schedulers, function, dict(name=name, source=source, static=static, needs=needs), first=first)
+
+
+def transform(function: Callable | None = None, *, name: str = "", source: str = "") -> Any:
+    """Enter a function into the catalogue of transformations that :func:`placelab.place` can apply before placing.
+
+    Entering a name again replaces it.
+    """
+    return _enter(_transforms, function, dict(name=name, source=source), first=("problem",))
+
+
+def partitioners() -> Mapping[str, Partitioner]:
+    """The catalogue of partitioners: name → function with ``summary``, ``source``, ``options``."""
+    return MappingProxyType(_partitioners)
+
+
+def schedulers() -> Mapping[str, Scheduler]:
+    """The catalogue of schedulers: name → function with ``summary``, ``source``, ``options``, ``static``."""
+    return MappingProxyType(_schedulers)
+
+
+def transforms() -> Mapping[str, Transform]:
+    """The catalogue of transformations: name → function with ``summary``, ``source``, ``options``."""
+    return MappingProxyType(_transforms)
+
+
+def find(catalogue: Mapping[str, AnyStrategy], strategy: str | AnyStrategy, what: str) -> AnyStrategy:
+    """The entry of that name (``_`` and ``-`` alike), or the function itself; UnsupportedError names what there is."""
+    if not isinstance(strategy, str):
+        if not callable(strategy):
+            expected = f"the name of a {what}, or a function decorated with @placelab.{what}"
+            raise FormatError(f"expected {expected}, found {described(strategy)}")
+        if not hasattr(strategy, "options") or not hasattr(strategy, "static") == (what == "scheduler"):
+            raise UnsupportedError(
+                f"{getattr(strategy, '__name__', strategy)!r} is not decorated with @placelab.{what}; decorate it"
+            )
+        return strategy
+    name = strategy.replace("_", "-")
+    if name not in catalogue:
+        for other, entries in (("partitioner", _partitioners), ("scheduler", _schedulers), ("transform", _transforms)):
+            if name in entries:
+                raise UnsupportedError(
+                    f"{strategy!r} is a {other}; expected a {what}, of which there are {', '.join(catalogue)}"
+                )
+        close = get_close_matches(name, catalogue, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(catalogue)}"
+        raise UnsupportedError(f"no {what} is called {strategy!r}; {hint}")
+    return catalogue[name]
+
+
+def keywords(strategy: Strategy, options: Mapping[str, Any], **reserved: Any) -> dict[str, Any]:
+    """The keyword arguments to call a strategy with: its options, checked, and the reserved ones it asks for."""
+    check_options(strategy.name, strategy.options, options)
+    reserved |= {"seed": seed_number(reserved["seed"])} if "seed" in reserved else {}
+    return {**options, **{name: value for name, value in reserved.items() if name in strategy.reserved}}
+
+
+def check_options(who: str, known: Mapping[str, tuple[Any, Any]], options: Mapping[str, Any]) -> None:
+    """UnsupportedError for options that `who` does not have, and for values that their annotations rule out."""
+    if not options:
+        return
+    if unknown := sorted(set(options) - set(known)):
+        raise UnsupportedError(
+            f"{who!r} has no option {', '.join(unknown)!r}; its options: {', '.join(known) or 'none'}"
+        )
+    for name, value in options.items():
+        if wanted := _wanted(known[name][0], value):
+            raise UnsupportedError(f"{who}: {name} is {value!r}; expected {wanted}")
+
+
+def _wanted(hint: Any, value: Any) -> str:
+    """What an annotation expects instead of a value; "" where the value is allowed."""
+    if typing.get_origin(hint) in (typing.Union, UnionType):
+        kinds = [kind for kind in typing.get_args(hint) if kind is not NoneType]
+        if len(kinds) > 1 or (value is None and len(kinds) < len(typing.get_args(hint))):
+            return ""
+        wanted = _wanted(kinds[0], value)
+        return wanted and f"{wanted}, or None"
+    hint, limits = typing.get_args(hint)[:2] if typing.get_origin(hint) is Annotated else (hint, None)
+    if typing.get_origin(hint) is Literal:
+        choices = typing.get_args(hint)
+        return "" if isinstance(value, Hashable) and value in choices else ", ".join(map(str, choices))
+    if not isinstance(hint, Hashable) or hint not in KINDS:
+        return ""
+    types, words = KINDS[hint]
+    limits = _limits(limits)
+    good = isinstance(value, types) and (hint is bool or not isinstance(value, bool)) and value == value
+    good = good and (limits is None or limits.hold(value))
+    return "" if good else words if limits is None else f"{words}, {limits}"
+
+
+def _limits(extra: Any) -> Limits | None:  # a pair is (least, most)
+    if isinstance(extra, tuple) and len(extra) == 2 and all(isinstance(x, (int, float)) for x in extra):
+        return Limits(*extra)
+    return extra if isinstance(extra, Limits) else None
+
+
+def options_of(function: Callable) -> dict[str, tuple[Any, Any]]:
+    """Name → (annotation, default) of a function's keyword-only parameters but those in ``RESERVED``."""
+    hints = _hints(function)
+    return {
+        p.name: (hints.get(p.name, type(p.default)), p.default)
+        for p in inspect.signature(function).parameters.values()
+        if p.kind is p.KEYWORD_ONLY and p.name not in RESERVED
+    }
+
+
+def checked(function: Function, kinds: Sequence[type] = ()) -> Function:
+    """Wrap a function so that it checks its options when it is called, as :func:`keywords` does for calls by name.
+
+    Its first arguments must be of `kinds`. What it hands on in a ``**`` parameter is not checked.
+    """
+    options, name, parameters = options_of(function), function.__name__, inspect.signature(function).parameters
+    hands_on = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    others = {*RESERVED, *parameters} - set(options)
+
+    @functools.wraps(function)
+    def call(*args: Any, **given: Any) -> Any:
+        who = getattr(call, "name", name)
+        for value, kind in zip(args, kinds, strict=False):
+            expect(value, kind, who)
+        mine = options if hands_on else given.keys() - others
+        check_options(who, options, {key: value for key, value in given.items() if key in mine})
+        return function(*args, **given)
+
+    return cast(Function, call)
+
+
+def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], first: tuple[str, ...]) -> Any:
+    if function is None:
+        return lambda f: _enter(catalogue, f, facts, first)
+    if not inspect.isfunction(function):
+        raise UnsupportedError(f"{function!r} is not a function written with def; wrap it in one")
+    parameters = list(inspect.signature(function).parameters.values())
+    _check_parameters(function, parameters, first)
+    rule = first[0] == "state"  # called too often to check each time
+    strategy: Any = function if rule else checked(function, (Problem, Placement)[: len(first)])
+    for label, value in facts.items():
+        setattr(strategy, label, value)
+    strategy.name = facts["name"] or function.__name__.replace("_", "-")
+    if not is_name(strategy.name):
+        raise UnsupportedError(f"{strategy.name!r} is no name of a strategy: expected text on one line")
+    strategy.summary = (inspect.getdoc(function) or strategy.name).splitlines()[0]
+    strategy.reserved = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in RESERVED)
+    strategy.options = options_of(function)
+    catalogue[strategy.name] = strategy
+    for follow in list(on_change):
+        follow()
+    return strategy
+
+
+def _check_parameters(function: Callable, parameters: list[inspect.Parameter], first: tuple[str, ...]) -> None:
+    positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    if len(positional) != len(first):
+        raise UnsupportedError(
+            f"{function.__name__} takes ({', '.join(p.name for p in positional)}); expected ({', '.join(first)}, *, options)"
+        )
+    for p in parameters:
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or (p.kind is p.KEYWORD_ONLY and p.default is p.empty):
+            if p.name not in RESERVED or p.kind is not p.KEYWORD_ONLY:
+                raise UnsupportedError(
+                    f"option {p.name!r} of {function.__name__} has no default; write {p.name}: kind = value"
+                )
+
+
+def _hints(function: Callable) -> dict[str, Any]:
+    hints: dict[str, Any] = {}
+    for name, annotation in function.__annotations__.items():
+        with suppress(NameError):  # an annotation that only a type checker can resolve
+            one = SimpleNamespace(__annotations__={name: annotation})
+            hints |= typing.get_type_hints(one, function.__globals__, include_extras=True)
+    return hints

@@ -1,0 +1,64 @@
+"""All ops on one device: the baseline of every distribution of a model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from placelab.base.errors import InfeasibleError
+from placelab.planning.capacity import listed, needs
+from placelab.problem.graph import frozen
+from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import partitioner
+from placelab.schedule.memory import TOLERANCE
+from placelab.schedule.placement import Placement
+from placelab.schedule.trace import Trace
+
+
+@partitioner(source="Baseline")
+def single(problem: Problem, *, trace: bool = False) -> Placement:
+    r"""All ops on the one device that holds them and runs them soonest: :math:`\arg\min_d \sum_v exec(v, d)`.
+
+    Notes
+    -----
+    The device must be allowed for every op and have room for all at once. Ties: lowest device number. O(ops × devices).
+    """
+    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    took = np.array([total_time(problem, d) for d in range(k)])
+    took[~problem.runs_all | (_short(problem) > 0)] = np.nan
+    if np.isnan(took).all():
+        raise _infeasible(problem)
+    best = int(np.nanargmin(took))
+    record = None
+    if trace:
+        first = frozen(np.zeros(1, dtype=np.int32))
+        reasons = ("the fastest device that holds all ops",)
+        record = Trace(first, frozen(first + np.int32(best)), took[None], first, reasons, "total time [s]")
+    return Placement(problem, np.full(n, best, dtype=np.int32), trace=record)
+
+
+def total_time(problem: Problem, device: int) -> float:
+    """Seconds that one device takes for all ops."""
+    return float(problem.cost[problem.column[device] :: problem.columns].sum() / problem.divisor[device])
+
+
+def _short(problem: Problem) -> np.ndarray:
+    """Bytes that all ops together need beyond each device's memory, shape (n_devices,)."""
+    if problem.memory == "none":
+        return np.full(problem.cluster.n_devices, -np.inf)
+    held, peak = needs(problem, np.zeros(problem.graph.n_ops))
+    memory = problem.cluster.memory
+    needed = held.sum() + peak.max()
+    return np.where(needed > memory * (1 + TOLERANCE), needed - memory, 0.0)
+
+
+def _infeasible(problem: Problem) -> InfeasibleError:
+    allowed, lack, names = problem.runs_all, _short(problem), problem.cluster.names
+    devices = {
+        names[d]: f"is short by {lack[d]:.6g} bytes"
+        if allowed[d]
+        else f"is not allowed for {problem.graph.names[int(np.flatnonzero(~problem.may_run[:, d])[0])]!r}"
+        for d in range(len(names))
+    }
+    why = listed([f"{name} {text}" for name, text in devices.items()])
+    message = f"no single device holds all {problem.graph.n_ops} ops in memory model {problem.memory!r}: {why}"
+    return InfeasibleError(message, devices=devices, short={names[d]: float(lack[d]) for d in np.flatnonzero(allowed)})

@@ -1,0 +1,273 @@
+"""Contract blocks of ops to one op each, and expand placements of the contracted problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise, zip_longest
+from typing import Any
+
+import numpy as np
+
+from placelab.base.errors import FormatError, InfeasibleError, expect
+from placelab.planning.capacity import units
+from placelab.problem import time_columns
+from placelab.problem.graph import OpGraph
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.schedule.trace import Trace
+from placelab.strategies.preparing.chain import Expand
+
+
+def contract(problem: Problem, block: np.ndarray, what: str) -> tuple[Problem, Expand]:
+    r"""The problem with one op per block, and the way back.
+
+    Parameters
+    ----------
+    problem
+        The full problem.
+    block
+        Label of each op's block, shape (n_ops,), any whole numbers. No path may leave a block and return to it.
+    what
+        Name of the transformation, for the note that an expanded placement gets.
+
+    Returns
+    -------
+    small : Problem
+        A merged op is named after its first member and has its kind. Computes, persistent and reserved bytes and measured
+        times are sums over the members; allowed devices are those of all members, colocation groups those of any member.
+        Tensors that leave their block stay tensors of their own, those inside disappear; control edges between two blocks are
+        one. Temporary bytes are the peak of temporaries and inner tensors while the members run one after the other in
+        topological order; outputs count from the merged op's start. Both are upper bounds.
+    expand : function
+        Placement of `small` → placement of `problem`: members go where their block went, and run in its place in the
+        planned order, in topological order. The estimate and the bound are dropped, as they hold for `small` only.
+
+    Raises
+    ------
+    CycleError
+        The blocks depend on each other in a circle.
+    InfeasibleError
+        No device is allowed for all members of a block.
+
+    Notes
+    -----
+    O(n_ops log n_ops + n_edges log n_edges).
+    """
+    graph = problem.graph
+    of, first = _numbered(block)
+    if len(first) == graph.n_ops:
+        return problem, same_ops(problem)
+    merged = problem.replace(graph=_merged_graph(problem, of, first))
+    small = with_rules(merged, problem, graph.names[first[of]])
+    number = np.array([small.graph._index[name] for name in graph.names[first]], dtype=np.int32)
+    return small, expansion(problem, small, number[of], what)
+
+
+def same_ops(problem: Problem) -> Expand:
+    """The way back where nothing was merged: a placement of the problem is one."""
+    return lambda placement: _of(placement, problem)
+
+
+def expansion(
+    problem: Problem, small: Problem, of: np.ndarray, what: str, order: Callable[[np.ndarray], np.ndarray] | None = None
+) -> Expand:
+    """The way back when op v of `problem` goes where op ``of[v]`` of `small` goes.
+
+    Parameters
+    ----------
+    of
+        Number in `small` of each op of `problem`, shape (n_ops,).
+    what
+        Name of the transformation, for the note.
+    order
+        Planned order of `problem` from the position of ``of[v]`` in that of `small`, shape (n_ops,); default: by that
+        position, then op number, so that the members of a merged op follow each other.
+    """
+    n, scope = problem.graph.n_ops, f"of the {small.graph.n_ops:,} ops after {what}"
+
+    def expand(placement: Placement) -> Placement:
+        _of(placement, small)
+        planned = None
+        if placement.planned is not None:
+            position = np.empty(small.graph.n_ops, dtype=np.int64)
+            position[placement.planned] = np.arange(small.graph.n_ops)
+            planned = order(position[of]) if order else np.argsort(position[of], kind="stable")
+        return Placement(
+            problem,
+            placement.device[of],
+            planned=planned,
+            trace=None if placement.trace is None else expanded_trace(placement.trace, problem, small, of),
+            partitioner=placement.partitioner,
+            notes=(
+                f"{what}: {small.graph.n_ops:,} {'op' if small.graph.n_ops == 1 else 'ops'} instead of {n:,}",
+                *(f"{note} ({scope})" for note in placement.notes),
+            ),
+            table=placement.table,
+        )
+
+    return expand
+
+
+def _of(placement: Placement, small: Problem) -> Placement:
+    expect(placement, Placement, "expand")
+    given = placement.problem.graph
+    if given is not small.graph and not np.array_equal(given.names, small.graph.names):
+        raise FormatError(
+            f"this placement is of another graph ({given!r}); expand takes placements of the problem "
+            f"that came with it ({small.graph!r})"
+        )
+    return placement
+
+
+def expanded_trace(trace: Trace, problem: Problem, small: Problem, of: np.ndarray) -> Trace:
+    """A row for every group, and every op without one, that went where a row of the small problem's trace says.
+
+    Without times and ranks of ops, which are those of merged ones.
+    """
+    unit = units(problem).first
+    row_of = np.full(small.graph.n_ops, -1)
+    for i in range(len(trace.op) - 1, -1, -1):
+        row_of[small.members(trace.op[i])] = i
+    row = row_of[of[unit]]
+    unit, row = unit[row >= 0], row[row >= 0]
+    order = np.argsort(row, kind="stable")
+    unit, row = unit[order], row[order]
+    alone = np.bincount(row, minlength=len(trace.op))[row] == 1
+    reasons = (*trace.reasons, *(f"{reason}, for all ops it was placed with as one" for reason in trace.reasons))
+    return Trace(
+        unit,
+        trace.device[row],
+        trace.score[row],
+        (trace.reason[row] + np.where(alone, 0, len(trace.reasons))).astype(np.int32),
+        reasons,
+        trace.score_name,
+        rank=None if trace.rank is None else trace.rank[row],
+        rank_name=trace.rank_name,
+    )
+
+
+def _numbered(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Blocks numbered by their first op: (block of each op, first op of each block)."""
+    _, first, inverse = np.unique(block, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number = np.empty_like(order)
+    number[order] = np.arange(len(order))
+    return number[inverse], first[order]
+
+
+def _merged_graph(problem: Problem, of: np.ndarray, first: np.ndarray) -> OpGraph:
+    graph, n = problem.graph, len(first)
+    members, start = by_block(of)
+    source, destination = of[graph.producer], of[graph.consumer]
+    leaves = source != destination
+    outside = np.zeros(graph.n_tensors, dtype=bool)
+    outside[graph.edge_tensor[leaves]] = True
+    made = of[graph.tensor_producer]
+    alone = np.bincount(of, minlength=n) == 1
+    unused = np.flatnonzero(~outside & alone[made])
+    total = lambda column: np.bincount(of, column, minlength=n)  # noqa: E731
+    return OpGraph.from_arrays(
+        graph.names[first],
+        total(graph.compute),
+        np.stack([source, destination], axis=1)[leaves],
+        edge_bytes=graph.edge_bytes[leaves],
+        edge_output=graph.edge_tensor[leaves],
+        edge_control=graph.tensor_control[graph.edge_tensor[leaves]],
+        outputs=output_rows(graph, unused, of),
+        persistent=total(graph.persistent),
+        temporary=np.maximum.reduceat(in_turn(graph, members, of, np.flatnonzero(~outside & ~alone[made])), start),
+        memory=total(graph.memory),
+        kind=graph.kind[first],
+        **_times(problem, of, n),
+        groups=[np.unique(of[ops]) for ops in _members(problem)],
+        group_names=problem.group_names,
+        devices=devices_of_blocks(problem, of, first),
+        metadata=graph.metadata,
+    )
+
+
+def output_rows(graph: OpGraph, tensors: np.ndarray, number: np.ndarray) -> list[tuple[int, int, float]]:
+    """Tensors of a graph as ``OpGraph.from_arrays(outputs=…)`` takes them, where its op v has the number ``number[v]``."""
+    producer, size = number[graph.tensor_producer[tensors]], graph.tensor_bytes[tensors]
+    return list(zip(producer.tolist(), tensors.tolist(), size.tolist(), strict=True))
+
+
+def by_block(of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ops by block, which are numbered from 0 without gaps, then number; and where each block begins."""
+    return np.argsort(of, kind="stable"), np.concatenate([[0], np.cumsum(np.bincount(of))[:-1]])
+
+
+def allowed_for_all(may_run: np.ndarray, of: np.ndarray) -> np.ndarray:
+    """Whether all ops of each block may run on each device, shape (n_blocks, n_devices)."""
+    members, start = by_block(of)
+    return np.logical_and.reduceat(may_run[members], start)
+
+
+def in_turn(graph: OpGraph, members: np.ndarray, of: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """Temporary bytes and inner tensors while each op of the sequence `members` runs, block by block in topological order.
+
+    Parameters
+    ----------
+    of
+        Block of each op, numbered from 0, shape (n_ops,).
+    inner
+        Numbers of the tensors that only ops of their producer's block read: held from then to their last reader's end.
+    """
+    place = np.empty(graph.n_ops, dtype=np.int64)
+    place[members] = np.arange(graph.n_ops)
+    made = place[graph.tensor_producer]
+    last = made.copy()
+    np.maximum.at(last, graph.edge_tensor, place[graph.consumer])
+    change = np.zeros(graph.n_ops + 1)
+    np.add.at(change, made[inner], graph.tensor_bytes[inner])
+    np.add.at(change, last[inner] + 1, -graph.tensor_bytes[inner])
+    held = np.maximum(np.cumsum(change[:-1]), 0.0)
+    some = np.zeros(of.max() + 1, dtype=bool)
+    some[of[graph.tensor_producer[inner]]] = True
+    return np.where(some[of[members]], held, 0.0) + graph.temporary[members]  # exactly 0, without rounding errors
+
+
+def _times(problem: Problem, of: np.ndarray, n: int) -> dict[str, Any]:
+    """Measured seconds per type, or per device where some are computed and so depend on the device's speed."""
+    graph, names = problem.graph, problem.cluster.names
+    summed = lambda seconds: np.bincount(of, seconds, minlength=n)  # noqa: E731
+    if graph.time is not None and np.isnan(graph.time).any():
+        return {"time": {name: summed(problem.exec_times(d)) for d, name in enumerate(names)}}
+    return time_columns.arguments(graph, lambda time: np.stack([summed(seconds) for seconds in time.T], axis=1))
+
+
+def devices_of_blocks(problem: Problem, of: np.ndarray, first: np.ndarray) -> dict[int, tuple[str, ...]]:
+    """Names of the devices that all members of a block may use, for blocks that may not use every device."""
+    if not problem.restricted:
+        return {}
+    mask = allowed_for_all(problem.may_run, of)
+    empty = np.flatnonzero(~mask.any(axis=1))
+    if len(empty):
+        name = problem.graph.names[first[empty[0]]]
+        raise InfeasibleError(
+            f"no device is allowed for all ops that would be merged into {name!r}; merge fewer of them"
+        )
+    names = np.array(problem.cluster.names, dtype=object)
+    return {int(b): tuple(names[mask[b]]) for b in np.flatnonzero(~mask.all(axis=1))}
+
+
+def with_rules(new: Problem, problem: Problem, names: np.ndarray) -> Problem:
+    """The new problem with the pins of the old one, op v's on the op called ``names[v]``."""
+    layers: dict[str, list] = {}
+    for name, specs in problem.rules.items():
+        layers.setdefault(names[problem.graph.index(name)], []).extend(specs)
+    for layer in zip_longest(*layers.values()):
+        new = new.pin({name: spec for name, spec in zip(layers, layer, strict=True) if spec is not None})
+    return new
+
+
+def on_graph(problem: Problem, graph: OpGraph, names: np.ndarray | None = None) -> Problem:
+    """The problem on another graph, in which op v is called ``names[v]`` (default: as before): groups and pins stay."""
+    names = problem.graph.names if names is None else names
+    more = [] if np.array_equal(problem.group, problem.graph.group) else _members(problem)
+    return with_rules(problem.replace(graph=graph, groups=[names[ops].tolist() for ops in more]), problem, names)
+
+
+def _members(problem: Problem) -> list[np.ndarray]:
+    """Ops of each colocation group."""
+    return [problem.group_ops[a:b] for a, b in pairwise(problem.group_ptr)]

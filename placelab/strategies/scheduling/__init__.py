@@ -1,0 +1,19 @@
+"""Schedulers: one rule per file. Importing this package enters them into the catalogue."""
+
+from placelab.strategies.scheduling import (  # noqa: F401
+    fifo,
+    gpipe,
+    interleaved,
+    msr,
+    one_f_one_b,
+    pct,
+    planned_order,
+    random_order,
+    random_reads,
+    tac,
+    tic,
+    zb_auto,
+    zb_h1,
+    zb_h2,
+    zb_v,
+)

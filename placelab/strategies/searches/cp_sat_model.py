@@ -1,0 +1,388 @@
+r"""Find the shortest plan: scheduling with optional intervals, for the constraint solver of OR-tools.
+
+A Boolean y per unit (op or colocation group) and device says whether the unit is there; an integer s per op is its start:
+
+- exactly one y of a unit, on devices it may use;
+- an interval of each op on each device, present where y is: no two overlap;
+- s_v ≥ s_u + exec(u) for each arc, and + delay where y_ud and not y_vd (for links that are not all equal: and y_ve);
+- makespan ≥ s_v + exec(v), and ≥ the work of each device;
+- ``reserved`` memory, and the persistent bytes of ``dynamic``: Σ bytes · y ≤ capacity;
+- transfers that wait for each other, and ``dynamic`` memory over time: :mod:`placelab.strategies.searches.cp_sat_resources`.
+
+Added because they shorten the proof and lose no optimum: windows of the starts under the makespan of a known plan, all ops as one
+cumulative resource of as many units as there are devices, and of interchangeable devices the next is used only after the one
+before it.
+
+Times are whole units (:func:`placelab.strategies.searches.tables.whole`), rounded down, so what is proven holds for the problem as it is.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from threading import Thread
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from placelab.base.errors import PlacelabError, UnsupportedError
+from placelab.base.interrupts import need
+from placelab.base.progress import never
+from placelab.planning.list_scheduler import planned_order
+from placelab.planning.memory_plan import can_bind
+from placelab.problem.problem import Problem
+from placelab.schedule.memory import TOLERANCE
+from placelab.schedule.placement import PROVEN
+from placelab.strategies.searches.cp_sat_resources import Memory, Transfers, transfer_seconds, waiting
+from placelab.strategies.searches.incumbent import Incumbent
+from placelab.strategies.searches.tables import Tables, infeasible, interchangeable, neighbours, tables, whole
+
+POLL = 0.05  # seconds between two looks at whether to stop
+ORDERED = 32  # units for which the order among interchangeable devices is spelt out
+WORK = 0.5  # what the solver counts as one unit takes about two seconds here
+FIRST_SHARE = 1.0  # seconds, about
+SEARCH = dict(use_overload_checker_in_cumulative=True, use_timetable_edge_finding_in_cumulative=True)
+PROOF = SEARCH | dict(use_objective_lb_search=True)  # raises the bound step by step; without it, plans get shorter
+
+
+def search(
+    problem: Problem,
+    incumbent: Incumbent,
+    effort: float,
+    time_limit: float,
+    seed: int = 0,
+    cancel: Callable[[], bool] = never,
+) -> str:
+    """Improve the incumbent and its bound, until it is proven optimal or until one of the limits.
+
+    Parameters
+    ----------
+    incumbent
+        The search begins with its best plan; plans that are found are offered to it.
+    effort
+        Work, roughly in seconds of an idle core; the solver counts it itself, so that the search is the same everywhere.
+    time_limit
+        Wall-clock seconds.
+    cancel
+        Called several times a second; returns True to stop.
+
+    Returns
+    -------
+    str
+        The limit that ended the search, or ``""`` where it ended by itself.
+
+    Raises
+    ------
+    InfeasibleError
+        The ops' memory fits on the devices in no way.
+
+    Notes
+    -----
+    One core. Searches for shorter plans and for a better bound take turns, in each round twice as long as in the one before,
+    and begin with the best plan and bound so far. What :func:`left_out` says is not in the model, so the bound holds with it; the
+    makespan of every plan found is that of its run with it.
+    """
+    end = monotonic() + time_limit
+    model = Model(problem, incumbent)
+    left, share, turn = effort, FIRST_SHARE, 0
+    while not (incumbent.proven or model.closed):
+        if left <= 0:
+            return f"after {effort:g} s of work"
+        spent = min(share, left)
+        options = (PROOF if turn % 2 else SEARCH) | dict(max_deterministic_time=WORK * spent, random_seed=seed + turn)
+        stopped = model.solve(options, (1 - left / effort, 1 - (left - spent) / effort), spent, end, cancel)
+        if stopped:
+            return stopped
+        left -= spent
+        share *= 2 if turn % 2 else 1
+        turn += 1
+    return ""
+
+
+def left_out(problem: Problem) -> str:
+    """Parts of a problem that the model leaves out, so that its bound holds but may be out of reach; "" if none."""
+    what = ["the order in which transfers are requested"] if waiting(problem) else []
+    what += ["links that transfers share"] if problem.transfer_model.shared else []
+    what += ["the time that Sends take of devices"] if problem.transfer_ops else []
+    what += ["memory over time"] if problem.memory == "edges" and can_bind(problem) else []
+    return " and ".join(what)
+
+
+def _solver() -> Any:
+    """OR-tools' module of constraint models, which crashes the process when it is first loaded after TensorFlow."""
+    name = "ortools.sat.python.cp_model"
+    if name not in sys.modules and "tensorflow" in sys.modules:
+        raise UnsupportedError(
+            f"cp-sat cannot start in a process that has loaded TensorFlow; in a new one, import {name} before tensorflow"
+        )
+    need(name)
+    return import_module(name)
+
+
+class Model:
+    """The constraint model of a problem, with the best plan and bound found so far.
+
+    Attributes
+    ----------
+    closed : bool
+        No better plan is left in the model.
+    """
+
+    def __init__(self, problem: Problem, incumbent: Incumbent) -> None:
+        cp_model = _solver()
+        self.cp, self.problem, self.incumbent, self.closed = cp_model, problem, incumbent, False
+        table, moves = tables(problem), transfer_seconds(problem)
+        held = moves if problem.latency == "holds" else transfer_seconds(problem, 0.0)
+        self.over_time = problem.memory == "dynamic" and can_bind(problem)
+        self.sharing = waiting(problem) or self.over_time
+        known = _shortest(table, incumbent, self.sharing)
+        serial = table.serial + (float(moves.max(axis=(1, 2)).sum()) * table.n_devices if self.sharing else 0.0)
+        limit = serial if known is None else known[2]
+        incumbent.prove(table.longest_path)
+        if limit <= 0:  # nothing takes any time
+            self.closed = known is not None
+            limit = 1.0
+        self.table, self.unit = whole(table, limit, np.concatenate([moves, held]) if self.sharing else None)
+        self.exact = bool((np.where(np.isfinite(table.time), table.time, 0) % self.unit == 0).all())
+        self.moves, self.held = (
+            np.floor(np.minimum(seconds, 2 * limit) / self.unit).astype(np.int64) for seconds in (moves, held)
+        )
+        kind = interchangeable(problem)
+        self.best: tuple[np.ndarray, np.ndarray] | None = None
+        if known is not None:
+            device = renamed(known[0], self.table.units.first, kind)
+            start = self.table.starts(device, known[1])
+            self.best = device, start
+            self.most = int(limit / self.unit) + 1 if self.sharing else int(self.table.makespan(device, start))
+        else:
+            self.most = int(np.ceil(limit / self.unit))
+        self.least = int(self.table.longest_path)
+        self.build(kind)
+
+    # ---------------------------------------------------------------- the model
+
+    def build(self, kind: np.ndarray) -> None:
+        """State the variables and constraints; O(units · devices + arcs · devices²) of them."""
+        table, model = self.table, self.cp.CpModel()
+        self.model = model
+        may, first, last = table.windows(self.most - table.tail)
+        self.here: list[list[Any]] = [[model.new_bool_var("") if yes else None for yes in row] for row in may.tolist()]
+        for row in self.here:
+            model.add_exactly_one(y for y in row if y is not None)
+        self.start = [model.new_int_var(int(a), int(b), "") for a, b in zip(first, last, strict=True)]
+        self.makespan = model.new_int_var(self.least, self.most, "")
+        self.end = [self._intervals(v) for v in range(table.n_ops)]
+        self._no_overlap()
+        for a in range(len(table.producer)):
+            self._precedence(a)
+        self._memory()
+        if self.sharing:
+            transfers = Transfers(self, self.moves, self.held)
+            if self.over_time:
+                Memory(self, transfers)
+        self._symmetry(kind)
+        model.minimize(self.makespan)
+
+    def _row(self, v: int) -> list[tuple[int, Any, int]]:
+        """(device, Boolean, time) of op v, wherever it may run."""
+        row = self.here[self.table.units.of[v]]
+        return [(d, y, int(self.table.time[v, d])) for d, y in enumerate(row) if y is not None]
+
+    def _intervals(self, v: int) -> Any:
+        """The end of op v."""
+        row, start = self._row(v), self.start[v]
+        if len({time for _, _, time in row}) == 1:
+            return start + row[0][2]
+        end = self.model.new_int_var(0, self.most, "")
+        self.model.add(end == start + sum(time * y for _, y, time in row))
+        return end
+
+    def _no_overlap(self) -> None:
+        model, table = self.model, self.table
+        lanes: list[list[Any]] = [[] for _ in range(table.n_devices)]
+        work: list[list[Any]] = [[] for _ in range(table.n_devices)]
+        every = []
+        for v, (start, end) in enumerate(zip(self.start, self.end, strict=True)):
+            row = self._row(v)
+            for d, y, time in row:
+                lanes[d].append(model.new_optional_interval_var(start, time, end, y, ""))
+                work[d].append(time * y)
+            times = {time for _, _, time in row}
+            size = row[0][2] if len(times) == 1 else model.new_int_var(min(times), max(times), "")
+            every.append(model.new_interval_var(start, size, end, ""))
+            model.add(self.makespan >= end)
+        for lane, load in zip(lanes, work, strict=True):
+            model.add_no_overlap(lane)
+            model.add(sum(load) <= self.makespan)
+        model.add_cumulative(every, [1] * len(every), table.n_devices)
+
+    def _precedence(self, a: int) -> None:
+        """The consumer of arc a starts after its producer, and after the transfer where there is one."""
+        table, add = self.table, self.model.add
+        u, v = int(table.producer[a]), int(table.consumer[a])
+        add(self.start[v] >= self.end[u])
+        if not table.apart[a]:
+            return
+        there = self.here[table.units.of[v]]
+        for d, y, _ in self._row(u):
+            delay = {e: int(table.delay[a, d, e]) for e, z in enumerate(there) if z is not None and e != d}
+            least = min(delay.values(), default=0)
+            if least > 0:
+                moved = [y] if there[d] is None else [y, there[d].negated()]
+                add(self.start[v] >= self.end[u] + least).only_enforce_if(moved)
+            for e, longer in delay.items():
+                if longer > least:
+                    add(self.start[v] >= self.end[u] + longer).only_enforce_if([y, there[e]])
+
+    def _memory(self) -> None:
+        held = self.table.units.total(self.problem.lasting)
+        for d, capacity in enumerate(self.problem.cluster.memory.tolist()):
+            users = [(row[d], size) for row, size in zip(self.here, held.tolist(), strict=True) if row[d] is not None]
+            if np.isfinite(capacity) and sum(size for _, size in users) > capacity:
+                scale = 1.0 if (held % 1 == 0).all() else 2.0**40 / capacity
+                size = [int(min(size, 2 * capacity) * scale) for _, size in users]
+                self.model.add(
+                    sum(b * y for b, (y, _) in zip(size, users, strict=True)) <= int(capacity * (1 + TOLERANCE) * scale)
+                )
+
+    def _symmetry(self, kind: np.ndarray) -> None:
+        """Of interchangeable devices the next holds a unit only if the one before holds an earlier unit."""
+        for one, next_one in neighbours(kind):
+            earlier: list[Any] = []
+            for row in self.here[:ORDERED]:
+                if row[next_one] is not None:
+                    self.model.add_bool_or([row[next_one].negated(), *earlier])
+                earlier += [row[one]] if row[one] is not None else []
+
+    # ---------------------------------------------------------------- the search
+
+    def solve(
+        self,
+        options: dict[str, Any],
+        part: tuple[float, float],
+        expected: float,
+        end: float,
+        cancel: Callable[[], bool],
+    ) -> str:
+        """Search once; return what stopped it before its own limit, or "".
+
+        Parameters
+        ----------
+        options
+            Parameters of the solver.
+        part
+            Fractions of the whole search at which this one begins and ends, for progress.
+        expected
+            Seconds that it takes, roughly.
+        end
+            When it must stop, by the monotonic clock [s].
+        """
+        solver = self.cp.CpSolver()
+        found: list[tuple[list[int], list[int], int]] = []
+        bounds: list[float] = []
+        failed: list[Exception] = []
+        solver.parameters.num_workers = 1
+        solver.parameters.symmetry_level = 0  # of OR-tools' own: 9.15 fails with it on some cumulatives
+        solver.parameters.max_time_in_seconds = max(end - monotonic(), 0.0)
+        for name, value in options.items():
+            setattr(solver.parameters, name, value)
+        self._hint()
+        solver.best_bound_callback = bounds.append
+        stopped, begun = "", monotonic()
+        thread = Thread(target=lambda: self._run(solver, found, failed))
+        thread.start()
+        try:
+            while thread.is_alive():
+                thread.join(POLL)
+                stopped = stopped or ("on request" if cancel() else "")
+                if stopped:
+                    solver.stop_search()
+                self.incumbent.fraction = part[0] + (part[1] - part[0]) * min((monotonic() - begun) / expected, 1)
+                self._take(found, bounds)
+                self.incumbent.report_progress()
+        finally:
+            solver.stop_search()
+            thread.join()
+        if failed:
+            raise PlacelabError(
+                f"OR-tools failed on this problem ({failed[0]}); try another seed, or 'ilp'"
+            ) from failed[0]
+        self._take(found, bounds)
+        return stopped or self._conclude(end)
+
+    def _hint(self) -> None:
+        """Begin with the best plan and bound so far."""
+        self.model.clear_hints()
+        if self.best is not None:
+            device, start = self.best
+            of_unit = device[self.table.units.first]
+            for row, at in zip(self.here, of_unit.tolist(), strict=True):
+                for d, y in enumerate(row):
+                    if y is not None:
+                        self.model.add_hint(y, d == at)
+            for variable, value in zip(self.start, start.tolist(), strict=True):
+                self.model.add_hint(variable, value)
+            self.model.add_hint(self.makespan, self.most)
+            self.model.add(self.makespan <= self.most)
+        self.model.add(self.makespan >= self.least)
+
+    def _run(self, solver: Any, found: list, failed: list) -> None:
+        here, start, cp = self.here, self.start, self.cp
+
+        class Found(cp.CpSolverSolutionCallback):  # type: ignore[name-defined]  # imported when a search begins
+            def on_solution_callback(self) -> None:
+                places = [next(d for d, y in enumerate(row) if y is not None and self.boolean_value(y)) for row in here]
+                found.append((places, [self.value(s) for s in start], int(self.objective_value)))
+
+        try:
+            self.status, self.proved = solver.solve(self.model, Found()), solver.best_objective_bound
+        except Exception as error:  # to be raised in the caller's thread
+            failed.append(error)
+
+    def _take(self, found: list, bounds: list) -> None:
+        """Offer the plans in the order in which they were found, and raise the bound."""
+        while found:
+            places, start, makespan = found.pop(0)
+            device, start = np.array(places)[self.table.units.of], np.array(start)
+            self.best, self.most = (device, start), makespan
+            finish = start + self.table.time[np.arange(len(start)), device]
+            order = planned_order(start, finish)
+            self.incumbent.offer(device, order)
+            if self.sharing and self.incumbent.makespan > makespan * self.unit * (1 + PROVEN):
+                self.incumbent.offer(device, order, start * self.unit)
+        while bounds:
+            self._raise(bounds.pop(0))
+
+    def _raise(self, bound: float) -> None:
+        self.least = max(self.least, min(int(np.ceil(bound - 0.5)), self.most))
+        self.incumbent.prove(self.least * self.unit)
+
+    def _conclude(self, end: float) -> str:
+        cp = self.cp
+        if self.status == cp.INFEASIBLE and self.best is None:
+            raise infeasible(self.problem, over_time=self.over_time)
+        self._raise(self.proved)
+        self.closed = self.status == cp.OPTIMAL
+        return "by the time limit" if not self.closed and monotonic() >= end else ""
+
+
+def _shortest(table: Tables, incumbent: Incumbent, sharing: bool) -> tuple[np.ndarray, np.ndarray, float] | None:
+    """Device, order and makespan [s] of the incumbent, in the tables' terms unless transfers or memory are shared."""
+    if incumbent.placement is None:
+        return None
+    device, order = incumbent.placement.device, incumbent.placement.planned
+    assert order is not None  # what is offered has an order
+    alone = float(table.makespan(device, table.starts(device, order)))
+    return device, order, incumbent.makespan if sharing else alone
+
+
+def renamed(device: np.ndarray, first: np.ndarray, kind: np.ndarray) -> np.ndarray:
+    """The same placement with interchangeable devices used in the order of their numbers; `first` op of each unit."""
+    new = np.full(len(kind), -1)
+    unused = {c: iter(np.flatnonzero(kind == c).tolist()) for c in np.unique(kind).tolist()}
+    for d in device[first].tolist():
+        if new[d] < 0:
+            new[d] = next(unused[int(kind[d])])
+    return new[device]

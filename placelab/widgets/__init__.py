@@ -1,6 +1,0 @@
-"""The Python side of the browser's views: traits and messages. Their drawing and behaviour is in ``widgets/`` (TypeScript)."""
-
-from placelab.widgets.cluster.canvas import ClusterCanvas
-from placelab.widgets.gantt.gantt_chart import Gantt
-
-__all__ = ["ClusterCanvas", "Gantt"]

@@ -1,0 +1,404 @@
+"""The panel that compares all pairs, without a browser: what it computes, when, and what it sends."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from explorer_hands import CLUSTER, wait_for
+
+import placelab as pl
+from placelab.app.explorer.panels import comparison as panel
+from placelab.app.explorer.panels.comparison import Comparison
+from placelab.app.explorer.panels.panel import Shared
+from placelab.app.explorer.state import initial_state
+from placelab.base.progress import never
+from placelab.schedule import catalogue as strategies
+
+
+class Hand:
+    """An explorer of one panel: a state that the panel and the hand change, and whether the hand drags."""
+
+    def __init__(self, given: Any = None, cluster: pl.Cluster | None = CLUSTER) -> None:
+        self.dragging = False
+        self.state = initial_state(given or pl.generators.layered(60, seed=3), cluster)
+        self.problem = self.state.problem()
+        self.shared = Shared(self.change, lambda text, tone: None, lambda: self.dragging)
+        self.panel = Comparison(self.shared)
+
+    def change(self, change: Any, key: str = "") -> None:
+        """Show another state, as the explorer does: equal rules are the same problem."""
+        before, self.state = self.state, change(self.state)
+        if self.state.rules != before.rules:
+            self.problem = self.state.problem()
+        self.show()
+
+    def show(self) -> None:
+        self.shared.follow(self.problem)
+        self.panel.show(self.state, self.problem, self.dragging)
+
+    def drag(self, bandwidth: float) -> None:
+        """One move of the hand on all links."""
+        self.dragging = True
+        self.change(lambda state: replace(state, cluster=state.cluster.replace(bandwidth=bandwidth)))
+
+    def release(self) -> None:
+        self.dragging = False
+        self.show()
+
+    def ask(self, kind: str, partitioner: str = "", scheduler: str = "") -> None:
+        """What the browser sends for a click."""
+        seq = self.panel.table.asked.get("seq", 0) + 1
+        self.panel.table.asked = dict(kind=kind, partitioner=partitioner, scheduler=scheduler, seq=seq)
+
+    def row(self, name: str) -> dict[str, Any]:
+        return next(row for row in self.panel.table.rows if row["name"] == name)
+
+    def cell(self, partitioner: str, scheduler: str) -> dict[str, Any] | None:
+        return self.row(partitioner)["cells"][self.panel.table.schedulers.index(scheduler)]
+
+
+class Gate:
+    """A partitioner that waits at a gate; it knows how often it was called, and can be stopped if it is said to be slow."""
+
+    def __init__(self, name: str, slow: bool = False) -> None:
+        self.calls: list[pl.Problem] = []
+        self.open = threading.Event()
+
+        @pl.partitioner(name=name, slow=slow)
+        def gate(problem: pl.Problem, *, cancel=never) -> pl.Placement:
+            self.calls.append(problem)
+            while not self.open.wait(0.01) and not cancel():
+                pass
+            return pl.place(problem, "single")
+
+
+@pytest.fixture(autouse=True)
+def _quickly(monkeypatch):
+    """Begin at once, and leave out the product's own strategies but three."""
+    monkeypatch.setattr(panel, "PAUSE", 0.0)
+    few = {name: strategies._partitioners[name] for name in ("hash", "single", "heft")}
+    monkeypatch.setattr(strategies, "_partitioners", few)
+
+
+@pytest.fixture
+def hands() -> Iterator[Any]:
+    """Make explorers; close them at the end."""
+    made: list[Hand] = []
+
+    def make(*given: Any) -> Hand:
+        made.append(Hand(*given))
+        return made[-1]
+
+    yield make
+    for hand in made:
+        hand.panel.close()
+
+
+def settle(hand: Hand) -> None:
+    assert hand.panel.settled(60)
+
+
+def test_the_frame_is_what_compare_says(hands):
+    """All pairs with their peak memory and bytes moved; the best one; the same numbers in the table."""
+    hand = hands()
+    hand.show()
+    settle(hand)
+    frame, expected = hand.panel.frame, pl.compare(hand.problem)
+    assert frame["partitioner"].tolist() == expected["partitioner"].tolist()
+    for column in ("makespan", "bound_gap", "valid", "oom", "error"):
+        assert frame[column].equals(expected[column])
+    schedule = pl.solve(hand.problem, "heft", "fifo")
+    assert hand.cell("heft", "fifo") == {
+        "makespan": schedule.makespan,
+        "gap": pytest.approx(pl.metrics(schedule)["bound_gap"]),
+        "memory": schedule.peak_memory.max(),
+        "moved": pl.metrics(schedule)["bytes_moved"],
+        "flaw": "",
+        "error": "",
+        "stale": False,
+    }
+    best = frame.loc[frame["makespan"].idxmin()]
+    assert hand.panel.best == (best["partitioner"], best["scheduler"])
+    assert not hand.panel.running and hand.panel.table.status == ""
+
+
+def test_rows_are_filled_one_by_one(hands):
+    """While one partitioner runs, the others' rows are there; the frame comes when all are."""
+    gate = Gate("gate")
+    hand = hands()
+    hand.show()
+    wait_for(lambda: gate.calls and hand.row("gate")["state"] == "running")
+    table = hand.panel.table
+    assert [hand.row(name)["state"] for name in ("hash", "single", "heft")] == ["done"] * 3
+    assert hand.cell("heft", "fifo")["makespan"] and hand.cell("gate", "fifo") is None
+    assert (table.action, table.status, table.fraction) == ("halt", "3 of 4: gate", 0.75)
+    assert hand.panel.frame is None and hand.panel.running
+    gate.open.set()
+    settle(hand)
+    assert hand.row("gate")["state"] == "done" and len(hand.panel.frame) == 4 * sum(
+        not f.needs for f in pl.schedulers().values()
+    )
+
+
+def test_the_quickest_come_first_the_next_time(hands):
+    """A partitioner that took long holds up none of the others."""
+    order = []
+
+    @pl.partitioner
+    def aa(problem: pl.Problem) -> pl.Placement:
+        order.append("aa")
+        time.sleep(0.2)
+        return pl.place(problem, "single")
+
+    @pl.partitioner
+    def bb(problem: pl.Problem) -> pl.Placement:
+        order.append("bb")
+        return pl.place(problem, "single")
+
+    hand = hands()
+    for seed in (0, 1):
+        hand.change(lambda state: replace(state, seed=seed))  # noqa: B023
+        settle(hand)
+    assert order == ["aa", "bb", "bb", "aa"]
+
+
+def test_a_drag_does_not_restart(hands):
+    """A run waits while a hand drags; after the release it goes on if nothing has changed, and begins again if something has."""
+    gate = Gate("gate")
+    hand = hands()
+    hand.show()
+    wait_for(lambda: gate.calls)
+    hand.dragging = True
+    gate.open.set()
+    wait_for(lambda: hand.row("gate")["state"] == "running")
+    time.sleep(0.1)
+    assert hand.panel.running and hand.row("gate")["state"] == "running"  # its pairs wait
+    hand.release()
+    settle(hand)
+    assert len(gate.calls) == 1 and hand.row("gate")["state"] == "done"
+    first = hand.panel.frame
+    for bandwidth in (1e9, 2e9, 3e9):
+        hand.drag(bandwidth)
+        assert hand.cell("heft", "fifo")["stale"]
+    settle(hand)
+    assert len(gate.calls) == 1 and hand.panel.frame is first
+    hand.release()
+    settle(hand)
+    assert gate.calls[1:] == [hand.problem] and hand.panel.frame is not first
+    assert not any(cell["stale"] for row in hand.panel.table.rows for cell in row["cells"])
+
+
+def test_a_run_that_a_drag_outdates_begins_again(hands):
+    """Its partitioner is left within a second, whether or not it listens."""
+    gate = Gate("gate")
+    hand = hands()
+    hand.show()
+    wait_for(lambda: gate.calls)
+    hand.drag(1e9)
+    hand.release()
+    wait_for(lambda: len(gate.calls) == 2)
+    assert gate.calls[1] is hand.problem
+    gate.open.set()
+    settle(hand)
+    assert hand.panel.frame["makespan"].notna().any()
+
+
+def test_a_proof_is_known_to_all(hands):
+    """What a partitioner proves is shared; a bound of another view counts for every gap; a new problem knows neither."""
+    hand = hands()
+
+    @pl.partitioner(slow=True)
+    def oracle(problem: pl.Problem) -> pl.Placement:
+        best = pl.place(problem, "heft")
+        return replace(best, bound=pl.simulate(problem, best, "planned").makespan)
+
+    hand.show()
+    settle(hand)
+    before = hand.cell("heft", "planned")
+    assert before["gap"] > 0 and hand.row("oracle")["state"] == "search"
+    bound = (before["makespan"] + before["makespan"] / (1 + before["gap"])) / 2
+    hand.shared.prove(hand.problem, bound)
+    assert hand.cell("heft", "planned")["gap"] == pytest.approx(before["makespan"] / bound - 1)
+    assert hand.panel.frame["bound_gap"].min() < before["gap"]
+    hand.ask("search", "oracle")
+    settle(hand)
+    assert hand.shared.bound == pytest.approx(before["makespan"])
+    assert hand.cell("heft", "planned")["gap"] == pytest.approx(0.0)
+    hand.drag(1e6)
+    hand.release()
+    settle(hand)
+    assert hand.cell("heft", "planned")["gap"] > 0.01
+
+
+def test_what_searches_runs_on_request(hands):
+    """One row, or all; each can be stopped by itself, and the rest goes on."""
+    first, second = Gate("first", slow=True), Gate("second", slow=True)
+    hand = hands()
+    hand.show()
+    settle(hand)
+    assert hand.panel.table.action == "search" and not first.calls and hand.panel.frame is not None
+    hand.ask("search", "second")
+    wait_for(lambda: hand.row("second")["state"] == "running")
+    assert not first.calls
+    hand.ask("halt", "second")
+    settle(hand)
+    assert hand.row("second")["state"] == "search" and hand.panel.table.action == "search"
+    hand.ask("search")
+    wait_for(lambda: first.calls)
+    hand.ask("halt", "first")
+    wait_for(lambda: len(second.calls) == 2)
+    second.open.set()
+    settle(hand)
+    assert [hand.row(name)["state"] for name in ("first", "second")] == ["search", "done"]
+    assert "second" in set(hand.panel.frame["partitioner"])
+
+
+def test_what_searches_runs_by_itself_on_small_graphs(hands):
+    """A search on a few ops ends in about a second."""
+    gate = Gate("gate", slow=True)
+    gate.open.set()
+    hand = hands(pl.generators.fork_join(4))
+    hand.show()
+    settle(hand)
+    assert gate.calls and hand.panel.table.action == ""
+
+
+def test_a_run_can_be_stopped_and_resumed(hands):
+    """Cancel keeps what is known; Compare does the rest; another problem begins by itself."""
+    gate = Gate("gate")
+    hand = hands()
+    hand.show()
+    wait_for(lambda: hand.row("gate")["state"] == "running" if hand.panel.table.rows else False)
+    hand.ask("halt")
+    settle(hand)
+    table = hand.panel.table
+    assert (table.action, table.status) == ("compare", "Stopped.") and not hand.panel.running
+    assert hand.cell("heft", "fifo") and hand.panel.frame is None
+    gate.open.set()
+    hand.ask("compare")
+    settle(hand)
+    assert hand.panel.frame is not None
+    hand.panel.halt()
+    hand.change(lambda state: replace(state, seed=1))
+    settle(hand)
+    assert set(hand.panel.frame["seed"]) == {1}
+
+
+def test_a_quick_partitioner_that_loops_can_be_left_out(hands):
+    """It never listens; the others are compared nevertheless, and it has a button."""
+    end = threading.Event()
+
+    @pl.partitioner
+    def loops(problem: pl.Problem) -> pl.Placement:
+        end.wait(60)
+        return pl.place(problem, "single")
+
+    Gate("zz").open.set()
+    hand = hands()
+    hand.show()
+    wait_for(lambda: hand.panel.table.rows and hand.row("loops")["state"] == "running")
+    hand.ask("halt", "loops")
+    settle(hand)
+    assert hand.row("loops")["state"] == "search" and hand.row("zz")["state"] == "done"
+    assert hand.panel.table.action == "search"
+    end.set()
+
+
+def test_a_click_shows_the_pair(hands):
+    """With default options, as it was compared; names that are no strategies are ignored."""
+    hand = hands()
+    hand.change(lambda state: state.with_options("partitioner", {"insertion": False}))
+    hand.ask("show", "heft", "fifo")
+    assert (hand.state.partitioner, hand.state.scheduler) == ("heft", "fifo")
+    assert hand.state.options_of("partitioner") == {} and hand.panel.table.shown == ["heft", "fifo"]
+    hand.ask("show", "no such", "fifo")
+    hand.ask("show", "single", "no such")
+    assert hand.panel.table.shown == ["heft", "fifo"]
+
+
+def test_cells_without_a_schedule_say_why(hands):
+    """A failure and a pair that does not fit together; hostile names and texts travel as they are, as valid JSON."""
+    name = "<img src=x onerror=alert(1)>"
+
+    @pl.partitioner(name=name)
+    def broken(problem: pl.Problem) -> pl.Placement:
+        raise RuntimeError("<b>bold</b>")
+
+    hand = hands()
+    hand.show()
+    settle(hand)
+    cell = hand.cell(name, "fifo")
+    assert (cell["error"], cell["makespan"], cell["gap"]) == ("<b>bold</b>", None, None)
+    assert "planned" in hand.cell("hash", "planned")["error"]
+    assert json.loads(json.dumps(hand.panel.table.rows, allow_nan=False))
+
+
+def test_schedules_that_do_not_count_say_why(hands):
+    """Out of memory is a flaw, not an error: the times are there; the pair is not the best."""
+    graph = pl.OpGraph.from_arrays(
+        list("abc"), [1.0] * 3, [(0, 2), (1, 2)], edge_bytes=[3.0, 3.0], persistent=[1.0] * 3
+    )
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], memory=[8.0, 8.0]), memory="dynamic")
+    hand = hands(problem, None)
+    hand.show()
+    settle(hand)
+    cell = hand.cell("single", "fifo")
+    assert cell["flaw"] == "out of memory" and cell["makespan"] == 3.0 and not cell["error"]
+    assert hand.panel.best != ("single", "fifo")
+
+
+def test_pairs_are_compared_as_prepared(hands):
+    """The transformations before placing are applied, once for all partitioners."""
+    calls = []
+
+    @strategies.transform(name="count")
+    def count(problem: pl.Problem) -> Any:
+        calls.append(problem)
+        return pl.transforms.fuse(problem)
+
+    hand = hands()
+    hand.change(lambda state: replace(state, prepare=("count",)))
+    settle(hand)
+    expected = pl.compare(hand.problem, prepare=["fuse"])
+    assert np.array_equal(hand.panel.frame["makespan"], expected["makespan"], equal_nan=True)
+    assert len(calls) == 1
+
+
+def test_a_new_strategy_is_compared(hands):
+    """A cell that enters one compares again."""
+    hand = hands()
+    hand.show()
+    settle(hand)
+    Gate("new").open.set()
+    hand.panel.again()
+    settle(hand)
+    assert hand.row("new")["state"] == "done"
+
+
+def test_a_panel_that_nobody_sees_compares_nothing(hands):
+    """It does when it is seen."""
+    hand = hands()
+    hand.panel.visible = False
+    hand.show()
+    hand.panel.result(None)
+    settle(hand)
+    assert hand.panel.frame is None
+    hand.panel.visible = True
+    settle(hand)
+    assert hand.panel.frame is not None
+
+
+def test_progress_without_a_bound_proves_nothing(hands):
+    """A graph without work has no lower bound above 0, and no gap."""
+    hand = hands(pl.OpGraph.from_arrays(["a"], [0.0], []))
+    hand.show()
+    settle(hand)
+    assert hand.shared.bound == 0.0
+    assert hand.cell("single", "fifo")["gap"] == 0.0

@@ -1,0 +1,778 @@
+"""The explorer without a browser: the same messages and widgets."""
+
+from __future__ import annotations
+
+import gzip
+import inspect
+import json
+import re
+import time
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Literal
+
+import ipywidgets as w
+import numpy as np
+import pytest
+from explorer_hands import (
+    CLUSTER,
+    classes,
+    drag,
+    edit,
+    message,
+    of_class,
+    pick,
+    press,
+    release,
+    reproduces,
+    shown,
+    upload,
+    wait_for,
+    widgets,
+)
+
+import placelab as pl
+from placelab.analysis import explanation
+from placelab.app.explorer import Explorer
+from placelab.app.explorer.engine import curve, pace, timed_solver
+from placelab.app.explorer.panels.options import Controls, control
+from placelab.app.explorer.panels.rejection import explained
+from placelab.app.explorer.state import Steps, initial_state, preset
+
+# ---------------------------------------------------------------- opening and reading
+
+
+def test_opens_on_a_real_model():
+    """Without arguments it shows Inception-V3 on four GPUs over PCIe, under HEFT's plan."""
+    explorer = pl.explore()
+    assert explorer.problem.graph.n_ops == 5230 and explorer.problem.cluster.n_devices == 4
+    box = pl.clusters.rtx2080ti_box(4)
+    expected = pl.solve(pl.Problem(pl.load("inception_v3"), box, memory="dynamic"), "heft", "planned")
+    assert explorer.schedule.makespan == expected.makespan
+    assert repr(explorer) == "Explorer(inception_v3: 5,230 ops on 4 devices, heft + planned: 110 ms)"
+    assert explorer.placement is explorer.schedule.placement
+    explorer.close()
+
+
+def test_opens_on_a_tab():
+    """The tab that is named is seen; a wrong name lists the right ones."""
+    explorer = pl.explore("topcuoglu", tab="Decisions")
+    assert explorer.tabs.titles.value == "Decisions" and explorer.tabs.panels["Decisions"].visible
+    explorer.close()
+    with pytest.raises(pl.UnsupportedError, match="no tab is called 'Nothing'; there are Comparison, Graph, Decisions"):
+        pl.explore("topcuoglu", tab="Nothing")
+
+
+def test_numbers_are_the_librarys(explorer):
+    """The numbers above the chart are those of metrics, bounds and validate."""
+    m = pl.metrics(explorer.schedule)
+    strip = {item["key"]: item for item in explorer.gantt.numbers}
+    assert strip["makespan"]["value"] == pl.units.seconds(m["makespan"])
+    assert strip["speedup"]["value"] == f"× {m['speedup']:.3g}"
+    assert strip["gap"]["value"] == f"≤ {100 * m['bound_gap']:.0f} %"
+    assert strip["legal"]["value"] == "✓ legal" and not pl.validate(explorer.schedule)
+    assert strip["moved"]["title"] == f"{m['transfers']:,} transfers between devices"
+
+
+def test_load_of_links(explorer):
+    """The canvas gets the share of time in which at least one transfer of a link travels."""
+    schedule = explorer.schedule
+    busy = np.zeros((4, 4))
+    for source, destination in np.ndindex(4, 4):
+        mine = schedule.transfers[
+            (schedule.transfers["source"] == source) & (schedule.transfers["destination"] == destination)
+        ]
+        edges = np.unique(np.concatenate([mine["start"], mine["finish"]]))
+        for begin_, end in pairwise(edges):
+            busy[source, destination] += (end - begin_) * any((mine["start"] <= begin_) & (mine["finish"] >= end))
+    assert busy.any() and np.allclose(explorer.canvas.load, busy / schedule.makespan, rtol=1e-9)
+
+
+def test_one_device_works():
+    """One device, without links or transfers, has a schedule, too."""
+    explorer = pl.explore(pl.generators.fork_join(3), pl.Cluster.uniform(1))
+    assert explorer.schedule.makespan > 0
+    strip = {item["key"]: item["value"] for item in explorer.gantt.numbers}
+    assert strip["speedup"] == "× 1" and strip["moved"] == "0 B"
+    assert explorer.gantt.warning == ""
+    explorer.actions.save_graph()
+    assert reproduces(explorer)
+    explorer.close()
+
+
+# ---------------------------------------------------------------- copy as code
+
+
+def test_code_of_an_edited_cluster(explorer):
+    """The cell reproduces a cluster with a changed link and a moved, a renamed and a copied device."""
+    explorer.actions.save_graph()
+    drag(explorer, 7.3e9, 1.1e10 / 3)
+    edit(explorer, "host", device=2, host="a")
+    edit(explorer, "speed", device=1, value=2.5e13)
+    assert "cluster = pl.Cluster(" in explorer.code and reproduces(explorer)
+    edit(explorer, "copy", device=0)
+    edit(explorer, "rename", device=0, name="left 'one'")
+    assert reproduces(explorer)
+
+
+def test_a_dragged_shared_link():
+    """It changes the schedule where transfers are fair, is one step, and the cell says so; other models do not know it."""
+    links = {"switch": (4e9, [("*", "*")])}
+    explorer = pl.explore(pl.Problem(pl.load("convolutional_network"), CLUSTER.replace(links=links), transfers="fair"))
+    explorer.actions.save_graph()
+    before = explorer.schedule.makespan
+    assert explorer.canvas.sharing
+    edit(explorer, "shared", link="switch", value=1e9)
+    assert explorer.schedule.makespan > before
+    assert "'switch': (1000000000.0" in explorer.code and reproduces(explorer)
+    explorer.undo()
+    assert explorer.schedule.makespan == before
+    pick(explorer, "Transfers", "parallel")
+    assert not explorer.canvas.sharing
+    explorer.close()
+
+
+def test_the_curve_of_a_shared_link():
+    """Each value of the curve is the state with that bandwidth."""
+    state = initial_state("topcuoglu")
+    state = state.with_cluster(state.cluster.replace(links={"bus": (2.0, [("*", "*")])}), state.layout)
+    message = {"kind": "shared", "link": "bus", "value": 9.0}
+    assert curve.dragged_value(state.cluster, message) == 2.0
+    assert curve.at(state, message, 0.25).cluster.links[0].bandwidth == 0.5
+
+
+def test_code_of_a_preset_says_only_what_changed():
+    """Only the changed entries of fifty devices are written."""
+    explorer = pl.explore("topcuoglu")
+    explorer.change(lambda s: s.with_model(initial_state("convolutional_network").model).with_preset(preset("mayer50")))
+    drag(explorer, 55.5)
+    lines = explorer.code.splitlines()
+    assert "bandwidth[0, 1] = 55.5" in lines and len(lines) < 15
+    assert reproduces(explorer)
+    explorer.close()
+
+
+@pytest.mark.parametrize("transfers", ["parallel", "sequential", "sequential, duplex", "channel"])
+def test_code_of_every_picker(explorer, transfers):
+    """The cell has options, seed, transfer and memory model."""
+    explorer.actions.save_graph()
+    pick(explorer, "Transfers", transfers)
+    pick(explorer, "Memory", "edges")
+    pick(explorer, "Partitioner", "hash")
+    pick(explorer, "Scheduler", "random")
+    pick(explorer, "Seed", 7)
+    assert reproduces(explorer)
+    pick(explorer, "Partitioner", "heft")
+    pick(explorer, "insertion", False)
+    pick(explorer, "Scheduler", "msr")
+    assert "partitioner_options={'insertion': False}" in explorer.code
+    assert reproduces(explorer)
+
+
+def test_a_latency_that_follows_is_picked_written_and_undone(explorer):
+    """The menu stands beside that of transfers, where these wait for a link or share one."""
+    menu = explorer.pickers.latency
+    assert not shown(menu)
+    explorer.actions.save_graph()
+    pick(explorer, "Transfers", "channel")
+    assert shown(menu) and "latency='" not in explorer.code
+    held = explorer.schedule
+    pick(explorer, "Latency", "follows")
+    assert explorer.problem.latency == "follows" and "latency='follows'" in explorer.code and reproduces(explorer)
+    explorer.undo()
+    assert (menu.value, explorer.problem.latency) == ("holds", "holds")
+    assert explorer.schedule.transfers.tobytes() == held.transfers.tobytes()
+
+
+def test_code_of_a_problem_with_rules():
+    """Pins, groups and Send ops of a given problem are kept and written, also when the cluster changes."""
+    graph = pl.generators.layered(30, seed=1)
+    rules = dict(transfers="channel", transfer_ops=1e8, latency="follows")
+    problem = pl.Problem(graph, CLUSTER, **rules, groups=[list(graph.names[3:6])])
+    problem = problem.pin({graph.names[0]: "b", graph.names[7]: ["a/gpu:1", "b/gpu:1"]}).pin(
+        {graph.names[0]: "b/gpu:1"}
+    )
+    explorer = pl.explore(problem)
+    explorer.actions.save_graph()
+    assert explorer.placement.device[0] == 3 and reproduces(explorer)
+    edit(explorer, "remove", device=1)
+    assert explorer.problem.cluster.n_devices == 3 and explorer.placement.device[7] == 2 and reproduces(explorer)
+    edit(explorer, "remove", device=2)
+    assert "may only run on" in explorer.canvas.error
+    assert explorer.problem.cluster.n_devices == explorer.canvas.value.n_devices == 3
+    explorer.close()
+
+
+# ---------------------------------------------------------------- undo
+
+
+def test_undo_goes_back_over_pickers_and_canvas_alike(explorer):
+    """Picks, drags and options form one history for undo and redo."""
+    before, states = explorer.state, []
+    pick(explorer, "Scheduler", "fifo")
+    states.append(explorer.state)
+    drag(explorer, 1e9, 2e9, 3e9)
+    states.append(explorer.state)
+    pick(explorer, "insertion", False)
+    states.append(explorer.state)
+    edit(explorer, "undo")  # by the canvas' own button
+    assert explorer.state == states[1]
+    explorer.undo()
+    assert explorer.state == states[0] and explorer.canvas.value is CLUSTER
+    explorer.undo()
+    assert explorer.state == before and not explorer.canvas.can_undo and explorer.canvas.can_redo
+    explorer.undo()
+    assert explorer.state == before
+    for state in states:
+        explorer.redo()
+        assert explorer.state == state
+    assert explorer.schedule.problem.cluster.bandwidth[0, 1] == 3e9
+
+
+def test_layout_is_undone_too(explorer):
+    """Moving a card is a step, although nothing is recomputed."""
+    result = explorer.schedule
+    edit(explorer, "move", device=0, slot=1)
+    assert explorer.canvas.cluster["order"] == [1, 0, 2, 3]
+    assert np.array_equal(explorer.schedule.start, result.start)
+    explorer.undo()
+    assert explorer.canvas.cluster["order"] == [0, 1, 2, 3]
+
+
+def test_a_slider_in_motion_is_one_step():
+    """Changes of one control in quick succession are undone together."""
+    a, b, c = initial_state("topcuoglu"), initial_state("topcuoglu"), initial_state("topcuoglu")
+    steps = Steps(a).to(b, "seed", 1.0).to(c, "seed", 1.5)
+    assert steps.undo().now is a
+    assert steps.to(a, "seed", 9.0).undo().now is c
+
+
+# ---------------------------------------------------------------- during a drag
+
+
+def test_a_drag_shows_every_value_that_was_handled(explorer):
+    """A message is acknowledged when its result is shown; the whole drag is one step."""
+    explorer.settled(120)
+    before = explorer.schedule.makespan
+    drag(explorer, 1e6, release=False)
+    assert explorer.canvas.dragging and explorer.result.state is explorer.state and not explorer.gantt.stale
+    assert explorer.schedule.makespan != before
+    drag(explorer, 1e6, 2e6)
+    assert len(explorer.steps.past) == 1
+
+
+def test_slow_strategies_catch_up_on_release(explorer, monkeypatch):
+    """A strategy known to be slow is not called during a drag; its last result is shown as stale, and a line says why."""
+    monkeypatch.setattr(pace, "LIVE", 0.05)
+    monkeypatch.setattr(curve, "PAUSE", 60)  # its makespans are other calls
+    monkeypatch.setenv("PLACELAB_JIT", "wait")  # the time of a call that loads kernels does not count
+    calls = []
+
+    @pl.partitioner
+    def slow(problem: pl.Problem) -> pl.Placement:
+        calls.append(problem)
+        time.sleep(0.1)
+        return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
+
+    pick(explorer, "Partitioner", "slow")
+    assert explorer.comparison.settled(120) and explorer.settled(120)
+    drag(explorer, 5e8)
+    assert explorer.comparison.settled(120) and explorer.settled(120)
+    seen = len(calls)
+    drag(explorer, 1e9, 2e9, 3e9, release=False)
+    assert len(calls) == seen and explorer.gantt.stale
+    assert (
+        re.search(r"slow takes \d{3} ms", explorer.line.text.value)
+        and "its result follows on release." in explorer.line.text.value
+    )
+    release(explorer)
+    assert explorer.schedule.problem.cluster.bandwidth[0, 1] == 3e9 and not explorer.gantt.stale
+    assert calls[-1] is explorer.problem and len(calls) == seen + 1 and "release" not in explorer.line.text.value
+
+
+def test_newest_state_wins(explorer):
+    """After an outdated computation only the newest state is computed."""
+    begun = []
+
+    @pl.partitioner
+    def slow(problem: pl.Problem, *, seed: int = 0) -> pl.Placement:
+        begun.append(seed)
+        time.sleep(0.3)
+        return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
+
+    pick(explorer, "Partitioner", "slow")
+    for seed in range(1, 6):
+        explorer.pickers.seed.value = seed
+    assert explorer.schedule.seed == 5
+    assert begun[-1] == 5 and len(set(begun)) <= 4  # each pick waits a tenth of a second, no longer
+
+
+def test_many_ops_are_validated_on_release(explorer, monkeypatch):
+    """The validator's badge is empty during a drag and filled on release."""
+    monkeypatch.setattr(timed_solver, "MANY", 10)
+    drag(explorer, 1e6, release=False)
+    badge = {item["key"]: item["value"] for item in explorer.gantt.numbers}["legal"]
+    assert badge == "…"
+    release(explorer)
+    wait_for(lambda: "✓ legal" in [item["value"] for item in explorer.gantt.numbers])
+
+
+def test_the_selected_op_is_explained(explorer):
+    """The detail is the line of the decision trace and the reason for the start."""
+    assert explorer.schedule  # a browser, too, can only click what it sees
+    explorer.gantt.selection = 5
+    wait_for(lambda: explorer.gantt.detail)
+    problem, schedule = explorer.problem, explorer.schedule
+    trace = pl.place(problem, "heft", trace=True).trace
+    assert explorer.gantt.detail == "\n".join([trace.line(problem, 5), explanation.why(schedule, 5)])
+    pick(explorer, "Partitioner", "single")
+    wait_for(lambda: "single" in explorer.gantt.detail or explorer.gantt.detail.count("\n"))
+    explorer.settled(120)
+    assert explanation.why(explorer.schedule, 5) in explorer.gantt.detail
+
+
+# ---------------------------------------------------------------- what goes wrong stays in place
+
+
+def test_a_partitioner_without_a_plan(explorer):
+    """Another scheduler replaces `planned` after hash, which makes no plan; a sentence says so, and undo restores HEFT."""
+    pick(explorer, "Partitioner", "hash")
+    assert explorer.schedule.scheduler == "pct" and "pct decides who runs next" in message(explorer)
+    explorer.undo()
+    assert (explorer.state.partitioner, explorer.state.scheduler) == ("heft", "planned")
+    pick(explorer, "Partitioner", "hash")
+    pick(explorer, "Scheduler", "planned")
+    wait_for(lambda: explorer.state.scheduler == "pct")
+    assert explorer.pickers.scheduler.value == "pct"
+    explorer.undo()
+    assert explorer.state.partitioner == "heft"
+
+
+def document() -> dict:
+    """A placelab JSON: op x, whose output goes to op y."""
+    path = Path("two.json")
+    pl.OpGraph.from_arrays(["x", "y"], [1.0, 1.0], [(0, 1)], edge_bytes=[4.0]).save(path)
+    return json.loads(path.read_text())
+
+
+def cyclic() -> dict:
+    """Two ops that wait for each other."""
+    graph = document()
+    graph["ops"]["outputs"] = [1, 1]
+    return graph | {"tensors": {"bytes": [4, 4], "consumers": [1, 1], "control": []}, "edges": {"consumer": [1, 0]}}
+
+
+def clash() -> dict:
+    """A colocation group whose members may run on different types only."""
+    graph = document()
+    graph["ops"] |= {"group": [0, 0], "devices": [0, 1]}
+    return graph | {"groups": ["g"], "device_sets": [["a"], ["b"]]}
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (lambda: b"\x00 nothing", "JSON"),
+        (lambda: b"{}", "JSON of another kind, an empty object"),
+        (lambda: json.dumps(cyclic()).encode(), "cycle"),
+        (lambda: gzip.compress(json.dumps(clash()).encode()), "no device left"),
+    ],
+    ids=["bytes", "other JSON", "cycle", "clash"],
+)
+@pytest.mark.parametrize("way", ["path", "upload"])
+def test_bad_files_lose_nothing(explorer, content, sentence, way):
+    """A bad file gives one sentence and changes neither model, schedule nor picker."""
+    before, schedule, data = explorer.state, explorer.schedule, content()
+    picker = explorer.pickers.models
+    if way == "path":
+        Path("bad.json.gz" if data[:2] == b"\x1f\x8b" else "bad.json").write_bytes(data)
+        picker.path.value = "bad.json.gz" if data[:2] == b"\x1f\x8b" else "bad.json"
+    else:
+        upload(explorer, "bad.json", data)
+    assert picker.opening.settled(120)
+    assert sentence in message(explorer) and 'role="alert"' in message(explorer)
+    assert explorer.state is before and explorer.schedule is schedule and not explorer.gantt.stale
+    assert picker.menu.value == before.model.title and not explorer.steps.past
+
+
+def test_an_upload_is_shown_and_can_be_copied(explorer):
+    """An uploaded file is a model like the others; the copied cell loads it from a file beside the notebook."""
+    data = json.dumps(document()).encode()
+    picker = explorer.pickers.models
+    upload(explorer, "my model.json", data)
+    assert explorer.problem.graph.n_ops == 2 and picker.menu.value == "my model.json"
+    explorer.actions.code.copies += 1
+    assert Path("my_model.json.gz").exists() and "my_model.json.gz" in explorer.actions.code.note
+    assert reproduces(explorer)
+    pick(explorer, "Model", "topcuoglu")
+    assert picker.opening.settled(120) and explorer.problem.cluster.names == ("P1", "P2", "P3")
+    explorer.undo()
+    assert explorer.problem.graph.n_ops == 2 and explorer.problem.cluster is CLUSTER
+
+
+def test_bandwidth_zero_is_refused(explorer):
+    """The canvas shows why, and the link stays."""
+    before = explorer.state
+    edit(explorer, "bandwidth", pairs=[[0, 1]], value=0)
+    assert "bandwidth" in explorer.canvas.error
+    assert explorer.state == before and explorer.canvas.value is CLUSTER
+
+
+def test_a_failing_strategy_keeps_the_last_chart(explorer):
+    """Its error is shown, the last chart is stale, and reading the schedule in a cell raises the error."""
+
+    @pl.partitioner
+    def hopeless(problem: pl.Problem) -> pl.Placement:
+        raise pl.InfeasibleError("op 'x' needs more room than any device has")
+
+    chart = explorer.schedule and explorer.gantt.schedule
+    pick(explorer, "Partitioner", "hopeless")
+    with pytest.raises(pl.InfeasibleError, match="more room"):
+        _ = explorer.schedule
+    wait_for(lambda: "more room than any device has" in message(explorer))
+    assert explorer.gantt.stale and explorer.gantt.schedule == chart
+    assert "more room" in repr(explorer) and "pl-failed" in classes(of_class(explorer, "pl-chart"))
+    pick(explorer, "Partitioner", "heft")
+    assert explorer.schedule.makespan > 0 and not explorer.gantt.stale and message(explorer) == ""
+    assert "pl-failed" not in classes(of_class(explorer, "pl-chart"))
+
+
+def test_a_bug_in_a_strategy_is_shown_with_its_line(explorer):
+    """The message has the exception and the line of the strategy where it happened."""
+
+    @pl.partitioner
+    def buggy(problem: pl.Problem) -> pl.Placement:
+        return {}["x"]
+
+    line = inspect.unwrap(buggy).__code__.co_firstlineno + 2
+    pick(explorer, "Partitioner", "buggy")
+    wait_for(lambda: f"KeyError: &#x27;x&#x27; in line {line} of buggy" in message(explorer))
+
+
+def test_a_strategy_that_returns_what_it_should_not(explorer):
+    """It may not change the problem, nor place another one; a bound that its own schedule refutes proves nothing."""
+
+    @pl.partitioner
+    def changes(problem: pl.Problem) -> pl.Placement:
+        problem.memory = "none"
+        return pl.place(problem, "heft")
+
+    @pl.partitioner
+    def elsewhere(problem: pl.Problem) -> pl.Placement:
+        return pl.place(pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2)), "heft")
+
+    @pl.partitioner
+    def boaster(problem: pl.Problem) -> pl.Placement:
+        return replace(pl.place(problem, "heft"), bound=1e9)
+
+    for name, words in (("changes", "of changes"), ("elsewhere", "returned a placement of another problem")):
+        pick(explorer, "Partitioner", name)
+        wait_for(lambda words=words: words in message(explorer))
+    pick(explorer, "Partitioner", "boaster")
+    assert explorer.schedule.placement.bound == 1e9
+    wait_for(lambda: "claims that no schedule is shorter" in explorer.gantt.warning)
+    gap = next(item for item in explorer.gantt.numbers if item["key"] == "gap")
+    assert "optimal" not in gap["value"]
+    assert explorer.shared.bound <= explorer.schedule.makespan  # 0, or what the comparison has proven
+
+
+def test_warnings_are_plain():
+    """Sentences warn of a device out of memory and of a schedule slower than one device."""
+    graph = pl.OpGraph.from_arrays(list("abcd"), [1e9] * 4, [(0, 1), (0, 2), (0, 3)], edge_bytes=[1e9] * 3)
+    cluster = pl.Cluster([1e12] * 3, memory=[1.5e9] * 3, bandwidth=1e9)
+    explorer = pl.explore(pl.Problem(graph, cluster, transfers="sequential"))
+
+    @pl.partitioner
+    def careless(problem: pl.Problem) -> pl.Placement:
+        return pl.Placement(problem, [0, 1, 2, 1])
+
+    pick(explorer, "Scheduler", "fifo")
+    pick(explorer, "Partitioner", "careless")
+    assert explorer.schedule.makespan > 1
+    assert "One device alone would be faster: 4 ms" in explorer.gantt.warning
+    assert "is out of memory at" in explorer.gantt.warning
+    tones = {item["key"]: item["tone"] for item in explorer.gantt.numbers}
+    assert tones["speedup"] == tones["memory"] == "bad"
+    explorer.close()
+
+
+# ---------------------------------------------------------------- strategies
+
+
+def test_a_new_strategy_is_in_the_pickers_at_once(explorer):
+    """A strategy defined in another cell can be picked; when the cell is run again, the new version is used."""
+
+    def define(device: int) -> None:
+        @pl.partitioner(name="all-on-one")
+        def f(problem: pl.Problem, *, spread: Annotated[float, (0.0, 1.0)] = 0.5) -> pl.Placement:
+            """Everything on one device."""
+            return pl.Placement(problem, np.full(problem.graph.n_ops, device))
+
+    define(1)
+    assert "all-on-one" in explorer.pickers.partitioner.options
+    pick(explorer, "Partitioner", "all-on-one")
+    assert (explorer.placement.device == 1).all()
+    assert any(isinstance(x, w.FloatSlider) and x.description == "spread" for x in widgets(explorer))
+    define(2)
+    assert (explorer.placement.device == 2).all()
+    assert explorer.code.splitlines()[1] == "# run the cell that defines all-on-one first"
+
+
+@pytest.mark.parametrize(
+    ("annotation", "default", "kind"),
+    [
+        (bool, True, w.Checkbox),
+        (Literal["a", "b"], "b", w.Dropdown),
+        (Annotated[float, (0.0, 2.0)], 0.5, w.FloatSlider),
+        (Annotated[int, (1, 9)], 3, w.IntSlider),
+        (int, 3, w.IntText),
+        (float, 0.25, w.FloatText),
+        (str, "x", w.Text),
+        (int | None, None, w.Text),
+        (tuple, (1, 2.5), w.Text),
+    ],
+)
+def test_controls_follow_the_signature(annotation, default, kind):
+    """Each annotation has its control; what it shows reads back as the same value."""
+    from placelab.app.explorer.panels.options import read
+
+    widget = control("some_option", annotation, default, default)
+    assert type(widget) is kind and widget.description == "some option"
+    assert read(widget) == default
+
+
+@pytest.mark.parametrize("text", ["{[]: 1}", "1 +", "-" * 100_000 + "1"])
+def test_what_is_no_literal_is_a_text(text):
+    """The strategy refuses it in a sentence, as any other wrong value."""
+    from placelab.app.explorer.panels.options import read
+
+    field = control("some_option", tuple, (1, 2.5), (1, 2.5))
+    field.value = text
+    assert read(field) == text
+
+
+def test_options_of_every_strategy_have_controls():
+    """The whole catalogue can be shown, and its defaults are no changes."""
+    for function in [*pl.partitioners().values(), *pl.schedulers().values()]:
+        moved = []
+        controls = Controls(lambda values, name, moved=moved: moved.append(values))
+        controls.show(function, {})
+        assert [x.description.replace(" ", "_") for x in controls.box.children] == list(function.options)
+        assert not moved
+
+
+# ---------------------------------------------------------------- export
+
+
+def test_downloads_are_handed_to_the_browser(explorer, here, monkeypatch):
+    """Page, trace, table of ops and numbers arrive whole, and nothing is left where the kernel runs."""
+    sent = {}
+    monkeypatch.setattr(
+        explorer.actions.frame, "send", lambda what, buffers: sent.update({what["download"]: buffers[0]})
+    )
+    for button in explorer.actions.downloads.values():
+        button.click()
+    contents = {name.partition(".")[2]: content.decode() for name, content in sent.items()}
+    assert contents["html"].startswith("<!doctype html>") and json.loads(contents["trace.json"])
+    assert len(contents["csv"].splitlines()) == 1 + explorer.problem.graph.n_ops
+    assert contents["tsv"].startswith("Makespan\t")
+    assert not list(here.iterdir()) and not message(explorer)
+
+
+def test_a_kept_schedule_is_what_others_are_compared_with(explorer):
+    """The outline stays behind, the makespan shows its change, and the button can take both away."""
+    kept = explorer.schedule
+    explorer.actions.keep.value = True
+    assert explorer.gantt.kept
+    pick(explorer, "Partitioner", "single")
+    change = explorer.schedule.makespan / kept.makespan - 1
+    assert f"▲ {pl.units.percent(change)} of ◈" in explorer.numbers.text.value
+    explorer.actions.keep.value = False
+    assert not explorer.gantt.kept and "◈" not in explorer.numbers.text.value
+
+
+def test_mayers_cluster_given_in_a_cell_brings_his_costs():
+    """FLOP on devices of 10 to 100 operations/s would take years; other clusters keep the model's costs."""
+    for cluster, costs in (
+        (pl.clusters.mayer50(seed=3, devices=4), "mayer"),
+        (pl.Cluster.uniform(4, speed=1e13), "model"),
+    ):
+        explorer = pl.explore("convolutional_network", cluster)
+        assert explorer.state.costs == costs
+        explorer.close()
+
+
+def test_opens_on_what_is_asked_for():
+    """Strategies, options, transformations and a schedule to compare with are there from the start."""
+    problem = pl.Problem(pl.generators.layered(60, seed=1), CLUSTER)
+    before = pl.solve(problem, "single")
+    explorer = pl.explore(
+        problem, partitioner="tf_greedy", scheduler="fifo", prepare=["fuse"], compare_with=before, height=700
+    )
+    state = explorer.state
+    assert (state.partitioner, state.scheduler, state.prepare) == ("tf-greedy", "fifo", ("fuse",))
+    assert explorer.settled(60) and explorer.gantt.kept and explorer.layout.height == "700px"
+    assert "◈" in explorer.numbers.text.value
+    explorer.close()
+    with pytest.raises(pl.UnsupportedError, match="no partitioner is called 'heftt'; did you mean 'heft'"):
+        pl.explore(problem, partitioner="heftt")
+    with pytest.raises(pl.UnsupportedError, match="'heft' has no option 'speed'"):
+        pl.explore(problem, partitioner="heft", options={"speed": 3})
+
+
+# ---------------------------------------------------------------- preparing
+
+
+def prepare(explorer: Explorer, *names: str) -> None:
+    """Press the toggles of these transformations."""
+    for name in names:
+        toggle = explorer.pickers.prepare.toggles[name]
+        toggle.value = not toggle.value
+
+
+def test_the_graph_can_be_made_smaller_first(explorer):
+    """Transformations apply in the order of pressing; the number of ops is shown, all ops are placed, undo goes back."""
+    explorer.actions.save_graph()
+    button, about = explorer.pickers.prepare.toggle, explorer.pickers.prepare.about
+    assert button.description == "Prepare…"
+    prepare(explorer, "fuse", "coplace")
+    assert explorer.state.prepare == ("fuse", "coplace") and button.description == "Prepare: fuse → coplace"
+    prepare(explorer, "fuse", "fuse")
+    assert explorer.state.prepare == ("coplace", "fuse")
+    assert [t.description for t in explorer.pickers.prepare.toggles.values() if t.value] == [
+        "1 · coplace",
+        "2 · fuse",
+    ]
+    expected = pl.place(explorer.problem, "heft", prepare=["coplace", "fuse"])
+    assert np.array_equal(explorer.placement.device, expected.device)
+    small, _ = pl.transforms.pipeline(["coplace", "fuse"])(explorer.problem)
+    wait_for(lambda: f"60 → {small.graph.n_ops} ops" in about.value)
+    assert "prepare=['coplace', 'fuse']" in explorer.code and reproduces(explorer)
+    explorer.undo()
+    assert explorer.state.prepare == ("coplace",)
+    explorer.undo()
+    explorer.undo()
+    explorer.undo()
+    assert explorer.state.prepare == () and button.description == "Prepare…"
+    assert explorer.schedule and about.value == ""
+
+
+def test_transformations_have_options(explorer):
+    """Chosen transformations show the controls of their options, which the copied cell contains."""
+    explorer.actions.save_graph()
+    prepare(explorer, "coplace", "fuse")
+    picker = explorer.pickers.prepare
+    assert shown(picker.controls["fuse"].box) and not shown(picker.controls["colocate"].box)
+    pick(explorer, "rule", "exact")
+    assert explorer.state.preparation == (("coplace", {}), ("fuse", {"rule": "exact"}))
+    assert "functools.partial(pl.transforms.catalogue()['fuse'], rule='exact')" in explorer.code
+    assert reproduces(explorer)
+
+
+# ---------------------------------------------------------------- memory
+
+
+def test_the_first_capacity_is_counted(explorer):
+    """The first capacity changes the memory model from none to dynamic, and removing it changes it back; undo restores both."""
+    explorer = pl.explore(pl.generators.layered(60, seed=3), CLUSTER.replace(memory=None))
+    needed = float(explorer.schedule.peak_memory.max())
+    assert explorer.state.memory == "none" and explorer.canvas.peak == []
+    edit(explorer, "memory", device=1, value=2 * needed)
+    assert explorer.state.memory == explorer.problem.memory == explorer.pickers.memory.value == "dynamic"
+    assert explorer.schedule and explorer.canvas.peak == explorer.schedule.peak_memory.tolist()
+    wait_for(lambda: "Memory model dynamic: a device has a capacity now." in explorer.line.text.value)
+    edit(explorer, "memory", device=1, value=None)
+    assert explorer.state.memory == "none" and explorer.schedule and explorer.canvas.peak == []
+    explorer.undo()
+    assert explorer.state.memory == "dynamic" and explorer.problem.cluster.memory[1] == 2 * needed
+    explorer.undo()
+    assert explorer.state.memory == "none"
+    pick(explorer, "Memory", "reserved")
+    edit(explorer, "memory", device=1, value=2 * needed)
+    assert explorer.state.memory == "reserved"
+    explorer.close()
+
+
+def squeeze(explorer: Explorer, *capacities: float, release: bool = True) -> None:
+    """Drag the memory of the first device."""
+    gesture = explorer.canvas.ack + 1000
+    for value in capacities:
+        edit(explorer, "memory", device=0, value=value, gesture=gesture, final=False)
+    if release:
+        edit(explorer, "release", gesture=gesture, final=True)
+
+
+def test_no_room_is_explained_in_place():
+    """The panel names the op and each device's missing bytes, during a drag, too; undo takes it away."""
+    graph = pl.OpGraph.from_arrays(list("abc"), [1e9] * 3, [(0, 1), (1, 2)], persistent=[1e9, 6e9, 1e9])
+    explorer = pl.explore(graph, pl.Cluster([1e12] * 2, memory=[8e9, 4e9], names=["big", "small"]))
+    panel, before = explorer.rejection, explorer.schedule
+    assert not shown(panel.box)
+    squeeze(explorer, 7e9, 5e9, release=False)
+    wait_for(lambda: shown(panel.box))
+    assert "Op &#x27;b&#x27; fits on no device (memory model dynamic)" in panel.text.value
+    for words in (
+        "<td>big</td><td>short by 2 GB</td><td>5 GB</td>",
+        "<td>small</td><td>short by 2 GB",
+    ):
+        assert words in panel.text.value
+    assert explorer.gantt.stale and message(explorer) == ""  # nothing moves during a drag
+    squeeze(explorer, 5e9)
+    with pytest.raises(pl.InfeasibleError):
+        _ = explorer.schedule
+    press(panel.box, "Show b")
+    assert explorer.gantt.selection == 1
+    explorer.undo()
+    assert explorer.schedule.makespan == before.makespan and not shown(panel.box)
+    explorer.redo()
+    wait_for(lambda: shown(panel.box))
+    press(panel.box, "Ignore memory")
+    assert explorer.state.memory == "none" and explorer.schedule and not shown(panel.box)
+    assert not explorer.gantt.stale
+    explorer.close()
+
+
+def test_a_group_without_room_is_named():
+    """The text has the group's first op, its size, and the first sixteen devices; names are escaped."""
+    error = pl.InfeasibleError(
+        "no room",
+        op="<a>",
+        group="pair",
+        devices={f"d{i}": "is not allowed" for i in range(20)} | {"g": "is short by 5 bytes"},
+    )
+    graph = pl.OpGraph.from_arrays(["<a>", "b"], [1.0, 1.0], [], groups=[[0, 1]], group_names=["pair"])
+    cluster = pl.Cluster([1.0] * 21, names=[*(f"d{i}" for i in range(20)), "g"])
+    text = explained(error, pl.Problem(graph, cluster), "heft")
+    assert "Colocation group &#x27;pair&#x27; of 2 ops, &#x27;&lt;a&gt;&#x27; the first, fits on no device" in text
+    assert text.count("is not allowed") == 16 and "and so on for 5 more" in text
+
+
+def test_costs_that_fit_are_chosen_and_said():
+    """Plain numbers on a machine become milliseconds, FLOP on plain numbers Mayer's costs; a sentence says so."""
+    explorer = pl.explore("topcuoglu", pl.clusters.pcie_box())
+    assert explorer.settled(60)
+    assert explorer.state.costs == "seconds" and 0.01 < explorer.schedule.makespan < 1
+    assert "topcuoglu counts in plain numbers: on the cluster a unit takes 1 ms" in explorer.line.text.value
+    assert "pl.costs.in_seconds(graph)" in explorer.code
+    assert "1 ms per unit" in explorer.pickers.costs.menu.options
+    explorer.change(lambda s: s.with_model(initial_state("alexnet").model))
+    assert explorer.state.costs == "model" and "1 ms per unit" not in explorer.pickers.costs.menu.options
+    explorer.change(lambda s: s.with_preset(preset("mayer50")))
+    assert explorer.settled(60) and explorer.state.costs == "mayer"
+    assert "Quantities of mayer50 are plain numbers" in explorer.line.text.value
+    explorer.change(lambda s: s.with_model(initial_state("topcuoglu").model))
+    assert explorer.state.costs == "model" and explorer.schedule.makespan == 80
+    explorer.close()
+    explorer = pl.explore(pl.costs.mayer(pl.load("alexnet"), seed=5), pl.clusters.mayer50())
+    assert explorer.state.costs == "model"  # they fit already
+    explorer.close()
+
+
+def test_a_speed_that_no_op_depends_on_is_told_to_the_canvas():
+    """Topcuoglu's times are given per processor; on other devices his ops follow the speed."""
+    explorer = pl.explore("topcuoglu")
+    assert explorer.canvas.fixed == [0, 1, 2]
+    explorer.change(lambda s: s.with_preset(preset("pcie_box")))
+    assert explorer.canvas.fixed == []
+    explorer.close()

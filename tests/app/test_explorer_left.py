@@ -1,0 +1,283 @@
+"""Strategies that loop, sleep, exit or crash: the explorer leaves them within a second, and goes on."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from explorer_hands import CLUSTER, drag, edit, look, message, pick, press, shown, wait_for
+
+import placelab as pl
+from placelab.app.explorer import Explorer
+from placelab.app.explorer.panels.comparison import Comparison
+from placelab.base.errors import PlacelabError
+from placelab.base.worker import PREFIX
+
+SECOND = 1.5  # for each way out; on a machine that is busy otherwise, too
+
+
+@pytest.fixture
+def explorer(monkeypatch):
+    """A small graph on two hosts, nothing compared beside it, which would run into the same loops."""
+    monkeypatch.setattr(Comparison, "show", lambda *args: None)
+    opened = pl.explore(pl.generators.layered(60, seed=3), CLUSTER)
+    assert opened.schedule
+    yield opened
+    opened.close()
+    wait_for(lambda: not looping())
+
+
+def looping() -> list[threading.Thread]:
+    """Threads of abandoned calls that run Python code."""
+    frames = sys._current_frames()
+    threads = [t for t in threading.enumerate() if t.name == f"{PREFIX}calls" and t.ident in frames]
+    return [t for t in threads if frames[t.ident].f_code.co_filename == __file__ and t not in asleep]
+
+
+asleep: list[threading.Thread] = []
+
+
+def endless() -> None:
+    """Catch what ends it, once."""
+    try:
+        while True:
+            pass
+    except BaseException:
+        while True:
+            pass
+
+
+def napping() -> None:
+    """Sleep for longer than any test, and end with it."""
+    asleep.append(threading.current_thread())
+    time.sleep(1000)
+
+
+@pytest.fixture(params=["partitioner", "scheduler", "preparation"])
+def hang(request) -> Callable[[Explorer, Callable[[], None]], None]:
+    """Pick a strategy that calls a function and never ends."""
+
+    def choose(explorer: Explorer, never_ends: Callable[[], None]) -> None:
+        begun = threading.Event()
+
+        def stay() -> None:
+            begun.set()
+            never_ends()
+
+        if request.param == "partitioner":
+
+            @pl.partitioner(name="hangs")
+            def partitioner(problem: pl.Problem) -> pl.Placement:
+                stay()
+                raise AssertionError
+
+            pick(explorer, "Partitioner", "hangs")
+        elif request.param == "scheduler":
+
+            @pl.scheduler(name="hangs")
+            def scheduler(state, device, ready):
+                stay()
+
+            pick(explorer, "Scheduler", "hangs")
+        else:
+
+            @pl.strategies.transform(name="hangs")
+            def transform(problem: pl.Problem):
+                stay()
+
+            explorer.change(lambda s: s.__class__(**{**vars(s), "prepare": ("hangs",)}))
+        assert begun.wait(10)
+
+    return choose
+
+
+def newest(explorer: Explorer) -> None:
+    """The result of the newest state comes in time, and is right."""
+    begun = time.monotonic()
+    wait_for(lambda: explorer.result.schedule.problem is explorer.problem and not explorer.gantt.stale)
+    assert time.monotonic() - begun < SECOND
+    state = explorer.state
+    expected = pl.solve(explorer.problem, state.partitioner, state.scheduler)
+    assert np.array_equal(explorer.schedule.start, expected.start)
+
+
+@pytest.mark.parametrize("never_ends", [endless, napping])
+def test_stop_ends_it(explorer, hang, never_ends):
+    """The line shows the time it takes, and a button; the chart before stays; it can be run again."""
+    hang(explorer, never_ends)
+    line = explorer.line
+    wait_for(lambda: shown(line.cancel) and "</b> 0 s</div>" in line.text.value)
+    begun = time.monotonic()
+    press(line.box, "Stop")
+    wait_for(lambda: "stopped by hand after" in message(explorer))
+    assert time.monotonic() - begun < SECOND and not shown(line.cancel) and shown(line.again)
+    with pytest.raises(PlacelabError, match="without a result"):
+        _ = explorer.schedule
+    explorer.undo()
+    newest(explorer)
+    assert message(explorer) == "" and not shown(line.again)
+
+
+@pytest.mark.parametrize("never_ends", [endless, napping])
+def test_another_choice_ends_it(explorer, hang, never_ends):
+    """Going back to HEFT and FIFO does not wait."""
+    hang(explorer, never_ends)
+    explorer.change(lambda s: s.__class__(**{**vars(s), "partitioner": "heft", "scheduler": "fifo", "prepare": ()}))
+    newest(explorer)
+
+
+def test_another_cluster_ends_it(explorer):
+    """The loop is entered for one bandwidth only; the next value is followed, in a drag and by an edit."""
+
+    @pl.partitioner
+    def picky(problem: pl.Problem) -> pl.Placement:
+        if problem.cluster.bandwidth[0, 1] == 1e9:
+            endless()
+        return pl.place(problem, "heft")
+
+    pick(explorer, "Partitioner", "picky")
+    newest(explorer)
+    edit(explorer, "bandwidth", pairs=[[0, 1], [1, 0]], value=1e9)
+    time.sleep(0.3)
+    edit(explorer, "bandwidth", pairs=[[0, 1], [1, 0]], value=2e9)
+    newest(explorer)
+    drag(explorer, 1e9, release=False)
+    time.sleep(2.0)  # what keeps up is given as long
+    drag(explorer, 3e9)
+    newest(explorer)
+    assert explorer.schedule.problem.cluster.bandwidth[0, 1] == 3e9
+
+
+def test_a_new_definition_ends_it(explorer):
+    """When the cell of the strategy is run again, the new version is used."""
+
+    @pl.partitioner(name="mine")
+    def first(problem: pl.Problem) -> pl.Placement:
+        endless()
+        raise AssertionError
+
+    look(explorer)
+    pick(explorer, "Partitioner", "mine")
+    wait_for(looping)
+
+    @pl.partitioner(name="mine")
+    def second(problem: pl.Problem) -> pl.Placement:
+        return pl.Placement(problem, np.full(problem.graph.n_ops, 3))
+
+    begun = time.monotonic()
+    assert (explorer.schedule.device == 3).all() and time.monotonic() - begun < SECOND
+
+
+@pytest.mark.parametrize("way", ["close", "leave"])
+def test_an_explorer_that_is_gone_ends_it(monkeypatch, way):
+    """Closing it, or leaving it because nobody sees it, ends the loop; one that is seen again begins anew."""
+    monkeypatch.setattr(Comparison, "show", lambda *args: None)
+    explorer = pl.explore(pl.generators.layered(60, seed=3), CLUSTER)
+    begun = []
+
+    @pl.partitioner
+    def endless_one(problem: pl.Problem) -> pl.Placement:
+        begun.append(problem)
+        endless()
+        raise AssertionError
+
+    pick(explorer, "Partitioner", "endless-one")
+    wait_for(lambda: begun and looping())
+    explorer.close() if way == "close" else explorer._computation.leave()
+    wait_for(lambda: not looping())
+    time.sleep(0.3)
+    assert len(begun) == 1
+    if way == "leave":
+        explorer._computation.wake()
+        wait_for(lambda: len(begun) == 2)
+        explorer.close()
+        wait_for(lambda: not looping())
+
+
+def test_the_curve_of_a_drag_ends_it(explorer):
+    """A strategy that loops for other values than the hand's is left, and the drag goes on."""
+    mine = {CLUSTER.bandwidth[0, 1], 1e9, 2e9}
+
+    @pl.partitioner
+    def picky(problem: pl.Problem) -> pl.Placement:
+        if problem.cluster.bandwidth[0, 1] not in mine:
+            endless()
+        return pl.place(problem, "heft")
+
+    pick(explorer, "Partitioner", "picky")
+    newest(explorer)
+    drag(explorer, 1e9, release=False)
+    wait_for(looping)
+    wait_for(lambda: not looping())
+    drag(explorer, 2e9)
+    newest(explorer)
+
+
+def exits() -> None:
+    sys.exit("and out")
+
+
+def interrupts() -> None:
+    raise KeyboardInterrupt
+
+
+def recurses() -> None:
+    recurses()
+
+
+def mute() -> None:
+    class Mute(AttributeError):
+        def __str__(self) -> str:
+            raise ValueError
+
+    raise Mute
+
+
+def rambles() -> None:
+    raise RuntimeError("a\nb " + "<x>" * 100_000)
+
+
+@pytest.mark.parametrize("bug", [exits, interrupts, recurses, mute, rambles])
+def test_a_crash_is_one_sentence_and_the_traceback_opens(explorer, bug):
+    """From the user's first line on, as text; the explorer goes on, also after an exit."""
+
+    @pl.partitioner
+    def broken(problem: pl.Problem) -> pl.Placement:
+        bug()
+        raise AssertionError
+
+    pick(explorer, "Partitioner", "broken")
+    wait_for(lambda: "broken + " in message(explorer))
+    sentence, _, details = message(explorer).partition("<details")
+    assert f"of {bug.__name__}" in sentence and "\n" not in sentence and len(sentence) < 7_000
+    trace = explorer._computation.failure.traceback
+    assert (trace.startswith("  File") and "in broken" in trace.splitlines()[0]) or bug is rambles
+    assert "<" not in trace and trace in details and len(details) < 70_000
+    if bug is exits:
+        assert "bug()" in trace and trace.rstrip().endswith("SystemExit: and out")
+    with pytest.raises((PlacelabError, RecursionError, RuntimeError, AttributeError)):  # never an exit
+        _ = explorer.schedule
+    pick(explorer, "Partitioner", "mite")
+    newest(explorer)
+    assert message(explorer) == ""
+
+
+def test_errors_of_placelab_show_no_traceback_of_its_own(explorer):
+    """One that a user's line has raised has that line; one of placelab's own strategies has none."""
+
+    @pl.partitioner
+    def asks(problem: pl.Problem) -> pl.Placement:
+        return pl.place(problem, "hefty")
+
+    pick(explorer, "Partitioner", "asks")
+    wait_for(lambda: "no partitioner is called" in message(explorer))
+    assert "in asks" in explorer._computation.failure.traceback
+    explorer.undo()
+    explorer.change(lambda s: s.with_cluster(s.cluster.replace(memory=1.0), s.layout))
+    with pytest.raises(pl.InfeasibleError):
+        _ = explorer.schedule
+    assert explorer._computation.failure.details == ""

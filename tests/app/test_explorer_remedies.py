@@ -1,0 +1,113 @@
+"""What the panel over the chart offers when a problem is infeasible."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from explorer_hands import press, shown, wait_for, widgets
+
+import placelab as pl
+from placelab.app.explorer.engine import remedies
+from placelab.app.explorer.engine.remedies import EXACT, least_memory
+from placelab.app.explorer.panels.comparison import Comparison
+from placelab.schedule import catalogue as strategies
+
+# HEFT puts a where it is fastest, and b must follow, for which there is no room.
+TRAP = pl.OpGraph.from_arrays(
+    ["a", "b"], [1e9, 1e9], [(0, 1)], persistent=[1e9, 0], temporary=[0, 6e9], groups=[[0, 1]], group_names=["<pair>"]
+)
+CLUSTER = pl.Cluster([2e12, 1e12], memory=[5e9, 8e9], names=["fast", "large"])
+
+
+@pytest.fixture
+def explorer(monkeypatch):
+    """The trap, and few strategies beside HEFT."""
+    few = ("heft", "single", "m-etf", "round-robin", "cp-sat")
+    monkeypatch.setattr(strategies, "_partitioners", {name: strategies._partitioners[name] for name in few})
+    monkeypatch.setattr(Comparison, "show", lambda *args: None)
+    opened = pl.explore(pl.Problem(TRAP, CLUSTER, memory="dynamic"))
+    yield opened
+    opened.close()
+
+
+def offers(explorer) -> list[str]:
+    """Texts of the buttons that were found."""
+    return [x.description for x in widgets(explorer.rejection.offers) if hasattr(x, "description")]
+
+
+def test_what_would_work_is_one_click_away(explorer):
+    """The true reason, and strategies that place it; a click shows one."""
+    wait_for(lambda: shown(explorer.rejection.box))
+    assert "heft has already fixed colocation group &#x27;&lt;pair&gt;&#x27; on fast" in explorer.rejection.text.value
+    assert "where op &#x27;b&#x27; has no room" in explorer.rejection.text.value
+    assert explorer.rejection.settled(60)
+    found = [name for name in strategies.partitioners() if name != "cp-sat" and places(explorer.problem, name)]
+    assert found and [text.split(":")[0] for text in offers(explorer)[:-1]] == found
+    press(explorer.rejection.box, offers(explorer)[0])
+    assert explorer.state.partitioner == found[0] and explorer.schedule and not shown(explorer.rejection.box)
+
+
+def places(problem: pl.Problem, name: str) -> bool:
+    """Whether a strategy places a problem within memory."""
+    try:
+        return not len(pl.solve(problem, name).oom)
+    except pl.InfeasibleError:
+        return False
+
+
+def test_the_least_memory_is_exact(explorer):
+    """HEFT needs 7 of the 5 GB of the fast device: a factor of 1.4."""
+    wait_for(lambda: shown(explorer.rejection.box) and explorer.rejection.settled(60))
+    assert "Memory × 1.4" in offers(explorer)[-1]
+    press(explorer.rejection.box, offers(explorer)[-1])
+    assert explorer.schedule and explorer.state.partitioner == "heft"
+    assert 7e9 <= explorer.state.cluster.memory[0] <= 7e9 * EXACT
+    assert explorer.state.cluster.memory[1] / explorer.state.cluster.memory[0] == pytest.approx(1.6)
+    explorer.undo()
+    assert explorer.state.cluster.memory[0] == 5e9
+
+
+@pytest.mark.parametrize("least", [1.001, 1.4, 2.0, 2.0001, 37.0, 1e6])
+def test_the_least_factor_is_within_one_percent(least):
+    """From above; none where nothing suffices."""
+    assert least <= least_memory(lambda factor: factor >= least) <= least * EXACT
+    assert least_memory(lambda factor: False) is None
+
+
+def test_strategies_that_hang_or_crash_offer_nothing(explorer, monkeypatch):
+    """They are left after a while, the others are offered; a result ends the search."""
+    monkeypatch.setattr(remedies, "LIMIT", 0.3)
+
+    @pl.partitioner
+    def hangs(problem: pl.Problem) -> pl.Placement:
+        while True:
+            time.sleep(0.01)
+
+    @pl.partitioner
+    def exits(problem: pl.Problem) -> pl.Placement:
+        raise SystemExit
+
+    @pl.partitioner
+    def large(problem: pl.Problem) -> pl.Placement:
+        return pl.Placement(problem, np.ones(problem.graph.n_ops, int))
+
+    explorer.change(lambda s: s.with_cluster(s.cluster.replace(memory=[4e9, 8e9]), s.layout))
+    wait_for(lambda: shown(explorer.rejection.box) and any(text.startswith("large:") for text in offers(explorer)))
+    assert explorer.rejection.settled(60) and not {"hangs", "exits"} & {text.split(":")[0] for text in offers(explorer)}
+    assert explorer.rejection.hint.value == ""
+
+
+def test_where_nothing_helps_the_panel_says_so(explorer, monkeypatch):
+    """No strategy places it, and memory is not what lacks."""
+    monkeypatch.setattr(strategies, "_partitioners", {"heft": strategies._partitioners["heft"]})
+
+    @pl.partitioner
+    def refuses(problem: pl.Problem) -> pl.Placement:
+        raise pl.InfeasibleError("none of <these>: whatever", devices={"fast": "is too fast"})
+
+    explorer.change(lambda s: s.with_strategy("partitioner", "refuses"))
+    wait_for(lambda: "None of &lt;these&gt;<" in explorer.rejection.text.value)
+    wait_for(lambda: "No strategy that is quick places it." in explorer.rejection.hint.value)
+    assert offers(explorer) == []

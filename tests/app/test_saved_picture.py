@@ -1,0 +1,152 @@
+"""What the output of a cell holds for those who open the saved notebook without its kernel."""
+
+from __future__ import annotations
+
+import base64
+import re
+import threading
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+
+import placelab as pl
+from placelab.app.explorer import saved_picture
+from placelab.app.explorer.saved_picture import SavedPicture, saved_html
+
+PATIENCE = 60
+NUMBERS = [{"key": "makespan", "label": "Makespan", "value": "80 s"}]
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+
+
+class Elements(HTMLParser):
+    """Names and attributes of the elements of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+
+@pytest.fixture
+def schedule():
+    return pl.solve(pl.datasets.problem("topcuoglu"), "heft")
+
+
+@pytest.fixture
+def displayed(monkeypatch):
+    """Calls of IPython's `display`: HTML, and whether it replaced the one before."""
+    calls: list[tuple[str, bool]] = []
+    monkeypatch.setattr(
+        saved_picture,
+        "display",
+        lambda data, raw, display_id, update: calls.append((data["text/html"], update)),
+    )
+    return calls
+
+
+def test_the_picture_is_an_image_that_needs_no_script(schedule):
+    """Code hosts remove SVG elements and scripts: title, numbers and chart are text and an `img` of well-formed SVG."""
+    html = saved_html("topcuoglu", schedule, NUMBERS, "ab")
+    assert "Makespan 80 s" in html and "<svg" not in html.partition("<script")[0]
+    (image,) = [attributes for tag, attributes in Elements(html).found if tag == "img"]
+    svg = ElementTree.fromstring(base64.b64decode(image["src"].partition("base64,")[2]))
+    assert svg.tag.endswith("svg") and "gpu" not in image["alt"]
+    assert "P1" in "".join(svg.itertext())
+
+
+def test_a_hostile_name_stays_text():
+    """Names of models, ops and devices cannot leave their place in the picture or in the page that plays."""
+    graph = pl.OpGraph.from_arrays([HOSTILE], [1.0], [])
+    schedule = pl.solve(pl.Problem(graph, pl.Cluster([1.0], names=[HOSTILE])), "single")
+    found = Elements(saved_html(HOSTILE, schedule, [{"label": HOSTILE, "value": HOSTILE}], "ab")).found
+    assert [tag for tag, _ in found].count("img") == 1 and [tag for tag, _ in found].count("script") == 2
+    assert not any("onerror" in attributes for _, attributes in found)
+
+
+def test_a_page_that_is_too_large_is_left_out(schedule, monkeypatch):
+    """The picture is there all the same."""
+    whole = saved_html("topcuoglu", schedule, NUMBERS, "ab")
+    monkeypatch.setattr(saved_picture, "MOST", 1000)
+    short = saved_html("topcuoglu", schedule, NUMBERS, "ab")
+    assert "<script" in whole and "<script" not in short and "<img" in short
+
+
+def test_large_graphs_fit(monkeypatch):
+    """20,000 ops on four devices, with the page that plays: at most 0.7 MB, so that a notebook stays below 1 MB."""
+    problem = pl.Problem(pl.load("gnmt_40"), pl.clusters.rtx2080ti_box(4))
+    html = saved_html("gnmt_40", pl.solve(problem, "round-robin"), NUMBERS, "ab")
+    assert "<script" in html and len(html.encode()) < 700_000
+
+
+def test_the_picture_follows_once_nothing_changes(displayed, schedule, monkeypatch):
+    """Many changes are one update, of the newest state; before the picture is displayed there is none."""
+    monkeypatch.setattr(saved_picture, "PAUSE", 0.2)
+    shown = ["old"]
+    picture = SavedPicture(lambda: (shown[0], schedule, NUMBERS))
+    try:
+        picture.follow()
+        assert picture.settled(PATIENCE) and not displayed
+        picture.display()
+        for i in range(5):
+            shown[0] = f"state {i}"
+            picture.follow()
+        assert picture.settled(PATIENCE)
+    finally:
+        picture.close()
+    assert [update for _, update in displayed] == [False, True]
+    assert "old" in displayed[0][0] and "state 4" in displayed[1][0]
+
+
+def test_a_cell_shows_the_live_view_and_then_the_picture(displayed, monkeypatch):
+    """Two outputs; the live view's own style hides the picture that belongs to it."""
+    from placelab.app.explorer import readable
+
+    views = []
+    monkeypatch.setattr(readable, "display", lambda data, raw: views.append(data))
+    explorer = pl.explore("topcuoglu")
+    try:
+        explorer._ipython_display_()
+        assert "application/vnd.jupyter.widget-view+json" in views[0]
+        (html, update), name = displayed[0], re.search(r"placelab-saved-\w+", displayed[0][0])[0]
+        assert not update and "Makespan 80<" in html
+        assert f".{name}" in explorer.children[0].value
+    finally:
+        explorer.close()
+
+
+def test_a_slow_strategy_does_not_keep_the_view_back(displayed, monkeypatch):
+    """The live view is shown before the first schedule is there; its text says what is computed."""
+    from placelab.app.explorer import readable
+
+    seen, views = threading.Event(), []
+    monkeypatch.setattr(readable, "display", lambda data, raw: (views.append(data), seen.set()))
+
+    @pl.partitioner
+    def waits_for_the_view(problem: pl.Problem) -> pl.Placement:
+        assert seen.wait(PATIENCE)
+        return pl.place(problem, "single")
+
+    explorer = pl.explore("topcuoglu", partitioner="waits-for-the-view")
+    try:
+        explorer._ipython_display_()
+        assert explorer.settled(PATIENCE) and explorer.schedule.makespan > 0
+        assert views[0]["text/plain"] == "Explorer(topcuoglu: 10 ops on 3 devices, waits-for-the-view + planned)"
+    finally:
+        explorer.close()
+
+
+def test_pictures_are_numbered(displayed, schedule):
+    """So that a page can tell whether it has got the newest."""
+    made: list[tuple[str, int]] = []
+    saved = SavedPicture(lambda: ("x", schedule, NUMBERS), lambda name, number: made.append((name, number)))
+    saved.display()
+    saved.display()
+    saved.close()
+    for (html, _), (name, number) in zip(displayed, made, strict=True):
+        (box,) = [given for tag, given in Elements(html).found if tag == "div" and given.get("class") == name]
+        assert box["data-number"] == str(number)
+    assert [number for _, number in made] == [1, 2]

@@ -1,0 +1,89 @@
+"""Python and TypeScript declare the same traits: a misspelt one would be sent and silently ignored."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import traitlets
+
+from placelab.app.widgets.cluster.canvas import ClusterCanvas
+from placelab.app.widgets.code_view import CodeButton
+from placelab.app.widgets.comparison_table import ComparisonTable
+from placelab.app.widgets.decisions_view import Decisions
+from placelab.app.widgets.difference_table import DifferenceTable
+from placelab.app.widgets.file_picker import Files
+from placelab.app.widgets.frame import Frame
+from placelab.app.widgets.gantt.gantt_chart import Gantt
+from placelab.app.widgets.graph.graph_view import ModelGraph
+from placelab.app.widgets.training_chart import TrainingChart
+from placelab.app.widgets.what_matters_table import WhatMattersTable
+
+SOURCES = Path(__file__).parents[2] / "widgets"
+WIDGETS = [
+    (Gantt, "gantt", "GanttTraits"),
+    (ClusterCanvas, "cluster", "ClusterTraits"),
+    (CodeButton, "code", "CodeTraits"),
+    (Files, "files", "FilesTraits"),
+    (Frame, "frame", "FrameTraits"),
+    (Decisions, "decisions", "DecisionsTraits"),
+    (ComparisonTable, "comparison", "ComparisonTraits"),
+    (WhatMattersTable, "matters", "MattersTraits"),
+    (ModelGraph, "graph", "GraphTraits"),
+    (DifferenceTable, "difference", "DifferenceTraits"),
+    (TrainingChart, "job", "JobTraits"),
+]
+KINDS = {  # what a trait's value is in the browser
+    traitlets.Bytes: "DataView",
+    traitlets.Unicode: "string",
+    traitlets.Bool: "boolean",
+    traitlets.Int: "number",
+    traitlets.Enum: "string",
+    traitlets.Float: "number",
+    traitlets.List: "array",
+    traitlets.Dict: "object",
+}
+
+
+def typescript_traits(view: str, interface: str) -> dict[str, str]:
+    """Name and kind of each property of an interface in a view's traits.ts."""
+    source = next((SOURCES / view).rglob("traits.ts")).read_text()
+    source = re.sub(r"/\*.*?\*/|//[^\n]*", "", source, flags=re.DOTALL)
+    body = re.search(rf"interface {interface} \{{(.*?)\n\}}", source, re.DOTALL)[1]
+    return {name: kind(written) for name, written in re.findall(r"(\w+)\??:\s*(.*?);", body)}
+
+
+def kind(written: str) -> str:
+    if written.endswith("[]") or written.startswith(("Array<", "readonly ")):
+        return "array"
+    return written if written in ("string", "number", "boolean", "DataView") else "object"
+
+
+def python_traits(widget: type) -> dict[str, str]:
+    """Name and kind of each trait that a widget class itself declares and syncs."""
+    return {name: KINDS[type(trait)] for name, trait in widget.class_own_traits(sync=True).items()}
+
+
+@pytest.mark.parametrize(("widget", "view", "interface"), WIDGETS, ids=[view for _, view, _ in WIDGETS])
+def test_both_sides_declare_the_same_traits(widget, view, interface):
+    """Same names, same kinds, on both sides."""
+    assert python_traits(widget) == typescript_traits(view, interface)
+
+
+@pytest.mark.parametrize(("widget", "view", "interface"), WIDGETS, ids=[view for _, view, _ in WIDGETS])
+def test_the_view_asks_only_for_traits_that_exist(widget, view, interface):
+    """Every name in a change event, get or set is a trait."""
+    asked = set()
+    for path in (SOURCES / view).rglob("*.ts"):
+        if not path.name.endswith(".test.ts"):
+            text = path.read_text()
+            asked |= set(re.findall(r'(?:change:|model\.[gs]et\(")(\w+)', text))
+            for listed in re.findall(r"const READ = \[(.*?)\] as const", text, re.DOTALL):
+                asked |= set(re.findall(r"\w+", listed))
+    assert asked and asked <= set(python_traits(widget))
+
+
+def test_widgets_say_what_they_are():
+    """A saved notebook that is not trusted shows this text, and nbval compares it."""
+    assert repr(Gantt()) == "Gantt(0 ops on 0 devices)"

@@ -1,0 +1,86 @@
+"""``placelab compile`` compiles every kernel, and first those that a first drag needs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from explorer_hands import CLUSTER, drag, wait_for
+
+import placelab as pl
+from placelab.app import cli
+from placelab.app.cli import compile_command, warming
+from placelab.app.explorer.panels.comparison import Comparison
+from placelab.kernels import jit
+
+
+@pytest.fixture
+def called(monkeypatch):
+    """Names of the kernels that are called from now on, in plain Python."""
+    names: set[str] = set()
+    monkeypatch.setenv("PLACELAB_JIT", "0")
+    for method in ("__call__", "bind"):
+        real = getattr(jit.kernel, method)
+        monkeypatch.setattr(
+            jit.kernel, method, lambda self, *a, real=real: (names.add(self.__name__), real(self, *a))[1]
+        )
+    return names
+
+
+def test_every_kernel_is_compiled(called, monkeypatch):
+    """No kernel is left for a user to wait for."""
+    monkeypatch.setattr(jit, "only", frozenset())
+    warming.compile_all()
+    assert called == {kernel.__name__ for kernel in warming.every()} and len(called) > 30
+
+
+def test_a_first_drag_needs_no_other_kernel(called, monkeypatch):
+    """Opening the explorer, dragging a link and selecting an op call only what was compiled first."""
+    monkeypatch.setattr(Comparison, "show", lambda *args: None)
+    explorer = pl.explore(pl.Problem(pl.load("topcuoglu"), CLUSTER, memory="dynamic"))
+    assert explorer.schedule
+    drag(explorer, 1e9, 2e9)
+    explorer.gantt.selection = 5
+    wait_for(lambda: explorer.gantt.detail)
+    explorer.close()
+    assert called == {name for names in compile_command.FIRST for name in names}
+
+
+def test_the_command_compiles_in_processes_of_its_own(monkeypatch, capfd):
+    """Each process waits for the compiler; a process that fails is one sentence; plain Python compiles nothing."""
+    ran = []
+    monkeypatch.setattr(compile_command, "FIRST", (("place",), ("show",)))
+    real = subprocess.Popen
+
+    def popen(command, env):
+        ran.append((command[-1], env["PLACELAB_JIT"]))
+        return real([sys.executable, "-c", f"raise SystemExit({int(command[-1] == failing)})"])
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    failing = ""
+    monkeypatch.setenv("PLACELAB_JIT", "1")
+    cli.main(["compile", "--first"])
+    assert ran == [("place", "wait"), ("show", "wait")] and "once for this machine" in capfd.readouterr().out
+    failing = "show"
+    with pytest.raises(SystemExit, match="placelab: a kernel could not be compiled"):
+        cli.main(["compile", "--first"])
+    monkeypatch.setenv("PLACELAB_JIT", "0")
+    ran.clear()
+    cli.main(["compile"])
+    assert "Nothing to compile" in capfd.readouterr().out and not ran
+
+
+@pytest.mark.slow
+def test_a_process_compiles_what_it_is_asked_for(tmp_path):
+    """And nothing else, in the types that a real problem has."""
+    environment = {**os.environ, "PLACELAB_JIT": "wait", "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "placelab.app.cli.warming", "upward", "first_fit"]
+    subprocess.run(command, env=environment, timeout=120, check=True)
+    assert {path.name.split("-")[0] for path in tmp_path.rglob("*.nbc")} == {"ranks.upward", "first_fit.first_fit"}
+    code = (
+        "import placelab as pl; p = pl.Problem(pl.load('convolutional_network'), pl.clusters.pcie_box(4));"
+        "pl.upward_rank(p); from placelab.kernels.plan import ranks; assert ranks.upward.compiled and not ranks.downward.compiled"
+    )
+    subprocess.run([sys.executable, "-c", code], env={**environment, "PLACELAB_JIT": "1"}, timeout=60, check=True)

@@ -1,0 +1,176 @@
+"""Small files of each format that use all its features, for tests and as seeds of tests/support/fuzz.py."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+import placelab as pl
+from placelab.problem import graph_json as own
+
+
+def placelab_json() -> list[bytes]:
+    """A graph with all optional columns, and one with none."""
+    full = pl.OpGraph.from_arrays(
+        ["a", "scope/b", "c", "d"],
+        [1.0, 2.5, 3.0, float("nan")],
+        [(0, 1), (0, 2), (0, 3), (1, 3)],
+        edge_bytes=[4.0, 4.0, 8.0, 0.0],
+        edge_output=[0, 0, 1, 0],
+        edge_control=[False, False, False, True],
+        outputs=[(3, 0, 16.0)],
+        persistent=[1.0, 0.0, 0.0, 2.0],
+        temporary=1.0,
+        kind=["Const", "MatMul", "Add", ""],
+        time={"cpu": [1.0, 2.0, 3.0, 4.0], "gpu": [float("nan"), 1.0, 1.0, 1.0]},
+        groups=[[0, 1]],
+        group_names=["loc:a"],
+        devices={2: ["cpu"]},
+        metadata={"name": "full", "cluster": {"speed": [1.0, 2.0], "types": ["cpu", "gpu"]}},
+    )
+    return [own.dumps(graph).encode() for graph in (full, pl.OpGraph.from_arrays(["only"], [1.0], []))]
+
+
+def stg() -> list[bytes]:
+    """Graphs without and with communication costs, and one of the prototype set, with processors and without an entry."""
+    return [
+        b"3\n 0 0 0\n 1 20 1 0\n 2 3 1 0\n 3 5 2 1 2\n 4 0 1 3\n# Standard Task Graph\n# Tasks : 3\n",
+        b"2\n 0 0 0\n 1 4 1\n   0 0\n 2 6 2\n   0 0\n   1 7.5\n 3 0 1\n   2 0\n",
+        b"3 2\n 1 14 0\n 2 20 1 1\n 3 9 1 1\n 4 0 2 2 3\n",
+    ]
+
+
+def dot() -> list[bytes]:
+    """Graphs in the three dialects, and one with every feature of the language."""
+    return [
+        b'digraph full { a [compute=1e3, kind="MatMul", persistent=4, group="g", devices="[\\"cpu\\"]"];\n'
+        b'b [compute=2, time="{\\"cpu\\": 0.5}"]; a -> b [bytes=8, tensor=0]; a -> b [control=true]; }\n',
+        b"digraph {\n  a [Weight=2];\n  b [Weight=3];\n  a -> b [Weight=1];\n}\n",
+        b'digraph G { 1 [size="1e9", alpha=0.2]; root -> 1; 1 -> end [size="8e6"]; root -> end [size="-1"] }',
+        b'strict digraph "two words" { // a comment\n node [cost=1, shape=box]; edge [cost=2]; rankdir=LR;\n'
+        b"subgraph cluster_x { e; f [cost=4] } a:n -> {b; c} -> d [color=red]; /* and */\n"
+        b'"quo\\"ted" [label=<<b>html</b>>]; e -> "quo\\"ted" -> "con" + "cat"\n# a line of the preprocessor\n}',
+    ]
+
+
+def wfformat() -> list[bytes]:
+    """A workflow with a file that two tasks read, a control edge, machines and a file that no task reads."""
+    tasks = [
+        dict(name="split", id="split_ID01", parents=[], children=["work_ID02", "work_ID03"], outputFiles=["a", "log"]),
+        dict(name="work_02", id="work_ID02", parents=["split_ID01"], children=[], inputFiles=["a"], outputFiles=["b"]),
+        dict(name="work_03", id="work_ID03", parents=["split_ID01"], children=["join"], inputFiles=["a", "outside"]),
+        dict(name="join", id="join", parents=["work_ID02", "work_ID03"], children=[], inputFiles=["b"]),
+    ]
+    runs = [dict(id=task["id"], runtimeInSeconds=1.5 * i, machine="m1") for i, task in enumerate(tasks)]
+    runs[1] |= dict(machines=["m2"], memoryInBytes=1000, coreCount=2)
+    machines = [
+        dict(nodeName="m1", memoryInBytes=64, cpu=dict(coreCount=4, speedInMHz=2000)),
+        dict(nodeName="m2", cpu=dict(speedInMHz=4000)),
+    ]
+    files = [dict(id=name, sizeInBytes=10 * i) for i, name in enumerate(("a", "b", "log"))]
+    execution = dict(makespanInSeconds=9, executedAt="2026-01-01T00:00:00Z", tasks=runs, machines=machines)
+    workflow = dict(specification=dict(tasks=tasks, files=files), execution=execution)
+    return [json.dumps(dict(name="small", schemaVersion="1.5", workflow=workflow)).encode()]
+
+
+def dnn_partitioning() -> list[bytes]:
+    """A layer and its gradient in one colour, an op for the CPU alone, and booleans as numbers."""
+    node = lambda i, fpga, cpu, **more: dict(  # noqa: E731
+        id=i,
+        name=f"n{i}",
+        supportedOnFpga=1,
+        fpgaLatency=fpga,
+        cpuLatency=cpu,
+        isBackwardNode=False,
+        size=8.0 * i,
+        **more,
+    )
+    nodes = [node(7, 0.5, 5.0, colorClass=1), node(8, 0, 0), node(9, 1.5, 15.0, colorClass=1) | dict(isBackwardNode=1)]
+    nodes[1] |= dict(supportedOnFpga=0, cpuLatency=2.0, colorClass=None)
+    edges = [
+        dict(sourceId=7, destId=8, cost=0.25),
+        dict(sourceId=7, destId=9, cost=0.25),
+        dict(sourceId=8, destId=9, cost=0),
+    ]
+    return [json.dumps(dict(maxSizePerFPGA=64.0, maxFPGAs=2, maxCPUs=1, nodes=nodes, edges=edges)).encode()]
+
+
+def pipedream() -> list[bytes]:
+    """Three layers, one with two outputs, in two stages."""
+    costs = "forward_compute_time={}, backward_compute_time={}, activation_size={}, parameter_size={}"
+    lines = [
+        "node2 -- Conv2d(3, 64, kernel_size=(3, 3)) -- " + costs.format(1.5, 3.0, 100.0, 12.0) + " -- stage_id=0",
+        "node1 -- Input0 -- " + costs.format(0, 0, 0.0, 0.0) + " -- stage_id=0",
+        "node3 -- LSTM(4, 4) -- " + costs.format(2, 4, "[8.0; 16.0]", 0.5) + " -- stage_id=1",
+        "\tnode1 -- node2",
+        "\tnode2 -- node3",
+    ]
+    return ["\n".join(lines).encode()]
+
+
+def mayer_csv() -> list[bytes]:
+    """Unsorted ops, a group, a constraint, and a line without the last columns."""
+    head = "Id,(Outgoing) node,(Incoming) node,Colocation nodes,#tensorSize, #operations, RAM storage,Device constraint ,name"
+    return [f"{head}\n2,3,1,,5,6,7,GPU,a/MatMul_1\n1,2;3,,3,4,8,9,NO,x\n3,,1;2,,0,10\n".encode()]
+
+
+def torch_profile() -> list[bytes]:
+    """Two ops in ranges with their names, on a CPU and on a GPU, and a step of eager PyTorch."""
+
+    def event(name: str, ts: float, dur: float, cat: str = "cpu_op", tid: int = 1, **args: int) -> dict:
+        return dict(ph="X", cat=cat, name=name, pid=7, tid=tid, ts=ts, dur=dur, args=args)
+
+    ranges = [event("a/mm", 0, 50, "user_annotation", id=1), event("add", 60, 20, "user_annotation", id=2)]
+    ops = [event("aten::mm", 5, 10), event("aten::copy_", 6, 4), event("aten::add_", 61, 3)]
+    numbered = [event("aten::mm", 5, 10, **{"External id": 2}), event("aten::add_", 61, 3, **{"External id": 3})]
+    kernel = {"External id": 2, "device": 1, "correlation": 9}
+    kernels = [event("gemm", 500, 100, "kernel", 8, **kernel), event("Memcpy", 450, 2, "gpu_memcpy", 8, **kernel)]
+    more = [event("ProfilerStep#1", -5, 900, "user_annotation"), event("aten::mm", 200, 5), event("aten::view", 210, 1)]
+    head = dict(schemaVersion=1, deviceProperties=[], traceEvents=[dict(ph="M", name="process_name", pid=7, args={})])
+    traces = (ranges + ops, ranges + numbered + kernels, more + ranges + ops)
+    return [json.dumps(head | dict(traceEvents=head["traceEvents"] + events)).encode() for events in traces]
+
+
+def torch_archive() -> list[bytes]:
+    """An embedding and a dense layer that share a weight, an assertion, and a result in two parts."""
+    tensor = lambda name: dict(as_tensor=dict(name=name))  # noqa: E731
+    meta = lambda dtype, *sizes: dict(dtype=dtype, sizes=[dict(as_int=size) for size in sizes])  # noqa: E731
+    argument = lambda name, arg: dict(name=name, arg=arg, kind=1)  # noqa: E731
+
+    def node(op: str, inputs: list, outputs: list, path: str = "") -> dict:
+        stack = f"L__self__,,Model;L__self__{path},{path},Layer" if path else "L__self__,,Model"
+        return dict(target=f"torch.ops.aten.{op}", inputs=inputs, outputs=outputs, metadata=dict(nn_module_stack=stack))
+
+    shapes = dict(w=meta(7, 64, 8), w2=meta(7, 64, 8), x=meta(5, 2), e=meta(7, 2, 8), y=meta(7, 2, 8))
+    shapes |= dict(a=meta(7, 1, 8), b=meta(7, 1, 8))
+    shapes["x"]["sizes"] = [dict(as_expr=dict(expr_str="s0", hint=dict(as_int=2)))]
+    nodes = [
+        node(
+            "embedding.default",
+            [argument("weight", tensor("w")), argument("indices", tensor("x"))],
+            [tensor("e")],
+            "token",
+        ),
+        node("_assert_tensor_metadata.default", [argument("a", tensor("e"))], [dict(as_none=True)]),
+        node(
+            "linear.default", [argument("input", tensor("e")), argument("weight", tensor("w2"))], [tensor("y")], "head"
+        ),
+        node(
+            "split.Tensor",
+            [argument("self", tensor("y")), argument("split_size", dict(as_int=1))],
+            [dict(as_tensors=[dict(name="a"), dict(name="b")])],
+        ),
+    ]
+    weight = lambda name, own: dict(parameter=dict(arg=dict(name=name), parameter_name=own))  # noqa: E731
+    specs = [weight("w", "token.weight"), weight("w2", "head.weight"), dict(user_input=dict(arg=tensor("x")))]
+    graph = dict(inputs=[], outputs=[tensor("a")], nodes=nodes, tensor_values=shapes)
+    program = dict(graph_module=dict(graph=graph, signature=dict(input_specs=specs)), torch_version="2.13.0")
+    stored = dict(config={own: dict(path_name="weight_0") for own in ("token.weight", "head.weight")})
+    file = io.BytesIO()
+    members = {"models/model.json": program, "data/weights/model_weights_config.json": stored}
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, document in members.items():
+            archive.writestr(zipfile.ZipInfo(f"small/{name}"), json.dumps(document))
+        archive.writestr(zipfile.ZipInfo("small/data/sample_inputs/model.pt"), b"a pickle")
+    return [file.getvalue()]

@@ -1,0 +1,154 @@
+"""Run TensorFlow itself, for tests/formats/test_tensorflow_itself.py, which starts this file if TensorFlow is installed.
+
+It runs in a separate process, and no test imports TensorFlow: OR-tools crashes if TensorFlow was loaded first.
+
+python tests/support/tensorflow_child.py build FOLDER     # networks and what TensorFlow counts in them
+python tests/support/tensorflow_child.py run FOLDER       # the placed network on four virtual CPUs
+python tests/support/tensorflow_child.py ops              # the table of ops' outputs
+python tests/support/tensorflow_child.py flops            # how many operations TensorFlow counts, for tests/costs/test_flops.py
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="")
+
+import numpy as np
+import tensorflow
+
+tf = tensorflow.compat.v1
+FEED = {"x:0": np.ones((8, 16), np.float32), "labels:0": np.eye(4, dtype=np.float32)[np.arange(8) % 4]}
+
+
+def network() -> tf.Graph:
+    """Two layers with reference variables and one with a resource, a branch, a loop, gradients, momentum."""
+    with tf.Graph().as_default() as graph:
+        tf.disable_control_flow_v2()
+        x, labels = tf.placeholder(tf.float32, [None, 16], "x"), tf.placeholder(tf.float32, [None, 4], "labels")
+        w = tf.Variable(tf.random_normal([16, 32]), name="w", use_resource=False)
+        v = tf.Variable(tf.random_normal([32, 4]), name="v", use_resource=True)
+        hidden = tf.nn.relu(tf.matmul(x, w), name="hidden")
+        flipped = tf.cond(tf.reduce_sum(hidden) > 0, lambda: hidden * 2, lambda: hidden - 1)
+        _, looped = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, tf.sin(a)), [tf.constant(0), flipped])
+        with tf.device("/device:CPU:0"):
+            first, second = tf.split(looped, 2, axis=1)
+        logits = tf.matmul(tf.concat([second, first], 1), v, name="logits")
+        loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(logits=logits, labels=labels), name="loss")
+        tf.train.MomentumOptimizer(0.1, 0.9).minimize(loss, name="train")
+        tf.global_variables_initializer()
+    return graph
+
+
+class Served(tensorflow.Module):
+    """Three layers in functions that call each other, with one signature."""
+
+    def __init__(self):
+        self.w = [tensorflow.Variable(tensorflow.ones([8, 8])) for _ in range(3)]
+
+    @tensorflow.function
+    def layer(self, x, w):
+        return tensorflow.nn.relu(x @ w)
+
+    @tensorflow.function(input_signature=[tensorflow.TensorSpec([None, 8], tensorflow.float32)])
+    def __call__(self, x):
+        for w in self.w:
+            x = self.layer(x, w)
+        return x
+
+
+def counts(graph: tf.Graph) -> dict:
+    """TensorFlow's ops, inputs, and static shape and type of each output."""
+    ops = graph.get_operations()
+    return {
+        "ops": {op.name: op.type for op in ops},
+        "data": sorted([t.op.name, t.value_index, op.name] for op in ops for t in op.inputs),
+        "control": sorted([before.name, op.name] for op in ops for before in op.control_inputs),
+        "outputs": {op.name: [described(t) for t in op.outputs] for op in ops},
+    }
+
+
+def described(tensor: tf.Tensor) -> list:
+    """Number of the type, and shape or None."""
+    return [tensor.dtype.as_datatype_enum, None if tensor.shape.rank is None else tensor.shape.as_list()]
+
+
+def build(folder: Path) -> None:
+    """Write the networks and TensorFlow's counts."""
+    graph = network()
+    whole = graph.as_graph_def(add_shapes=True)
+    (folder / "network.pb").write_bytes(whole.SerializeToString())
+    tf.train.write_graph(whole, str(folder), "network.pbtxt")
+    (folder / "network.json").write_text(json.dumps(counts(graph)))
+    tensorflow.saved_model.save(Served(), str(folder / "served"))
+
+
+def run(folder: Path) -> None:
+    """Run one training step of the placed network without soft placement; print the device that each op ran on."""
+    placed = tf.GraphDef.FromString((folder / "placed.pb").read_bytes())
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(placed, name="")
+    config = tf.ConfigProto(device_count={"CPU": 4}, allow_soft_placement=False)
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    config.graph_options.optimizer_options.opt_level = -1
+    options, metadata = (
+        tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, output_partition_graphs=True),
+        tf.RunMetadata(),
+    )
+    with tf.Session(graph=graph, config=config) as session:
+        session.run("init")
+        loss = session.run(["loss:0", "train"], FEED, options, metadata)[0]
+    where = {node.name: node.device for part in metadata.partition_graphs for node in part.node}
+    ran = {kernel.node_name: stats.device for stats in metadata.step_stats.dev_stats for kernel in stats.node_stats}
+    (folder / "step.pb").write_bytes(metadata.SerializeToString())
+    (folder / "ran.json").write_text(json.dumps({"loss": float(loss), "where": where, "ran": ran}))
+
+
+def same(folder: Path) -> None:
+    """Whether the placed files differ from the network only in devices, by TensorFlow's own parsers."""
+    from google.protobuf import text_format
+
+    whole = tf.GraphDef.FromString((folder / "network.pb").read_bytes())
+    binary = tf.GraphDef.FromString((folder / "placed.pb").read_bytes())
+    text = text_format.Parse((folder / "placed.pbtxt").read_text(), tf.GraphDef())
+    devices = [{node.name: node.device for node in graph.node} for graph in (binary, text)]
+    for graph in (whole, binary, text):
+        for node in graph.node:
+            node.ClearField("device")
+    (folder / "same.json").write_text(json.dumps({"same": whole == binary == text, "devices": devices}))
+
+
+def ops() -> None:
+    """Print the table that datasets/tensorflow_ops.py writes."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "datasets"))
+    from tensorflow_ops import table
+
+    print(table(), end="")
+
+
+def flops() -> None:
+    """Print kind, shapes, attributes and float operations of products and convolutions."""
+    from tensorflow.python.framework import ops as registry
+
+    with tf.Graph().as_default() as graph:
+        image, filters = tf.placeholder("float32", (8, 28, 28, 16)), tf.placeholder("float32", (3, 3, 16, 32))
+        tf.matmul(tf.placeholder("float32", (64, 100)), tf.placeholder("float32", (10, 100)), transpose_b=True)
+        tf.nn.conv2d(image, filters, 2, "SAME")
+        tf.nn.depthwise_conv2d(image, tf.placeholder("float32", (3, 3, 16, 2)), [1, 1, 1, 1], "VALID")
+    found = []
+    for op in graph.get_operations():
+        shapes = [[tensor.shape.as_list() for tensor in each] for each in (op.inputs, op.outputs)]
+        attributes = {
+            name: op.get_attr(name) for name in ("transpose_a", "transpose_b", "strides") if name in op.node_def.attr
+        }
+        if counted := registry.get_stats_for_node_def(graph, op.node_def, "flops").value:
+            found.append([op.type, *shapes, attributes, int(counted)])
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    wanted, *folder = sys.argv[1:]
+    {"build": build, "run": run, "same": same, "ops": ops, "flops": flops}[wanted](*map(Path, folder))
