@@ -26,6 +26,7 @@ from placelab.analysis.two_schedules import Difference, difference
 from placelab.analysis.validation import Violation, validate
 from placelab.analysis.worker_measures import worker_metrics
 from placelab.base.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
+from placelab.base.interrupts import need
 from placelab.base.shown import draw_with
 from placelab.formats.torch.schedule_table import read as load_schedule_table
 from placelab.graphs import datasets, generators, transforms

@@ -1,1 +1,1 @@
-"""Check, bound, measure and explain a finished schedule."""
+"""Whether a schedule is legal, how good it is, and why; comparisons, studies, training runs with failures."""

@@ -1,0 +1,1 @@
+"""What people touch: the widgets, the explorer, the command line, exported pages."""

@@ -1,1 +1,1 @@
-"""Read and write files safely: limits, checked fields, atomic saving, the protobuf wire format."""
+"""What every room needs: errors, names, units, seeds, progress; files within limits; threads that can be left."""

@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from types import CodeType, FrameType
 from typing import Any, TypeVar
 
-from placelab.kernels import jit
+from placelab.base.compiling import compiling, patient
 
 T = TypeVar("T")
 TICK = 0.1  # seconds between two looks at whether to stop
@@ -57,7 +57,7 @@ def made_apart(
         while not stop():
             may.release()
             while (outcome := _taken(made)) is None:
-                if jit.compiling():
+                if compiling():
                     while_compiling()
                 if stop():
                     return
@@ -81,7 +81,7 @@ def _taken(made: SimpleQueue) -> tuple | None:
 
 def _serve(make: Callable, may: threading.Semaphore, made: SimpleQueue, left: threading.Event) -> None:
     """Make items as long as there may be more."""
-    with suppress(End), jit.patient(left.is_set):
+    with suppress(End), patient(left.is_set):
         items = make(left.is_set)
         while may.acquire() and not left.is_set():
             try:

@@ -1,1 +1,1 @@
-"""Read and write model graphs and profiles, one format per module."""
+"""Read and write files of other programs, one format per file; count the operations of their ops."""

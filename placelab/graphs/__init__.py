@@ -1,0 +1,1 @@
+"""Where graphs come from: datasets, generators, files, and transformations of other graphs."""

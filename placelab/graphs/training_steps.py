@@ -64,8 +64,8 @@ def pipeline_training(
     -------
     Problem
         Ops ``F{micro-batch}.{stage}``, ``B…`` and ``W…``, or ``BW…``; ``graph.metadata["pipeline"]`` has their columns
-        (:mod:`placelab.problem.pipeline_columns`). Every partitioner gives the same placement, ``single`` none. Run it under ``gpipe``,
-        ``1f1b``, ``interleaved``, ``zb-h1``, ``zb-h2``, ``zb-v``, ``zb-auto``, or any other scheduler.
+        (:mod:`placelab.problem.pipeline_columns`). Every partitioner gives the same placement, ``single`` none. Run it under
+        ``gpipe``, ``1f1b``, ``interleaved``, ``zb-h1``, ``zb-h2``, ``zb-v``, ``zb-auto``, or any other scheduler.
 
     Raises
     ------

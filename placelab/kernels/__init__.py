@@ -1,1 +1,1 @@
-"""Hot loops on flat arrays: one kernel per file, compiled by numba or run as plain Python."""
+"""Hot loops on flat arrays, compiled by numba or run as plain Python; blocks of their arguments."""

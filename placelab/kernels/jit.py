@@ -5,7 +5,7 @@ nested. Calling it
 
 - runs the compiled machine code when it is in numba's cache on disk, or has been compiled in this process;
 - otherwise starts the compiler in a process of low priority, says so once, and meanwhile runs the Python source on lists, which
-  gives the same results to the last bit; where callers are :func:`patient` it waits instead;
+  gives the same results to the last bit; where callers are :func:`~placelab.base.compiling.patient` it waits instead;
 - with ``PLACELAB_JIT=0``, or without numba, always runs the Python source.
 
 Arrays a kernel writes to must be writable; what it only reads should be read-only. The machine code is called without numba's
@@ -22,9 +22,8 @@ import os
 import pickle
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType
@@ -32,8 +31,8 @@ from typing import Any
 
 import numpy as np
 
+from placelab.base.compiling import THREAD, patience
 from placelab.base.interrupts import need, whole
-from placelab.base.progress import never
 from placelab.kernels.apart import compile_apart
 
 say_once = functools.cache(logging.getLogger("placelab").warning)
@@ -41,8 +40,6 @@ _helpers: dict[FunctionType, Any] = {}
 _inlined: set[FunctionType] = set()
 _compile_lock = threading.Lock()
 _ready: list[str] = []  # kernels whose machine code this process has
-# Says when kernels no longer wait for the compiler; None: they do not wait at all.
-_patience: ContextVar[Callable[[], bool] | None] = ContextVar("patience", default=None)
 LAYOUT = 0x503  # of numpy's flags: contiguous by rows, by columns; aligned; writeable
 POLL = 0.1  # seconds between two looks at whether to wait on for the compiler
 DAMAGED = (OSError, EOFError, pickle.UnpicklingError)  # what reading or writing a file of the cache may raise
@@ -133,7 +130,7 @@ class kernel:  # in lower case: a decorator
         if not self._started and mode() != "plain" and (not only or self.__name__ in only):
             self._started = True
             whole(lambda: self._begin(_signature(arguments)))
-        stop = _patience.get()
+        stop = patience.get()
         while stop is not None and self._compiler is not None and self._compiler.is_alive() and not stop():
             self._compiler.join(POLL)
 
@@ -148,7 +145,7 @@ class kernel:  # in lower case: a decorator
             f"placelab compiles its kernels {ANEW if _temporary_name() else 'once for this machine'}, in the background; "
             "meanwhile long calls wait, and others take the slower plain path."
         )
-        name, gently = f"compile {self.__name__}", _patience.get() is None
+        name, gently = f"{THREAD}{self.__name__}", patience.get() is None
         self._compiler = threading.Thread(target=self._compile_behind, args=(signature, gently), name=name, daemon=True)
         self._compiler.start()
 
@@ -197,21 +194,6 @@ def _copy_back(arguments: Iterable, lists: Iterable) -> None:
             _copy_back(argument, values)
         elif isinstance(argument, np.ndarray) and argument.flags.writeable:
             argument[:] = values
-
-
-@contextmanager
-def patient(stop: Callable[[], bool] = never) -> Iterator[None]:
-    """Have kernels that are called here wait for the compiler, until `stop` returns True; long work would be slow without it."""
-    before = _patience.set(stop)
-    try:
-        yield
-    finally:
-        _patience.reset(before)
-
-
-def compiling() -> bool:
-    """Whether a kernel is being compiled in the background now, so that the slower plain path serves."""
-    return any(thread.name.startswith("compile ") for thread in threading.enumerate())
 
 
 def ready() -> int:

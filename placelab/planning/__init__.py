@@ -1,1 +1,1 @@
-"""Share what partitioners need: ranks, earliest finish times, capacity with and without times."""
+"""What strategies share: ranks, list scheduling, capacity, the linear program of SCT, lower bounds."""

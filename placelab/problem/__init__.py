@@ -1,1 +1,1 @@
-"""A problem of placement: its graph, its cluster, the rules between them, and graphs as files."""
+"""What is to be placed, and on what: graph, cluster, rules, models of transfers and memory."""

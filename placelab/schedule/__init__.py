@@ -1,1 +1,1 @@
-"""Results: placements, schedules, their memory over time, and placements as files."""
+"""What comes out: placement, order, schedule; and the catalogue of the functions that return them."""

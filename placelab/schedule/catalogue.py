@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from math import inf
 from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar, cast
+from typing import Annotated, Any, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -30,9 +30,7 @@ from placelab.base.names import is_name
 from placelab.base.seeds import seed_number
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-
-if TYPE_CHECKING:
-    from placelab.simulation.event_simulation import State
+from placelab.schedule.run_state import RunState
 
 
 class Strategy(Protocol):
@@ -82,7 +80,7 @@ class Rule(Strategy, Protocol):
     static: Literal[False]
     needs: str
 
-    def __call__(self, state: State, device: int, ready: Sequence[int], **options: Any) -> int: ...
+    def __call__(self, state: RunState, device: int, ready: Sequence[int], **options: Any) -> int: ...
 
 
 class Transform(Strategy, Protocol):

@@ -1,1 +1,1 @@
-"""Simulate placements: one run, and many in one call of the kernel."""
+"""When everything runs: one run, and many in one call of the kernel."""

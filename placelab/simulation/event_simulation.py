@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -13,15 +12,15 @@ import numpy as np
 from placelab.base.errors import FormatError, InfeasibleError, UnsupportedError, expect
 from placelab.kernels.codes import FREE
 from placelab.kernels.run import events
-from placelab.kernels.run.memory_in_use import fits
-from placelab.kernels.run.simulation_blocks import Results
+from placelab.kernels.run.simulation_blocks import Arguments, Results
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Rule, Scheduler, StaticScheduler, default_scheduler, find, keywords, schedulers
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
+from placelab.schedule.run_state import RunState
 from placelab.schedule.schedule import TRANSFER, Schedule
-from placelab.simulation.kernel_arrays import RULES, Arguments, Moves, arguments, moves
+from placelab.simulation.kernel_arrays import RULES, Moves, arguments, moves
 
 OOM = ("mark", "raise", "wait")
 
@@ -252,10 +251,10 @@ class _Run:
         arrays = self._arguments(Order("fifo"), events.ASK)
         enter, views, write_back = events.run_events.bind(*arrays)
         view = Arguments(*views)
-        state, queues = State(self.problem, self.placement, view, self.way.seed), view.order.ready
+        state, queues = RunState(self.problem, self.placement, view, self.way.seed), view.order.ready
         while (device := enter()) >= 0:
             base, count = queues.base[device], queues.count[device]
-            ready = sorted(v for v in map(int, queues.entry[base : base + count]) if state._fits(v))
+            ready = sorted(v for v in map(int, queues.entry[base : base + count]) if state.fits(v))
             op = rule(state, device, ready, **given)
             if not isinstance(op, (int, np.integer)) or op not in ready:
                 raise UnsupportedError(
@@ -272,60 +271,6 @@ class _Run:
         self.result = arrays.results
         if arrays.clock.count[events.DONE] < self.problem.graph.n_ops:
             raise InfeasibleError(_deadlock(self.problem, self.placement, arrays))
-
-
-class State:
-    """What a run-time rule may look at when it is asked: read-only.
-
-    Attributes
-    ----------
-    problem, placement
-        What is running, and where.
-    time : float
-        Now [s].
-    random : numpy.random.Generator
-        Seeded with the simulation's seed.
-    """
-
-    def __init__(self, problem: Problem, placement: Placement, view: Arguments, seed: int) -> None:
-        self.problem, self.placement = problem, placement
-        self._view, self._seed = view, seed
-
-    @property
-    def time(self) -> float:
-        """Now [s]."""
-        return float(self._view.clock.now[0])
-
-    @cached_property
-    def random(self) -> np.random.Generator:
-        """A generator seeded with the simulation's seed."""
-        return np.random.default_rng(self._seed)
-
-    def exec_time(self, op: int) -> float:
-        """Seconds that op takes on its device."""
-        return float(self._view.ops.duration[op])
-
-    def idle(self, device: int) -> bool:
-        """Whether nothing runs on that device at the moment."""
-        return not self._view.devices.busy[device]
-
-    def missing_inputs(self, op: int) -> int:
-        """Number of inputs (edges) of that op that have not arrived yet."""
-        return int(self._view.ops.missing[op])
-
-    def executable_since(self, op: int) -> float:
-        """Time at which the last input of an executable op arrived [s]; 0 for an op without inputs."""
-        graph, view = self.problem.graph, self._view
-        arrival = 0.0
-        for e in graph.pred_edge[graph.pred_ptr[op] : graph.pred_ptr[op + 1]]:
-            x = view.copies.of_edge[e]
-            came = view.results.transfer_finish[x] if x >= 0 else view.results.finish[graph.producer[e]]
-            arrival = max(arrival, came)
-        return float(arrival)
-
-    def _fits(self, op: int) -> bool:
-        view = self._view
-        return bool(fits(op, view.ops.device[op], view.pred, view.copies.of_edge, view.memory))
 
 
 def _check_lasting(problem: Problem, placement: Placement) -> None:

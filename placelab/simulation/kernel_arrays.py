@@ -1,4 +1,4 @@
-"""The blocks that the simulator's kernel takes (:mod:`placelab.kernels.run.simulation_blocks`), made from a placement and an order.
+"""Make the blocks of the simulator's kernel (:mod:`placelab.kernels.run.simulation_blocks`) from a placement and an order.
 
 One function per block, or per few that belong together. What the kernel only reads is frozen; what it writes is fresh at each
 call. What it writes for the runs of a batch alone (:mod:`placelab.simulation.batches`) is fresh for a batch; single runs of a
@@ -52,25 +52,6 @@ class Moves(NamedTuple):
     receivers: blocks.Receivers
 
 
-class Arguments(NamedTuple):
-    """What :func:`placelab.kernels.run.events.run_events` takes, in its order."""
-
-    ops: simulating.Ops
-    pred: blocks.Predecessors
-    copies: blocks.Transfers
-    receivers: blocks.Receivers
-    network: simulating.Wires
-    order: simulating.Scheduling
-    memory: simulating.RunMemory
-    contention: simulating.Contention
-    devices: simulating.Devices
-    events: simulating.EventQueue
-    clock: simulating.Clock
-    answer: np.ndarray  # int64 (1,): the op that a run-time rule chose, -1 for none
-    results: simulating.Results
-    batch: simulating.Batch
-
-
 def moves(problem: Problem, device: np.ndarray) -> Moves:
     """Transfers of a placement by `device`, shape (n_ops,)."""
     graph = problem.graph
@@ -88,7 +69,7 @@ def arguments(
     rule: int,
     memory: int,
     batch: simulating.Batch | None = None,
-) -> Arguments:
+) -> simulating.Arguments:
     """Everything the kernel takes.
 
     Parameters
@@ -104,7 +85,7 @@ def arguments(
     """
     k, x = problem.cluster.n_devices, len(moved.copies.tensor)
     network, needs = _kept_costs(problem, memory) if batch is None else _costs(problem, memory)
-    return Arguments(
+    return simulating.Arguments(
         ops=_ops(problem, device),
         pred=plan_arrays.predecessors(problem.graph),
         copies=moved.copies,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
-from collections import Counter, defaultdict
+import warnings
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -19,36 +20,10 @@ import placelab
 
 PACKAGE = Path(placelab.__file__).parent
 
-# From the top down: a room may import from those named before it, and from itself.
-ROOMS = """
-errors units seeds progress names interrupts
-files
-kernels
-problem
-schedule
-flops hardware
-strategies
-pipelines
-planning
-scheduling
-simulation
-solvers
-analysis
-preparing transforms
-partitioning
-placing comparing
-studies faults
-formats
-costs
-generators datasets loading
-testing
-plots
-widgets
-export
-explorer
-cli
-""".split()
-VIEWS = {"plots", "widgets", "explorer", "cli"}
+ROOT = PACKAGE.parent
+TABLE = (ROOT / "README.md").read_text().partition("\n## Where things are\n")[2].partition("\n## ")[0]
+ROOMS = re.findall(r"^\| `(\w+)/`", TABLE, re.MULTILINE)  # from the top down
+VIEWS = {"pictures", "app"}
 JUPYTER = {"IPython", "anywidget", "bokeh", "ipywidgets", "jupyter_bokeh", "jupyter_server", "jupyterlab", "traitlets"}
 HEAVY = {
     "anywidget",
@@ -69,8 +44,8 @@ HEAVY = {
 WHOLE = {"bokeh", "cvxpy", "distributed", "networkx", "numba", "onnx", "ortools", "pandas", "pyarrow", "scipy"}
 IMPORTED = "import sys, placelab; print(*sys.modules)"
 MOST_MODULES = 700  # 590 today
-MOST_FILES = 16  # directly in placelab/
-MOST_LINES = 400
+MOST_ROOMS = 14
+MANY_LINES = 500
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 
@@ -95,7 +70,7 @@ def room(name: str) -> str:
 
 @cache
 def imports(path: Path) -> tuple[tuple[str, int], ...]:
-    """Dotted name and line of all imports of a file, also inside functions, except those for type checking only."""
+    """Dotted name and line of all imports of a file, also inside functions and for type checking only."""
     return tuple(_imports(path))
 
 
@@ -104,7 +79,7 @@ def _imports(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def _imports_of(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    for node in runtime_nodes(tree):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -112,15 +87,6 @@ def _imports_of(tree: ast.AST) -> Iterator[tuple[str, int]]:
             for alias in node.names:  # `from placelab.problem import graph_json` names a file
                 full = f"{node.module}.{alias.name}"
                 yield (full if full in MODULES else str(node.module)), node.lineno
-
-
-def runtime_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes below, without bodies of ``if TYPE_CHECKING``."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-            continue
-        yield child
-        yield from runtime_nodes(child)
 
 
 @pytest.mark.parametrize(
@@ -175,26 +141,19 @@ def test_no_function_hides_a_module():
     }  # the name of a partitioner, too
 
 
-def test_few_files_directly_in_the_package():
-    """Only modules for all rooms are outside the rooms."""
-    assert len(list(PACKAGE.glob("*.py"))) <= MOST_FILES
+def test_the_table_lists_the_rooms():
+    """Every room is in README's table, there are few, and no file but the package's own is outside them."""
+    found = {path.name for path in PACKAGE.iterdir() if path.is_dir() and any(path.rglob("*.py"))}
+    assert found == set(ROOMS) and len(ROOMS) <= MOST_ROOMS
+    assert [path.name for path in PACKAGE.glob("*.py")] == ["__init__.py"]
 
 
 @pytest.mark.parametrize("path", FILES, ids=relative)
-def test_a_file_is_not_long(path):
-    """One idea per file."""
-    assert len(path.read_text().splitlines()) <= MOST_LINES
-
-
-def test_names_of_files_are_unique():
-    """Only a kernel may have the name of another file, the one that it serves."""
-    rooms = defaultdict(set)
-    for path in FILES:
-        if path.stem != "__init__" and path.parent.name != "kernels":
-            rooms[path.stem].add(relative(path.parent))
-    shared = {name: sorted(where) for name, where in rooms.items() if len(where) > 1}
-    assert not shared
-    assert max(Counter(path.stem for path in FILES if path.stem != "__init__").values()) <= 2
+def test_a_long_file_has_one_idea(path):
+    """Length alone is no fault; a file of more than 500 lines is named in a warning, so that somebody looks for a cut."""
+    lines = len(path.read_text().splitlines())
+    if lines > MANY_LINES:
+        warnings.warn(f"{relative(path)} has {lines} lines; is there a second idea in it?", stacklevel=1)
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if room(dotted(path)) not in VIEWS], ids=relative)

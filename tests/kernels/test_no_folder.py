@@ -15,12 +15,13 @@ import placelab
 CALL = """
 import sys, tempfile, time
 import placelab as pl
+from placelab.base.compiling import patient
 from placelab.kernels import jit
 from placelab.kernels.plan import ranks
 if "no folder" in sys.argv:
     tempfile._candidate_tempdir_list = lambda: ["/dev/null"]
 problem = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(2))
-with jit.patient():
+with patient():
     print(pl.upward_rank(problem).sum(), pl.downward_rank(problem).sum())
 print(ranks.upward.compiled is not None, jit._temporary_name())
 """

@@ -5,8 +5,8 @@
     python tests/support/fuzz.py stg --files ../data/*.stg    # with real files as seeds, too
     python tests/support/fuzz.py stg --only 4711          # repeat the input with number 4711, with its traceback
 
-Seeds are small files that tests/support/samples.py builds. An input is a function of the format, `--seed` and its number, so that a
-report suffices to reproduce it. A format is one line in FORMATS: its reader, and a function that returns its seeds.
+Seeds are small files that tests/support/samples.py builds. An input is a function of the format, `--seed` and its number, so
+that a report suffices to reproduce it. A format is one line in FORMATS: its reader, and a function that returns its seeds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Call the kernels once on a small problem, so that numba compiles them and keeps them on disk.
 
-They are called in the order in which a user of the explorer meets them. Run as ``python -m placelab.app.cli.warming heft upward``;
-without names, all kernels are compiled.
+They are called in the order in which a user of the explorer meets them. Run as ``python -m placelab.app.cli.warming heft
+upward``; without names, all kernels are compiled.
 """
 
 from __future__ import annotations

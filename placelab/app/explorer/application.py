@@ -43,9 +43,9 @@ class Explorer(Readable):
 
     Notes
     -----
-    The browser's messages arrive one at a time, on the main thread or, while a cell is busy, on another one. Each waits a moment
-    for its result (:class:`placelab.app.explorer.computation.Computation`), so that the browser sends at the rate the strategies can
-    hold.
+    The browser's messages arrive one at a time, on the main thread or, while a cell is busy, on another one. Each waits a
+    moment for its result (:class:`placelab.app.explorer.computation.Computation`), so that the browser sends at the rate the
+    strategies can hold.
     """
 
     _closed = False

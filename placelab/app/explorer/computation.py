@@ -18,9 +18,9 @@ from placelab.app.explorer.panels.result_view import ResultView
 from placelab.app.explorer.panels.strip import strip
 from placelab.app.explorer.state import State
 from placelab.base.abandonable import Abandoned
+from placelab.base.compiling import compiling
 from placelab.base.errors import PlacelabError
 from placelab.base.worker import Background, Worker
-from placelab.kernels import jit
 from placelab.planning.lower_bounds import best_bound
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
@@ -235,11 +235,11 @@ class Computation(Background):
 
     def _await_compiler(self) -> None:
         """Say why things take longer while kernels are being compiled."""
-        if jit.compiling():
+        if compiling():
             self._view.say(
                 "Kernels are being compiled, once for this machine; until that is done things take longer.", "note"
             )
-            while jit.compiling():
+            while compiling():
                 if not self._worker.sleep(0.2):
                     return
             self._view.say("")

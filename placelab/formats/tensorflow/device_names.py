@@ -133,9 +133,9 @@ def _mapped(texts: Iterable[str], devices: Mapping[str, Any]) -> dict[str, tuple
 def tensorflow_names(cluster: Cluster, devices: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """TensorFlow's name of each device of a cluster.
 
-    :func:`placelab.problem.hardware.hardware` classifies devices; those it does not classify are CPUs. Devices are numbered from 0 on
-    each host. In a cluster of several hosts, their names give jobs and tasks: ``worker1`` is task 1 of job worker. `devices`,
-    device name → TensorFlow's name, takes precedence.
+    :func:`placelab.problem.hardware.hardware` classifies devices; those it does not classify are CPUs. Devices are numbered
+    from 0 on each host. In a cluster of several hosts, their names give jobs and tasks: ``worker1`` is task 1 of job worker.
+    `devices`, device name → TensorFlow's name, takes precedence.
 
     >>> from placelab import clusters
     >>> tensorflow_names(clusters.uniform(2))

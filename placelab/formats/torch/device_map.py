@@ -48,8 +48,8 @@ def device_map(placement: Placement, *, devices: Mapping[str, int | str] | None 
     placement
         A placement of a graph from ``from_module`` or ``from_training``, whose op names are module paths.
     devices
-        Device name → PyTorch's name. Default: ``"cpu"`` for CPUs by :func:`placelab.problem.hardware.hardware`, numbers from 0 for all
-        others, in the order of the cluster.
+        Device name → PyTorch's name. Default: ``"cpu"`` for CPUs by :func:`placelab.problem.hardware.hardware`, numbers from 0
+        for all others, in the order of the cluster.
 
     Returns
     -------

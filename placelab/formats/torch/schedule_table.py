@@ -43,8 +43,8 @@ def read(problem: Problem, path: Any) -> Placement:
     Parameters
     ----------
     problem
-        A training step of stages and micro-batches (:mod:`placelab.problem.pipeline_columns`), every op tied to the device of its stage. Where
-        it has replicas, each runs the table.
+        A training step of stages and micro-batches (:mod:`placelab.problem.pipeline_columns`), every op tied to the device of
+        its stage. Where it has replicas, each runs the table.
     path
         The table, as ``_dump_csv`` of a schedule writes it, gzipped or not; at most 64 MiB.
 

@@ -16,7 +16,7 @@ SUMS = ("AddN", "Add", "AddV2", "add")
 
 
 def phases(graph: OpGraph, device: np.ndarray, split: bool) -> np.ndarray:
-    """Phase of each op, shape (n_ops,): ``P``, ``F``, ``BW`` (with `split`: ``B`` or ``W``) or ``U`` (:mod:`placelab.problem.pipeline_columns`).
+    """Phase of each op, shape (n_ops,): ``P``, ``F``, ``BW`` (with `split`: ``B`` or ``W``) or ``U``.
 
     ``W`` are backward ops from which no backward op on another device can be reached. ``U`` are optimiser ops, ops that read
     gradients and are none (their names say so: clipping), what depends on them, and sums of gradients of weights over devices:

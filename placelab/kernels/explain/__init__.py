@@ -1,0 +1,1 @@
+"""Kernels that explain a finished schedule: critical path, idle gaps, memory over time."""

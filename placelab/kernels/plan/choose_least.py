@@ -1,7 +1,7 @@
 """Earliest finish first, where many ops are ready: of all ready ops and devices always the pair of least finish minus head.
 
-The same choice as ``LEAST`` in :mod:`placelab.kernels.plan.choose_ready`, found without a look at all ready ops. Devices are of one
-kind if every op takes as long on one as on the other.
+The same choice as ``LEAST`` in :mod:`placelab.kernels.plan.choose_ready`, found without a look at all ready ops. Devices are of
+one kind if every op takes as long on one as on the other.
 
 A ready op *has arrived* on a kind of devices if each of them may run it, and is free only after its inputs are there. It then
 finishes there at (time the first device of the kind is free) + (time of the op). The second part never changes: a tree holds it,

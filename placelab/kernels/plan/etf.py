@@ -21,8 +21,8 @@ def earliest_first(pred, succ, times, network, eligible, limits, frontier, queue
     """Plan all ops, within the limits of memory over time and of links. Ties: rank, the sooner finish, the lower device.
 
     A score is when v, at the moment it was placed, could have started on d. Bounds of a device are lowered again
-    (:func:`placelab.kernels.plan.ready_ops.settle`) when bytes came back there, or a tensor has come that others read too. Returns how
-    many ops were placed before nothing fitted any more. O(n k log n + edges k) where memory and links are no limit.
+    (:func:`placelab.kernels.plan.ready_ops.settle`) when bytes came back there, or a tensor has come that others read too.
+    Returns how many ops were placed before nothing fitted any more. O(n k log n + edges k) where memory and links are no limit.
     """
     n = len(plan.device)
     k = len(frontier.free)

@@ -4,8 +4,8 @@ What :class:`placelab.planning.memory_plan.MemoryPlan` does op by op, with the s
 what holds memory when.
 
 The order of calls, after :func:`clear_memory`, for an op v: the times of its inputs into ``inputs``, as if v ran on d (see
-:mod:`placelab.kernels.plan.planned_transfers`); :func:`earliest_fit`; once decided, :func:`take_memory`; only then ``plan.device[v]``
-and the group's device are set.
+:mod:`placelab.kernels.plan.planned_transfers`); :func:`earliest_fit`; once decided, :func:`take_memory`; only then
+``plan.device[v]`` and the group's device are set.
 
 Step i of a device's curve begins at ``curve.at[i]`` with ``curve.level[i] + curve.block[2 * b]`` bytes, b being the block that it
 is in: so adding to a long span is cheap. Block b begins at step ``b * SIZE``; at most ``curve.block[2 * b + 1] +

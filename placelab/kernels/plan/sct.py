@@ -1,7 +1,7 @@
 """SCT on finitely many devices: free devices take what can start first, awake ones urgent ops or the favourite child.
 
-Heaps, ranks and bounds are those of :mod:`placelab.kernels.plan.ready_ops`. The clock never goes back: a device that is idle at t is
-free from t on.
+Heaps, ranks and bounds are those of :mod:`placelab.kernels.plan.ready_ops`. The clock never goes back: a device that is idle at
+t is free from t on.
 """
 
 from math import inf

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from placelab.kernels.blocks import Needs, Sorting, Successors, Times
+from placelab.kernels.blocks import Needs, Predecessors, Receivers, Sorting, Successors, Times, Transfers
 
 # ---------------------------------------------------------------- ops and devices
 
@@ -283,3 +283,22 @@ class Batch(NamedTuple):
     times: Times
     succ: Successors
     sorting: Sorting
+
+
+class Arguments(NamedTuple):
+    """What :func:`placelab.kernels.run.events.run_events` takes, in its order."""
+
+    ops: Ops
+    pred: Predecessors
+    copies: Transfers
+    receivers: Receivers
+    network: Wires
+    order: Scheduling
+    memory: RunMemory
+    contention: Contention
+    devices: Devices
+    events: EventQueue
+    clock: Clock
+    answer: np.ndarray  # int64 (1,): the op that a run-time rule chose, -1 for none
+    results: Results
+    batch: Batch

@@ -1,0 +1,1 @@
+"""The kernel of the local search, and its moves."""

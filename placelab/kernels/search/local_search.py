@@ -1,7 +1,7 @@
 """Search for a better plan next to a given one, move by move: `portfolio`.
 
-Each move is timed from the first op it changes on (:mod:`placelab.kernels.search.replaying`). The place of an op is its position in
-the order.
+Each move is timed from the first op it changes on (:mod:`placelab.kernels.search.replaying`). The place of an op is its
+position in the order.
 """
 
 from placelab.kernels.codes import PARALLEL

@@ -1,7 +1,7 @@
 """Arguments of the local search's kernel, one NamedTuple per concept; those that planners take, too, are in :mod:`.blocks`.
 
-:mod:`placelab.strategies.partitioning.portfolio` makes them. Notation: n ops, m edges, k devices; times are seconds. Arrays that are only
-read are read-only.
+:mod:`placelab.strategies.partitioning.portfolio` makes them. Notation: n ops, m edges, k devices; times are seconds. Arrays
+that are only read are read-only.
 """
 
 from __future__ import annotations

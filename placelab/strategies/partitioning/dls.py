@@ -39,7 +39,7 @@ def dls(problem: Problem, *, trace: bool = False) -> Placement:
 
 
 def by_level(problem: Problem, rule: int, reason: str, trace: bool) -> Placement:
-    """Place ready ops by a rule that compares dynamic levels (:mod:`placelab.kernels.plan.choose_ready`); `reason` of a choice."""
+    """Place ready ops by a rule that compares dynamic levels (``kernels.plan.choose_ready``); `reason` of a choice."""
     median, level = median_exec(problem), np.empty(problem.graph.n_ops)
     kernels.upward(frozen(median), plan_arrays.successors(problem.graph), 0.0, 0.0, level)
     placement = by_choice(problem, rule, reason, head=level + median, trace=trace)

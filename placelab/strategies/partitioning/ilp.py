@@ -56,11 +56,11 @@ def ilp(
 
     Notes
     -----
-    The rows and the misprints corrected are in :mod:`placelab.strategies.searches.ilp_model`. ``heft`` bounds the windows of the starts.
-    Extended to unequal devices and links, groups and allowed devices; a tensor travels once per device. Contention for links
-    (``sequential``, ``channel``), the time Sends take, and memory over time (``edges``, ``dynamic``, beyond the persistent
-    bytes) are left out: there the bound holds but may be out of reach, and of the plans found the one whose run, with all that,
-    ends first is returned.
+    The rows and the misprints corrected are in :mod:`placelab.strategies.searches.ilp_model`. ``heft`` bounds the windows of
+    the starts. Extended to unequal devices and links, groups and allowed devices; a tensor travels once per device. Contention
+    for links (``sequential``, ``channel``), the time Sends take, and memory over time (``edges``, ``dynamic``, beyond the
+    persistent bytes) are left out: there the bound holds but may be out of reach, and of the plans found the one whose run,
+    with all that, ends first is returned.
 
     The order rows are weak, as they hold only where both ops share a device: ``cp-sat`` states the same without them. Of equal
     plans the one found first. Exponential in ops at worst.

@@ -55,7 +55,8 @@ def policy_gradient(
     Returns
     -------
     Placement
-        As of :func:`~placelab.strategies.partitioning.cem.cem`: the best of all samples and the start; ``table`` is the learning curve.
+        As of :func:`~placelab.strategies.partitioning.cem.cem`: the best of all samples and the start; ``table`` is the
+        learning curve.
 
     Raises
     ------

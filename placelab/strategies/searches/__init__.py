@@ -1,1 +1,1 @@
-"""Optimisation through solvers: the linear program of SCT and the exact models. Each solver is imported when it is needed."""
+"""What searches share: exact models, the best plan so far, plans of the catalogue, samples."""

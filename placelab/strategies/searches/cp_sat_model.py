@@ -13,7 +13,8 @@ Added because they shorten the proof and lose no optimum: windows of the starts 
 cumulative resource of as many units as there are devices, and of interchangeable devices the next is used only after the one
 before it.
 
-Times are whole units (:func:`placelab.strategies.searches.tables.whole`), rounded down, so what is proven holds for the problem as it is.
+Times are whole units (:func:`placelab.strategies.searches.tables.whole`), rounded down, so what is proven holds for the problem
+as it is.
 """
 
 from __future__ import annotations

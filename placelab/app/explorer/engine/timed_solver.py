@@ -12,6 +12,7 @@ from placelab.app.explorer.engine.search import Search, StoppedError
 from placelab.app.explorer.engine.solving import Result, function_of, solve_state
 from placelab.app.explorer.state import State
 from placelab.base.abandonable import Abandoned, Caller
+from placelab.base.compiling import compiling
 from placelab.base.units import seconds
 from placelab.kernels import jit
 from placelab.problem.problem import Problem
@@ -56,7 +57,7 @@ class TimedSolver:
         StoppedError
             A user has stopped strategies that had nothing to show.
         """
-        compiling, ready = jit.compiling(), jit.ready()
+        before, ready = compiling(), jit.ready()
         check = not (dragging and state.graph.n_ops > MANY)
         call = partial(solve_state, state, problem, search, trace=not dragging, check=check)
         try:
@@ -64,7 +65,7 @@ class TimedSolver:
         except Abandoned:
             result = None if search.superseded else self._instead(state, search, call, stop)
         ended = result is not None and not result.stopped
-        usual = not (compiling or jit.compiling()) and ready == jit.ready()  # the next calls load and compile nothing
+        usual = not (before or compiling()) and ready == jit.ready()  # the next calls load and compile nothing
         if (ended or search.elapsed > LIVE) and usual:
             self._pace.measured(task(result.state if result else state), search.elapsed, preview)
         return result

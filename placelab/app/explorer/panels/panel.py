@@ -62,7 +62,7 @@ class Shared(traitlets.HasTraits):
 
 
 class Panel(Protocol):
-    """A tab beside the canvas: one file in this folder, made by ``Panel(shared)`` and listed in `placelab.app.explorer.panels.tabs`.
+    """A tab beside the canvas: one file in this folder, made by ``Panel(shared)``, listed in ``tabs.py``.
 
     Attributes
     ----------
