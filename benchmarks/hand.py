@@ -107,7 +107,7 @@ def _chart(browser: Browser, name: str) -> Iterator[Row]:
     problem = pl.Problem(pl.load(name), pl.clusters.pcie_box(DEVICES))
     page = _page(browser)
     bare_page.show(page, Gantt.of(pl.solve(problem, "heft", "pct")))
-    source = (Path(pl.__file__).parent / "widgets" / "static" / "gantt.js").read_text(encoding="utf-8")
+    source = (Path(pl.__file__).parent / "app" / "widgets" / "static" / "gantt.js").read_text(encoding="utf-8")
     page.evaluate(
         "source => { window.module = URL.createObjectURL(new Blob([source], {type: 'text/javascript'})) }", source
     )
@@ -125,7 +125,7 @@ def _graph(browser: Browser, name: str) -> Iterator[Row]:
     view = made[-1][1]
     page = _page(browser)
     bare_page.show(page, view)
-    source = (Path(pl.__file__).parent / "widgets" / "static" / "graph.js").read_text(encoding="utf-8")
+    source = (Path(pl.__file__).parent / "app" / "widgets" / "static" / "graph.js").read_text(encoding="utf-8")
     page.evaluate(
         "source => { window.module = URL.createObjectURL(new Blob([source], {type: 'text/javascript'})) }", source
     )

@@ -26,7 +26,6 @@ from placelab.simulation.kernel_arrays import (
     NO_RESULTS,
     NO_ROWS,
     RULES,
-    Arguments,
     Moves,
     arguments,
     moves,
@@ -117,7 +116,7 @@ def _settled(run: Run | Exception, schedule: Schedule | None = None) -> Schedule
 # -------------------------------------------------------------------- runs that are alike
 
 
-def _calls(runs: Sequence[Run | Exception], whole: bool) -> Iterator[tuple[list[int], Arguments]]:
+def _calls(runs: Sequence[Run | Exception], whole: bool) -> Iterator[tuple[list[int], simulating.Arguments]]:
     """Positions of runs that are alike, and what the kernel has made of them; `whole`: with their times."""
     groups: dict[Hashable, list[int]] = {}
     for i, run in enumerate(runs):
@@ -146,7 +145,7 @@ def is_movable(problem: Problem, order: Order) -> bool:
     return plain and not problem.transfer_ops and problem.transfer_model.code in MOVABLE
 
 
-def _arguments(runs: list[Run], whole: bool) -> Arguments:
+def _arguments(runs: list[Run], whole: bool) -> simulating.Arguments:
     """Everything the kernel takes for runs that are alike."""
     first, orders = runs[0], [cast(Order, run.order) for run in runs]
     problem, order, device, moved = first.placement.problem, orders[0], first.placement.device, first.moved
@@ -197,7 +196,7 @@ def _cost_rows(problems: list[Problem], devices: list[np.ndarray]) -> simulating
     return rows
 
 
-def _with_ranks(arrays: Arguments, problem: Problem, orders: list[Order]) -> Arguments:
+def _with_ranks(arrays: simulating.Arguments, problem: Problem, orders: list[Order]) -> simulating.Arguments:
     """The arguments with the places that items and transfers have in each run's order."""
     kind, rows, scheduling = arrays.order.rule.kind, arrays.batch.rows, arrays.order
     if kind in (events.PRIORITY, events.FIFO) and orders[0].op is not None:
@@ -216,7 +215,7 @@ def _joined(rows: Sequence[Any], kind: type) -> np.ndarray:
     return frozen(np.concatenate(rows).astype(kind, copy=False))
 
 
-def _row(arrays: Arguments, i: int, run: Run) -> simulating.Results:
+def _row(arrays: simulating.Arguments, i: int, run: Run) -> simulating.Results:
     """The results of run number i of a call."""
     runs, x = len(arrays.batch.makespan), len(run.moved.copies.tensor)
     start, finish, *moved = (column.reshape(runs, -1)[i] for column in arrays.batch.results)

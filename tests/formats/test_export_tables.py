@@ -15,6 +15,7 @@ from problems import many
 
 import placelab as pl
 from placelab.app import export
+from placelab.formats import csv_tables
 
 
 @pytest.fixture
@@ -70,7 +71,7 @@ def test_any_name_is_one_cell(name):
         problem = pl.Problem(pl.OpGraph.from_arrays([name], [1.0], []), pl.Cluster([1.0]))
     except pl.FormatError:
         return
-    text = "".join(export.csv_tables.ops_csv(pl.solve(problem, "single", "fifo"), as_it_is=True))
+    text = "".join(csv_tables.ops_csv(pl.solve(problem, "single", "fifo"), as_it_is=True))
     assert list(csv.reader(io.StringIO(text, newline="")))[1][0] == name
 
 
