@@ -88,11 +88,11 @@ $(INSTALLED): pyproject.toml constraints.txt $(wildcard etc/jupyter/*/*)
 	@touch $@
 
 # Those that a first drag needs; placelab lab compiles the others in the background. The explorer works without, slower.
-$(KERNELS): $(INSTALLED) $(wildcard placelab/kernels/*.py)
+$(KERNELS): $(INSTALLED) $(wildcard placelab/kernels/*.py placelab/kernels/*/*.py)
 	@$(BIN)/placelab compile --first && touch $@ || true
 
 # Tests in several processes would each compile them.
-$(ALL_KERNELS): $(INSTALLED) $(wildcard placelab/kernels/*.py)
+$(ALL_KERNELS): $(INSTALLED) $(wildcard placelab/kernels/*.py placelab/kernels/*/*.py)
 	@$(BIN)/placelab compile && touch $@
 
 # npm writes the lock of what it installed last, so the stamp is newer than both files it depends on.

@@ -1,9 +1,10 @@
 """Measure public calls against their budgets: one table, in milliseconds of processor time per call.
 
-    python benchmarks/speed.py [--quick] [--json PATH]
+    python benchmarks/speed.py [--quick] [--json PATH] [--against COMMIT]
 
 A row's call and its yardstick alternate in one process, so that a busy or slow machine slows both; medians are shown.
 ``C`` is simulate.c beside this file; ``simulate`` is placelab's own (parallel transfers, fifo) on the same problem.
+With ``--against`` the rows are those of another commit and of this checkout instead, in turns: see two_checkouts.py.
 """
 
 from __future__ import annotations
@@ -25,16 +26,19 @@ from statistics import median
 os.environ.setdefault("PLACELAB_JIT", "wait")  # before the first kernel, so that no compilation is measured
 
 import numpy as np
+import two_checkouts
 from yardstick import MODELS, Yardstick
 
 import placelab as pl
 
 SIZES = (3_000, 22_000, 1_000_000)
+FEW = 10, 4  # ops and devices of a call that is nothing but its own cost
 DEVICES = (4, 50)
 SCHEDULERS = ("fifo", "pct")
 
 # Milliseconds at each of SIZES, and the most that a call may take as a multiple of its yardstick.
 SIMULATE = {4: (0.75, 6, 500), 50: (0.9, 8, 600)}
+SHORT = {"fifo": 0.060, "pct": 0.080}  # milliseconds of a simulation of FEW
 C_RATIO = 1.25
 RANKS, RANKS_RATIO = (0.1, 0.8, 60), 0.3
 GREEDY = dict.fromkeys(DEVICES, (2, 15, 600)), dict.fromkeys(DEVICES, 2)
@@ -115,6 +119,14 @@ def simulations(graph: pl.OpGraph, size: int) -> Iterator[Row]:
                 yield Row(f"simulate {transfers}, {scheduler}", graph.n_ops, k, ours, "ms", budget, "C", c, C_RATIO)
 
 
+def short_calls() -> Iterator[Row]:
+    """A simulation of a few ops, a hundred times."""
+    placed = placement(pl.generators.layered(FEW[0], seed=1), FEW[1])
+    for scheduler, budget in SHORT.items():
+        hundred = lambda s=scheduler: [pl.simulate(placed.problem, placed, s) for _ in range(100)]  # noqa: E731
+        yield Row(f"simulate parallel, {scheduler}", *FEW, take_turns(hundred)[0] / 100, "ms", budget)
+
+
 def sharing(graph: pl.OpGraph) -> Iterator[Row]:
     """Links that transfers share, against the same without contention."""
     cluster = pl.Cluster.from_hosts({"host0": 4, "host1": 4}, inside=(12e9, 50e-6), between=(12e9, 50e-6))
@@ -193,6 +205,7 @@ def growth(rows: list[Row]) -> Iterator[Row]:
 
 def rows(quick: bool) -> Iterator[Row]:
     """The whole table, row by row."""
+    yield from short_calls()
     done = []
     for size, n_ops in enumerate(SIZES[:2] if quick else SIZES):
         graph = pl.generators.layered(n_ops, seed=1)
@@ -221,6 +234,18 @@ HEAD = """| what | ops | devices | measured | budget | yardstick, ms | ratio | v
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |"""
 
 
+def timed_rows(quick: bool) -> Iterator[Row]:
+    """Rows of calls that :func:`take_turns` measures."""
+    yield from short_calls()
+    for size, n_ops in enumerate(SIZES[:2] if quick else SIZES):
+        graph = pl.generators.layered(n_ops, seed=1)
+        yield from simulations(graph, size)
+        yield from planning(graph, size)
+        if n_ops == SIZES[1]:
+            yield from sharing(graph)
+            yield from files_and_checks(graph)
+
+
 def main() -> None:
     """Print the table as it is measured."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -228,7 +253,17 @@ def main() -> None:
         "--quick", action="store_true", help="leave out the million ops (half a minute instead of three)"
     )
     parser.add_argument("--json", type=Path, help="write the rows there, too")
+    parser.add_argument("--against", metavar="COMMIT", help="measure another commit and this checkout in turns")
+    parser.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)  # be one of the two
     options = parser.parse_args()
+    if options.answer:
+        global take_turns
+        take_turns = two_checkouts.when_asked
+        two_checkouts.answer(timed_rows(options.quick))
+        return
+    if options.against:
+        two_checkouts.compare(options.against, [__file__, "--answer", *(["--quick"] if options.quick else [])])
+        return
     print(HEAD)
     measured = []
     for row in rows(options.quick):

@@ -8,6 +8,8 @@ nested. Calling it
   gives the same results to the last bit; where callers are :func:`~placelab.base.compiling.patient` it waits instead;
 - with ``PLACELAB_JIT=0``, or without numba, always runs the Python source.
 
+An index is never below 0: the machine code does not look, and would read or write before the array.
+
 Arrays a kernel writes to must be writable; what it only reads should be read-only. The machine code is called without numba's
 look at the types of all arguments, which takes 25 µs for the simulator's blocks: a kernel is called with arguments of the types
 of its first call. ``PLACELAB_JIT=check``, which the tests set, waits for the compiler and raises TypeError where that is not so.
@@ -22,8 +24,8 @@ import os
 import pickle
 import tempfile
 import threading
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType
@@ -120,7 +122,7 @@ class kernel:  # in lower case: a decorator
 
     def compile(self, signature: tuple) -> None:
         """Compile for arguments of these types, or load what is on disk, and wait for it."""
-        with _compile_lock:
+        with _compile_lock, _indices_as_they_are():
             dispatcher = _dispatcher(self.function)
             dispatcher.compile(signature)
         self._types, self.compiled = signature, dispatcher.overloads[signature].entry_point
@@ -234,6 +236,23 @@ def _called(function: Callable) -> dict[str, Callable]:
     """The helpers that a kernel or helper calls, by name."""
     named = {name: function.__globals__.get(name) for name in function.__code__.co_names}
     return {name: value for name, value in named.items() if isinstance(value, FunctionType) and value in _helpers}
+
+
+@contextmanager
+def _indices_as_they_are() -> Iterator[None]:
+    """Compile indices without numba's sum of each one that is below 0 and the length: a fifth of the simulator's time."""
+    need("numba")
+    from numba.core import types
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.np import arrayobj
+
+    with global_compiler_lock:  # whoever else compiles gets the usual indices
+        usual = getattr(arrayobj, "fix_integer_index", None)
+        arrayobj.fix_integer_index = lambda context, builder, kind, i, size: context.cast(builder, i, kind, types.intp)
+        try:
+            yield
+        finally:
+            arrayobj.fix_integer_index = usual
 
 
 def _dispatcher(function: Callable) -> Any:
