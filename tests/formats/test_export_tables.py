@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import sys
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from problems import many
 import placelab as pl
 from placelab.app import export
 from placelab.formats import csv_tables
+from placelab.formats.exports import TABLES
 
 
 @pytest.fixture
@@ -81,6 +83,74 @@ def test_tables_have_a_row_for_everything(tmp_path):
         schedule = pl.solve(problem.replace(memory="none"), "round-robin", "fifo")
         for table, n in (("ops", problem.graph.n_ops), ("transfers", len(schedule.transfers))):
             assert len(pd.read_csv(export.csv(schedule, tmp_path / "t.csv", table=table))) == n
+
+
+def rows_of(schedule, table):
+    """The rows of a table, one cell after the other, as :mod:`csv` is to write them."""
+    graph, devices = schedule.problem.graph, schedule.problem.cluster.names
+    if table == "ops":
+        for op in range(graph.n_ops):
+            group = graph.group_names[graph.group[op]] if graph.group[op] >= 0 else ""
+            compute = "" if np.isnan(graph.compute[op]) else float(graph.compute[op])
+            costs = [float(column[op]) for column in (graph.persistent, graph.temporary, graph.outputs)]
+            times = float(schedule.start[op]), float(schedule.finish[op])
+            yield graph.names[op], graph.kind[op], group, devices[schedule.device[op]], *times, compute, *costs
+    else:
+        for tensor, source, destination, *times in schedule.transfers.tolist():
+            producer = graph.tensor_producer[tensor]
+            number = "control" if graph.tensor_control[tensor] else tensor - graph.op_tensor_ptr[producer]
+            size = float(graph.tensor_bytes[tensor])
+            yield graph.names[producer], number, devices[source], devices[destination], size, *times
+
+
+@pytest.mark.parametrize("as_it_is", [True, False])
+@pytest.mark.parametrize("table", ["ops", "transfers"])
+def test_a_table_is_what_csv_writes(schedule, table, as_it_is):
+    """Byte by byte: unusual names, control edges, numbers of all sizes, costs that are unknown, more rows than a piece has."""
+    names = ["a", "-b", 'say "c"', "d,e", "f\rg", "\t", " h ", "=1", *(f"op{i}" for i in range(2000)), "@"]
+    n = len(names)
+    rng = np.random.default_rng(1)
+    costs = np.where(rng.random(n) < 0.3, 0.0, 10.0 ** rng.uniform(-300, 20, n))
+    unknown = rng.random(n) < 0.1
+    edges = [(i, i + 3) for i in range(n - 3)]
+    graph = pl.OpGraph.from_arrays(
+        names,
+        np.where(unknown, np.nan, costs),
+        edges,
+        time={"gpu": np.where(unknown, 1.0, np.nan)},
+        edge_bytes=10.0 ** rng.uniform(-5, 20, len(edges)),
+        edge_control=rng.random(len(edges)) < 0.1,
+        kind=["x", "y,z", "", "-"] * (n // 4) + ["w"] * (n % 4),
+    )
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=2.0, types=["gpu", "gpu"], names=["+1", "2,3"]))
+    by_hand = pl.simulate(problem, pl.Placement(problem, np.arange(n) % 2), "fifo")
+    for one in (schedule, by_hand):
+        written = "".join(TABLES[table](one, as_it_is=as_it_is))
+        file = io.StringIO()
+        for row in rows_of(one, table):
+            formulas = [not as_it_is and isinstance(cell, str) and cell.startswith(csv_tables.FORMULA) for cell in row]
+            csv.writer(file).writerow(f"'{cell}" if bad else cell for cell, bad in zip(row, formulas, strict=True))
+        assert written.partition("\r\n")[2] == file.getvalue()
+
+
+@pytest.mark.parametrize("table", ["ops", "transfers"])
+def test_no_row_is_written_by_itself(table):
+    """Tables of large schedules are written in columns, with fewer calls of Python functions than rows."""
+    problem = pl.Problem(pl.generators.layered(4000, seed=1), pl.Cluster.uniform(4))
+    schedule = pl.simulate(problem, pl.Placement(problem, np.arange(4000) % 4), "fifo")
+    calls = 0
+
+    def count(frame, event, argument):
+        nonlocal calls
+        calls += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        text = "".join(TABLES[table](schedule))
+    finally:
+        sys.setprofile(before)
+    assert calls < text.count("\n") > 3000
 
 
 def test_what_cannot_be_written_is_said(schedule, tmp_path):
