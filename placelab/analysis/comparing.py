@@ -14,7 +14,7 @@ import numpy as np
 from placelab.analysis.validation import validate
 from placelab.base.errors import deprecate, expect, formerly
 from placelab.base.interrupts import need
-from placelab.base.leavable import made_apart
+from placelab.base.leaving import made_apart
 from placelab.base.progress import COMPILING, Progress, Report, never, silent
 from placelab.base.seeds import seed_number
 from placelab.planning.lower_bounds import best_bound

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from placelab.base.errors import FormatError, expect
-from placelab.base.in_threads import in_batches
 from placelab.base.interrupts import need
 from placelab.base.progress import Progress, Report, never, silent
+from placelab.base.threads import in_batches
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from placelab.base.cores import cores
 from placelab.base.errors import FormatError, InfeasibleError, expect
-from placelab.base.in_threads import results
 from placelab.base.index_arrays import frozen
 from placelab.base.progress import never
+from placelab.base.threads import cores, results
 from placelab.kernels import codes
 from placelab.kernels.run import events
 from placelab.problem.problem import Problem

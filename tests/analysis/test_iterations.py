@@ -7,7 +7,7 @@ import parameter_servers as made
 import pytest
 
 import placelab as pl
-from placelab.base import in_threads
+from placelab.base import threads
 
 
 def test_one_worker_in_random_order():
@@ -36,10 +36,10 @@ def test_threads_do_not_matter(monkeypatch):
     """Runs of few ops take turns in the caller's; in threads they have the same rows."""
     where = made.three_reads(workers=2)
     with monkeypatch.context() as patch:
-        patch.setattr(in_threads, "ThreadPoolExecutor", None)
+        patch.setattr(threads, "ThreadPoolExecutor", None)
         one = pl.iterations(where.problem, where, "random-reads", runs=60, noise=0.3)
-    monkeypatch.setattr(in_threads, "LEAST", 0)
-    monkeypatch.setattr(in_threads, "cores", lambda: 3)
+    monkeypatch.setattr(threads, "LEAST", 0)
+    monkeypatch.setattr(threads, "cores", lambda: 3)
     assert pl.iterations(where.problem, where, "random-reads", runs=60, noise=0.3).equals(one)
 
 

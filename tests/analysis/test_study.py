@@ -16,8 +16,8 @@ from studies.programs import finish, start, stored, wait_for
 import placelab as pl
 from placelab.analysis.studies import study_rows, study_workers
 from placelab.analysis.studies.study_cells import Task, problem_key
-from placelab.base.cores import cores
 from placelab.base.errors import FormatError, UnsupportedError
+from placelab.base.threads import cores
 from placelab.schedule import catalogue as strategies
 
 COMMON = dict(processes=0)

@@ -68,7 +68,7 @@ def test_numbers_are_the_librarys(explorer):
     """The numbers above the chart are those of metrics, bounds and validate."""
     m = pl.metrics(explorer.schedule)
     strip = {item["key"]: item for item in explorer.gantt.numbers}
-    assert strip["makespan"]["value"] == pl.units.seconds(m["makespan"])
+    assert strip["makespan"]["value"] == pl.base.units.seconds(m["makespan"])
     assert strip["speedup"]["value"] == f"× {m['speedup']:.3g}"
     assert strip["gap"]["value"] == f"≤ {100 * m['bound_gap']:.0f} %"
     assert strip["legal"]["value"] == "✓ legal" and not pl.validate(explorer.schedule)
@@ -587,7 +587,7 @@ def test_a_kept_schedule_is_what_others_are_compared_with(explorer):
     assert explorer.gantt.kept
     pick(explorer, "Partitioner", "single")
     change = explorer.schedule.makespan / kept.makespan - 1
-    assert f"▲ {pl.units.percent(change)} of ◈" in explorer.numbers.text.value
+    assert f"▲ {pl.base.units.percent(change)} of ◈" in explorer.numbers.text.value
     explorer.actions.keep.value = False
     assert not explorer.gantt.kept and "◈" not in explorer.numbers.text.value
 

@@ -15,7 +15,7 @@ import placelab as pl
 from placelab.app.explorer import Explorer
 from placelab.app.explorer.panels.comparison import Comparison
 from placelab.base.errors import PlacelabError
-from placelab.base.worker import PREFIX
+from placelab.base.threads import PREFIX
 
 SECOND = 1.5  # for each way out; on a machine that is busy otherwise, too
 
@@ -85,7 +85,7 @@ def hang(request) -> Callable[[Explorer, Callable[[], None]], None]:
             pick(explorer, "Scheduler", "hangs")
         else:
 
-            @pl.strategies.transform(name="hangs")
+            @pl.schedule.catalogue.transform(name="hangs")
             def transform(problem: pl.Problem):
                 stay()
 

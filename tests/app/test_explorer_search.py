@@ -19,7 +19,7 @@ from placelab.app.explorer.engine.pace import FULL, LIVE, ON_RELEASE, PREVIEW, P
 from placelab.app.explorer.engine.search import Search
 from placelab.app.explorer.panels.search_line import SearchLine
 from placelab.app.explorer.state import initial_state
-from placelab.base import abandonable
+from placelab.base import leaving
 from placelab.base.errors import PlacelabError
 from placelab.base.progress import Progress, never, silent
 from placelab.schedule import catalogue as strategies
@@ -83,7 +83,7 @@ def test_a_search_says_how_far_it_is_and_can_be_cancelled(explorer):
     pick(explorer, "Partitioner", "oracle")
     wait_for(lambda: "≤ 2.0 % above optimum" in line(explorer))
     length = explorer.result.schedule.makespan  # still HEFT's, with which the oracle begins
-    for words in ("<b>oracle</b>", "improving", f"best {pl.units.seconds(length)}", " s</div>"):
+    for words in ("<b>oracle</b>", "improving", f"best {pl.base.units.seconds(length)}", " s</div>"):
         assert words in line(explorer)
     assert shown(explorer.line.bar) and explorer.line.bar.value == 0.25 and explorer.gantt.stale
     press(explorer.line.box, "Stop")
@@ -172,7 +172,7 @@ def test_a_search_that_is_slow_to_end_is_waited_for(explorer):
         begun.set()
         while not cancel():
             time.sleep(0.01)
-        time.sleep(3 * abandonable.GRACE)
+        time.sleep(3 * leaving.GRACE)
         return pl.Placement(problem, np.full(problem.graph.n_ops, 1))
 
     pick(explorer, "Partitioner", "tidy")
@@ -193,7 +193,7 @@ def test_a_plan_that_was_reported_is_not_lost(explorer):
         begun.set()
         while not explorer.line.cancel.disabled:
             time.sleep(0.01)
-        time.sleep(3 * abandonable.GRACE)
+        time.sleep(3 * leaving.GRACE)
         assert cancel()
         return pl.Placement(problem, np.full(problem.graph.n_ops, 1))
 
@@ -242,12 +242,12 @@ def test_a_search_that_ignores_stop_is_abandoned(explorer):
 
 def test_few_calls_of_one_key_are_abandoned_at_once():
     """With so many, the next one waits, and can be left; those of another key do not wait. Exceptions are raised."""
-    end, caller = threading.Event(), abandonable.Caller()
-    for _ in range(abandonable.MAX_ABANDONED):
-        with pytest.raises(abandonable.Abandoned):
+    end, caller = threading.Event(), leaving.Caller()
+    for _ in range(leaving.MAX_ABANDONED):
+        with pytest.raises(leaving.Abandoned):
             caller.run(lambda: end.wait(60), lambda: True, "one")
     begun = []
-    with pytest.raises(abandonable.Abandoned):
+    with pytest.raises(leaving.Abandoned):
         caller.run(lambda: begun.append(1), lambda: True, "one")
     assert caller.run(lambda: "came", never, "another") == caller.run(lambda: "came", never) == "came"
     threading.Timer(0.3, end.set).start()

@@ -200,7 +200,7 @@ def test_place_takes_rules_and_strategies(capsys):
     placement = pl.place(problem, "tf-greedy", prepare=("colocate", "fuse"), seed=3)
     scheduler = "pct" if placement.planned is None else "planned"
     schedule = pl.simulate(problem, placement, scheduler, seed=3)
-    assert f"makespan       {pl.units.seconds(schedule.makespan)}" in text and "rules          all hold" in text
+    assert f"makespan       {pl.base.units.seconds(schedule.makespan)}" in text and "rules          all hold" in text
 
 
 def test_compare_sorts_the_best_first(capsys, tmp_path):

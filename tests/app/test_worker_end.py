@@ -8,7 +8,7 @@ import sys
 SCRIPT = """
 import atexit, threading
 atexit.register(lambda: print([t.name for t in threading.enumerate() if "placelab" in t.name]))  # as ipykernel, before
-from placelab.base.worker import Worker
+from placelab.base.threads import Worker
 
 def work():
     begun.set()

@@ -621,5 +621,5 @@ def test_the_picture_of_the_readme(explore, screenshot):
     hand.page.set_viewport_size({"width": 1400, "height": 900})
     hand.settled()
     hand.compared()
-    assert hand.number("makespan") == pl.units.seconds(hand.notebook.value("explorer.schedule.makespan"))
+    assert hand.number("makespan") == pl.base.units.seconds(hand.notebook.value("explorer.schedule.makespan"))
     screenshot("whole", of=hand.root)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import placelab as pl
 from placelab.analysis.validation import validate
-from placelab.base.cores import at_most
+from placelab.base.threads import at_most
 from placelab.kernels.search import local_search as kernels
 from placelab.kernels.search import replaying
 from placelab.planning.list_scheduler import planned_order

@@ -13,7 +13,7 @@ from placelab.analysis.measures import ordering_efficiency
 from placelab.analysis.studies.instances import EQUAL, LEAST, Instance, SmallInstance, Variation
 from placelab.base.errors import FormatError, InfeasibleError, PlacelabError, UnsupportedError, expect
 from placelab.base.interrupts import need
-from placelab.base.leavable import made_apart
+from placelab.base.leaving import made_apart
 from placelab.base.progress import COMPILING, Progress, Report, never, silent
 from placelab.planning.lower_bounds import bounds
 from placelab.problem.problem import Problem

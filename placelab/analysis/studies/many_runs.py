@@ -9,10 +9,10 @@ import numpy as np
 
 from placelab.analysis import worker_measures as measures
 from placelab.base.errors import FormatError, expect
-from placelab.base.in_threads import in_batches
 from placelab.base.interrupts import need
 from placelab.base.progress import Progress, Report, never, silent
 from placelab.base.seeds import seed_number
+from placelab.base.threads import in_batches
 from placelab.graphs.transforms.perturbation import perturb
 from placelab.planning.read_orders import Reads, replica_column
 from placelab.problem.problem import Problem

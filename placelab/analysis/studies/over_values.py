@@ -9,9 +9,9 @@ import numpy as np
 
 from placelab.analysis.studies.parameter import Parameter, parameter
 from placelab.base.errors import FormatError, expect
-from placelab.base.in_threads import in_batches
 from placelab.base.interrupts import need
 from placelab.base.progress import Progress, Report, never, silent
+from placelab.base.threads import in_batches
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Partitioner, Scheduler, Strategy, find, partitioners, schedulers
 from placelab.schedule.schedule import Schedule

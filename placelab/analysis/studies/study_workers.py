@@ -19,10 +19,10 @@ from typing import Any
 from placelab.analysis.comparing import Row
 from placelab.analysis.studies.study_cells import Plan, Task, lost, run_task
 from placelab.base.compiling import patient
-from placelab.base.cores import at_most
 from placelab.base.errors import PlacelabError, UnsupportedError
 from placelab.base.interrupts import need
-from placelab.base.leavable import made_apart
+from placelab.base.leaving import made_apart
+from placelab.base.threads import at_most
 from placelab.problem.problem import Problem
 
 TICK = 0.2  # seconds between two looks at `cancel`

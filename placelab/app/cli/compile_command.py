@@ -11,8 +11,8 @@ from heapq import heappop, heappush
 from time import monotonic
 from typing import Any
 
-from placelab.base.cores import cores
 from placelab.base.errors import PlacelabError
+from placelab.base.threads import cores
 from placelab.kernels import jit
 
 FIRST = (  # what each of two processes compiles, since numba compiles one kernel at a time

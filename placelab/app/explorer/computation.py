@@ -17,10 +17,10 @@ from placelab.app.explorer.engine.timed_solver import TimedSolver, task
 from placelab.app.explorer.panels.result_view import ResultView
 from placelab.app.explorer.panels.strip import strip
 from placelab.app.explorer.state import State
-from placelab.base.abandonable import Abandoned
 from placelab.base.compiling import compiling
 from placelab.base.errors import PlacelabError
-from placelab.base.worker import Background, Worker
+from placelab.base.leaving import Abandoned
+from placelab.base.threads import Background, Worker
 from placelab.planning.lower_bounds import best_bound
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
@@ -58,7 +58,7 @@ class Computation(Background):
     Notes
     -----
     The worker shows results under a lock of its own, so that a message that waits for a result does not block it. Strategies run
-    in another thread (:class:`placelab.base.abandonable.Caller`), which is left when their state is outdated. States
+    in another thread (:class:`placelab.base.leaving.Caller`), which is left when their state is outdated. States
     are compared by identity to see whether they were computed: an equal but new state asks for a new computation.
     """
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from IPython.display import display
 
 from placelab.app.page import page
-from placelab.base.worker import Background, Worker
+from placelab.base.threads import Background, Worker
 from placelab.pictures.cells.gantt import gantt
 from placelab.pictures.cells.markup import aside, picture, text
 from placelab.pictures.cells.schedule import entries

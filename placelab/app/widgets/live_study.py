@@ -248,7 +248,7 @@ def study_view(path: Any) -> StudyView:
 def _end_all() -> None:
     """End all threads while the kernel can still take their messages, and write finished rows.
 
-    As :mod:`placelab.base.worker`, which says why.
+    As :mod:`placelab.base.threads`, which says why.
     """
     until = monotonic() + END
     for view in list(_views):

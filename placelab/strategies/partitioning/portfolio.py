@@ -10,10 +10,9 @@ from typing import Annotated
 
 import numpy as np
 
-from placelab.base.cores import cores
-from placelab.base.in_threads import results
 from placelab.base.interrupts import need
 from placelab.base.progress import Progress, Report, never, silent
+from placelab.base.threads import cores, results
 from placelab.kernels import blocks
 from placelab.kernels.plan import ranks as rank_kernels
 from placelab.kernels.search import local_search as kernels

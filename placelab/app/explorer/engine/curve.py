@@ -14,9 +14,9 @@ import numpy as np
 from placelab.app.explorer.engine.solving import function_of, place_state, simulate_state
 from placelab.app.explorer.state import State
 from placelab.app.widgets.cluster.edit import apply
-from placelab.base.abandonable import Caller
 from placelab.base.errors import PlacelabError
-from placelab.base.worker import Background, Worker
+from placelab.base.leaving import Caller
+from placelab.base.threads import Background, Worker
 from placelab.problem.cluster import Cluster
 from placelab.schedule.catalogue import PLANNED, partitioners
 

@@ -13,8 +13,8 @@ import numpy as np
 from placelab.app.explorer.engine.search import Search
 from placelab.app.explorer.engine.solving import Result, function_of, solve_state
 from placelab.app.explorer.state import State
-from placelab.base.abandonable import Caller
-from placelab.base.worker import Background, Worker
+from placelab.base.leaving import Caller
+from placelab.base.threads import Background, Worker
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioners
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from placelab.analysis.studies.adversary_search import Adversary, adversarial
 from placelab.app.explorer.engine.failure import sentence
-from placelab.base.abandonable import Abandoned, run_abandonable
+from placelab.base.leaving import Abandoned, run_abandonable
 from placelab.base.progress import Progress
-from placelab.base.worker import Background, Worker
+from placelab.base.threads import Background, Worker
 from placelab.schedule.catalogue import partitioners
 
 QUICK = dict(restarts=5, steps=400)  # some seconds

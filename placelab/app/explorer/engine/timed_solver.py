@@ -11,8 +11,8 @@ from placelab.app.explorer.engine.pace import LIVE, Pace
 from placelab.app.explorer.engine.search import Search, StoppedError
 from placelab.app.explorer.engine.solving import Result, function_of, solve_state
 from placelab.app.explorer.state import State
-from placelab.base.abandonable import Abandoned, Caller
 from placelab.base.compiling import compiling
+from placelab.base.leaving import Abandoned, Caller
 from placelab.base.units import seconds
 from placelab.kernels import jit
 from placelab.problem.problem import Problem

@@ -21,9 +21,9 @@ from placelab.app.explorer.engine.solving import Result, preparation
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import Model, State
 from placelab.app.widgets.comparison_table import ComparisonTable
-from placelab.base.abandonable import Abandoned, run_abandonable
+from placelab.base.leaving import Abandoned, run_abandonable
 from placelab.base.progress import Progress
-from placelab.base.worker import Background, Worker
+from placelab.base.threads import Background, Worker
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioners, schedulers

@@ -13,9 +13,9 @@ from placelab.app.explorer.engine.solving import Result, function_of, place_stat
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import State
 from placelab.app.widgets.decisions_view import Decisions
-from placelab.base.abandonable import Abandoned, run_abandonable
 from placelab.base.errors import PlacelabError
-from placelab.base.worker import Background, Worker
+from placelab.base.leaving import Abandoned, run_abandonable
+from placelab.base.threads import Background, Worker
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioners
 from placelab.schedule.placement import Placement

@@ -15,8 +15,8 @@ from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import State
 from placelab.app.widgets.difference_table import DifferenceTable
 from placelab.base.errors import FormatError
+from placelab.base.threads import Background, Worker
 from placelab.base.units import percent
-from placelab.base.worker import Background, Worker
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 

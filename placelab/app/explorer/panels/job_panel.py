@@ -19,8 +19,8 @@ from placelab.app.explorer.panels.orders import Orders
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.panels.training_run import TrainingRun
 from placelab.app.explorer.state import State
+from placelab.base.threads import Background, Worker
 from placelab.base.units import seconds
-from placelab.base.worker import Background, Worker
 from placelab.problem.problem import Problem
 
 INVITATION = "A job is many copies or parts of this model at work together. Choose one above; undo or <b>One step</b> leads back."

@@ -11,8 +11,8 @@ import ipywidgets as w
 
 from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.panels.buttons import button
-from placelab.base.abandonable import Abandoned, run_abandonable
-from placelab.base.worker import Background, Worker
+from placelab.base.leaving import Abandoned, run_abandonable
+from placelab.base.threads import Background, Worker
 
 PATIENCE = 0.5  # seconds that `read` waits, so that small files are shown at once
 Job = tuple[str, Callable[[], Any], Callable[[Any], None]]  # title, reader, and consumer of what it returns

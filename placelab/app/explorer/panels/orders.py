@@ -11,8 +11,8 @@ from placelab.analysis.studies.many_runs import iterations
 from placelab.app.explorer.panels.buttons import button
 from placelab.base.errors import PlacelabError
 from placelab.base.progress import Progress
+from placelab.base.threads import Background, Worker
 from placelab.base.units import Units, percent
-from placelab.base.worker import Background, Worker
 from placelab.planning.read_orders import replica_column
 from placelab.schedule.schedule import Schedule
 

@@ -15,8 +15,8 @@ from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import State
 from placelab.app.widgets.what_matters_table import WhatMattersTable
-from placelab.base.abandonable import Abandoned, run_abandonable
-from placelab.base.worker import Background, Worker
+from placelab.base.leaving import Abandoned, run_abandonable
+from placelab.base.threads import Background, Worker
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 
