@@ -38,7 +38,8 @@ from placelab.app.explorer import Explorer
 from placelab.app.explorer.engine import curve, pace, timed_solver
 from placelab.app.explorer.panels.options import Controls, control
 from placelab.app.explorer.panels.rejection import explained
-from placelab.app.explorer.state import Steps, initial_state, preset
+from placelab.app.explorer.session import Steps
+from placelab.app.explorer.state import initial_state, preset
 
 # ---------------------------------------------------------------- opening and reading
 

@@ -18,8 +18,8 @@ from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.panels.result_view import ResultView
 from placelab.app.explorer.readable import Readable
 from placelab.app.explorer.saved_picture import SavedPicture
-from placelab.app.explorer.session import Session, costs_switched, memory_switched
-from placelab.app.explorer.state import Change, State, Steps, said_of_costs
+from placelab.app.explorer.session import Session, Steps, costs_switched, memory_switched
+from placelab.app.explorer.state import Change, State, said_of_costs
 from placelab.problem.problem import Problem
 from placelab.schedule import catalogue as strategies
 from placelab.schedule.schedule import Schedule

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from placelab.app.explorer.jobs import PIPELINE, stages_of
+from placelab.app.explorer.jobs import stages_of
 from placelab.app.explorer.pins import shortened
-from placelab.app.explorer.state import Preset, State, pins_on
+from placelab.app.explorer.state import PIPELINE, Preset, State, pins_on
 from placelab.problem.cluster import Cluster
 from placelab.problem.shared_links import as_argument
 from placelab.schedule.catalogue import Strategy, partitioners, schedulers, transforms

@@ -5,10 +5,45 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from placelab.app.explorer.state import State, Steps, said_of_costs
+from placelab.app.explorer.state import State, said_of_costs
 from placelab.problem.problem import Problem
+
+STEPS = 200  # steps kept for undo
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A state, those before it, and those that were undone."""
+
+    now: State
+    past: tuple[State, ...] = ()
+    future: tuple[State, ...] = ()
+    key: str = ""
+    time: float = 0.0
+
+    def to(self, state: State, key: str, time: float) -> Steps:
+        """Add a step, or replace the latest one when it has the same key and is less than a second old."""
+        if state == self.now:
+            return self
+        if key and key == self.key and time - self.time < 1.0:
+            return replace(self, now=state, time=time)
+        return Steps(state, (*self.past, self.now)[-STEPS:], (), key, time)
+
+    def instead(self, state: State) -> Steps:
+        """Replace the state that the latest step led to; drop the step if it then changes nothing."""
+        if self.past and state == self.past[-1]:
+            return Steps(self.past[-1], self.past[:-1])
+        return replace(self, now=state)
+
+    def undo(self) -> Steps:
+        """Go back one step, if there is one."""
+        return Steps(self.past[-1], self.past[:-1], (*self.future, self.now)) if self.past else self
+
+    def redo(self) -> Steps:
+        """Go forward to the state that the last undo left, if there is one."""
+        return Steps(self.future[-1], (*self.past, self.now), self.future[:-1]) if self.future else self
 
 
 class Session:

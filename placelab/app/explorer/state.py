@@ -1,4 +1,4 @@
-"""The state of the explorer, one immutable value, and the steps that undo and redo move along."""
+"""The state of the explorer, one immutable value, and what it consists of: model, preset, job."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,12 +24,10 @@ from placelab.problem.problem import CHOSEN, Problem
 from placelab.problem.rules import groups_of, merged_groups
 from placelab.schedule.catalogue import PLANNED, find, keywords, partitioners, schedulers, transforms
 
-if TYPE_CHECKING:
-    from placelab.app.explorer.jobs import Job
-
 MODEL, CLUSTER, PARTITIONER, SCHEDULER = "inception_v3", "rtx2080ti_box", "heft", PLANNED  # defaults
 GIVEN, OWN = "as given", "the model's own"  # titles of clusters that are not presets
-STEPS = 200  # steps kept for undo
+SERVERS, ALL_REDUCE, PIPELINE = "parameter servers", "all-reduce", "pipeline"
+KINDS = (SERVERS, ALL_REDUCE, PIPELINE)  # of jobs
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +81,65 @@ class Preset:
     title: str
     cluster: Cluster
     code: str = ""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What becomes of the step of one model.
+
+    Attributes
+    ----------
+    kind
+        One of ``KINDS``; what another kind needs is kept, and does nothing.
+    workers, servers, hosts
+        Numbers of devices: workers, servers of parameters, and machines that the workers of an all-reduce share.
+    sync, barrier
+        Of parameter servers: whether updates wait for all workers, and reads for all updates.
+    training
+        Of parameter servers: whether there is a backward pass.
+    algorithm, bucket_bytes
+        Of all-reduces, see :func:`placelab.transforms.model_replica`.
+    iterations
+        Steps in the graph, one after the other; of replicas.
+    microbatches, stages, partitioner, split, recompute, blocking
+        Of a pipeline: numbers, who cuts the model into stages, whether gradients of weights are ops of their own, whether the
+        forward pass runs again before the backward pass, and whether a receive blocks its stage.
+    replicas
+        Of a pipeline: copies, whose gradients are summed by all-reduces.
+    """
+
+    kind: str = SERVERS
+    workers: int = 4
+    servers: int = 1
+    hosts: int = 1
+    sync: bool = True
+    barrier: bool = True
+    training: bool = True
+    algorithm: Literal["ring", "tree", "halving"] = "ring"
+    bucket_bytes: float = 25e6
+    iterations: int = 1
+    microbatches: int = 8
+    stages: int = 4
+    partitioner: str = "contiguous"
+    split: bool = False
+    recompute: bool = False
+    replicas: int = 1
+    blocking: bool = False
+
+    @property
+    def scheduler(self) -> str:
+        """The scheduler that such a job is shown with at first."""
+        if self.kind == PIPELINE:
+            return "zb-h1" if self.split else "1f1b"
+        return "tic" if self.kind == SERVERS else "fifo"
+
+    @property
+    def title(self) -> str:
+        """What the job adds to the title of its model."""
+        if self.kind == PIPELINE:
+            copies = f"{self.replicas} × " * (self.replicas > 1)
+            return f"{copies}{self.stages} stages × {self.microbatches} micro-batches"
+        return f"{self.workers} workers"
 
 
 @dataclass(frozen=True)
@@ -263,39 +320,6 @@ class State:
 
 
 Change = Callable[[State], State]
-
-
-@dataclass(frozen=True)
-class Steps:
-    """A state, those before it, and those that were undone."""
-
-    now: State
-    past: tuple[State, ...] = ()
-    future: tuple[State, ...] = ()
-    key: str = ""
-    time: float = 0.0
-
-    def to(self, state: State, key: str, time: float) -> Steps:
-        """Add a step, or replace the latest one when it has the same key and is less than a second old."""
-        if state == self.now:
-            return self
-        if key and key == self.key and time - self.time < 1.0:
-            return replace(self, now=state, time=time)
-        return Steps(state, (*self.past, self.now)[-STEPS:], (), key, time)
-
-    def instead(self, state: State) -> Steps:
-        """Replace the state that the latest step led to; drop the step if it then changes nothing."""
-        if self.past and state == self.past[-1]:
-            return Steps(self.past[-1], self.past[:-1])
-        return replace(self, now=state)
-
-    def undo(self) -> Steps:
-        """Go back one step, if there is one."""
-        return Steps(self.past[-1], self.past[:-1], (*self.future, self.now)) if self.past else self
-
-    def redo(self) -> Steps:
-        """Go forward to the state that the last undo left, if there is one."""
-        return Steps(self.future[-1], (*self.past, self.now), self.future[:-1]) if self.future else self
 
 
 def initial_state(given: Any = None, cluster: Cluster | None = None) -> State:

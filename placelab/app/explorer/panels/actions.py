@@ -15,7 +15,8 @@ from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.panels.buttons import button
 from placelab.app.explorer.panels.item import Item
 from placelab.app.explorer.panels.popover import Popover
-from placelab.app.explorer.state import State, Steps
+from placelab.app.explorer.session import Steps
+from placelab.app.explorer.state import State
 from placelab.app.widgets.code_view import CodeButton
 from placelab.app.widgets.frame import Frame
 from placelab.pictures.cells.markup import counted

@@ -8,7 +8,8 @@ from typing import Any
 
 import ipywidgets as w
 
-from placelab.app.explorer.jobs import ALL_REDUCE, KINDS, PIPELINE, SERVERS, STAGES, Job
+from placelab.app.explorer.jobs import STAGES
+from placelab.app.explorer.state import ALL_REDUCE, KINDS, PIPELINE, SERVERS, Job
 
 PRESETS = {
     "Parameter server": (Job(SERVERS), "Four workers share parameters through a server, read in the order of tic"),

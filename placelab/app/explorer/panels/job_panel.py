@@ -10,7 +10,7 @@ import ipywidgets as w
 
 from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.engine.solving import Result
-from placelab.app.explorer.jobs import Job, one_step, with_job
+from placelab.app.explorer.jobs import one_step, with_job
 from placelab.app.explorer.panels.buttons import button
 from placelab.app.explorer.panels.item import Item, item
 from placelab.app.explorer.panels.job_controls import PRESETS, JobControls
@@ -18,7 +18,7 @@ from placelab.app.explorer.panels.job_numbers import job_details, job_items
 from placelab.app.explorer.panels.orders import Orders
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.panels.training_run import TrainingRun
-from placelab.app.explorer.state import State
+from placelab.app.explorer.state import Job, State
 from placelab.base.threads import Background, Worker
 from placelab.base.units import seconds
 from placelab.problem.problem import Problem
