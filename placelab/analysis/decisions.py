@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.base.errors import UnsupportedError
-from placelab.problem.graph import frozen
+from placelab.base.index_arrays import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.trace import Trace

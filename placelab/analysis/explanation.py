@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from placelab.base.errors import expect
+from placelab.base.index_arrays import frozen
 from placelab.base.interrupts import need
 from placelab.kernels.explain import explain as kernels
 from placelab.kernels.explain import explain_blocks as explaining
-from placelab.problem.graph import frozen
 from placelab.schedule.critical_steps import carried, carriers, critical_steps, inputs, items_run
 from placelab.schedule.schedule import Schedule
 from placelab.schedule.shared_way import said_of_sharing

@@ -6,9 +6,9 @@ import numpy as np
 
 from placelab.analysis.explanation import carriers
 from placelab.base.errors import expect
+from placelab.base.index_arrays import frozen
 from placelab.kernels import blocks
 from placelab.kernels.plan import ranks
-from placelab.problem.graph import frozen
 from placelab.schedule.schedule import Schedule
 
 ROUNDING = 1e-9  # of the makespan; less slack is none

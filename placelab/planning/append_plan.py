@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.base.errors import InfeasibleError
+from placelab.base.index_arrays import frozen
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import infeasible
 from placelab.planning.list_scheduler import decided, planned_order
 from placelab.planning.memory_plan import next_op, resumed
 from placelab.planning.memory_waits import memory_waits
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement

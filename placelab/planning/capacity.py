@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from placelab.base.errors import InfeasibleError
+from placelab.base.index_arrays import frozen
 from placelab.kernels import blocks
 from placelab.kernels.plan.first_fit import first_fit
 from placelab.kernels.plan.traffic import unit_inputs
 from placelab.planning import plan_arrays
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from placelab.base.errors import FormatError
+from placelab.base.index_arrays import frozen
 from placelab.base.progress import Progress, Report, never, silent
 from placelab.kernels.plan import favourite_child as kernels
 from placelab.planning.ranks import mean_exec
@@ -28,7 +29,7 @@ from placelab.planning.relaxation import (
     canonical,
     least_makespan,
 )
-from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 
 EDGE = 1e-6  # an x this close to the threshold is the threshold

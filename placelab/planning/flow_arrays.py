@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.kernels.run import simulation_blocks as simulating
-from placelab.problem.graph import frozen
 from placelab.problem.shared_links import SharedLink
 
 F8, I4, I8 = np.float64, np.int32, np.int64

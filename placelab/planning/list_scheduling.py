@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.kernels import blocks
 from placelab.kernels.plan import choose_least, choose_ready
 from placelab.kernels.plan import list_schedule as kernels
@@ -23,7 +24,6 @@ from placelab.planning import plan_arrays
 from placelab.planning.list_scheduler import TIMES, ListScheduler, decided, planned_order
 from placelab.planning.memory_plan import MemoryPlan, can_bind, next_op, resumed
 from placelab.planning.memory_waits import memory_waits
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.planned import planned_schedule

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from placelab.base.errors import expect
+from placelab.base.index_arrays import frozen
 from placelab.base.once import once
 from placelab.kernels.plan import ranks as kernels
 from placelab.planning.favourite_child import infinite_machine_bound
 from placelab.planning.plan_arrays import successors
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 

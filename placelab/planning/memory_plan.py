@@ -13,9 +13,10 @@ from math import inf, nextafter
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.kernels import blocks
 from placelab.kernels.plan.memory_over_time import SIZE
-from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.planning.plan_arrays import transfer_delay
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.base.once import once
 from placelab.kernels import blocks
 from placelab.kernels.codes import CHANNEL, FREE, PARALLEL, PORTS
 from placelab.kernels.plan.list_schedule import FINISH, SPANS
 from placelab.kernels.plan.memory_over_time import HALF, SIZE
 from placelab.planning.memory_plan import held_for_ever_by_group, planning_limit
-from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.problem.resource_models import held
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.planning.ranks import compute_rank, mean_exec, mean_transfer, operations, static_level
-from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.trace import Ranks

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.base.errors import FormatError, expect
-from placelab.base.index_arrays import LARGEST
+from placelab.base.index_arrays import LARGEST, frozen
 from placelab.kernels.plan import order as order_kernels
 from placelab.kernels.plan import ranks as kernels
 from placelab.planning import plan_arrays
-from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 
 STEPS = 2.0**40  # of a rounded rank, from 0 to the largest

@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from placelab.base.index_arrays import pointers
+from placelab.base.index_arrays import frozen, pointers
 from placelab.base.once import once
 from placelab.kernels.plan.read_orders import Copies, pass_back
 from placelab.planning import plan_arrays
-from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement

@@ -22,10 +22,11 @@ from typing import Any
 import numpy as np
 
 from placelab.base.errors import PlacelabError
+from placelab.base.index_arrays import frozen, pointers
 from placelab.base.interrupts import need
 from placelab.base.seeds import generator
 from placelab.kernels.plan import favourite_child as kernels
-from placelab.problem.graph import OpGraph, frozen, pointers
+from placelab.problem.graph import OpGraph
 
 FLAT = 1e-12  # relative: rounding of sums of times
 DUAL = 1e-9  # a dual value up to this is 0; where one of 5e-7 counts as 0, the solver's tolerance of w lets x move by tenths

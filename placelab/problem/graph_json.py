@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,8 @@ from placelab.base.fields import read_from
 from placelab.base.grouped import members
 from placelab.base.saving import save
 from placelab.problem import time_columns
+from placelab.problem.graph_columns import GraphColumns
 from placelab.problem.graph_size import check_size, checked
-
-if TYPE_CHECKING:
-    from placelab.problem.graph import OpGraph
 
 FORMAT, VERSIONS = "placelab-graph", (1, 2)
 EXPECTED = "placelab JSON"
@@ -50,12 +48,12 @@ def columns(document: Any, where: str) -> dict[str, Any]:
         return _columns(document)
 
 
-def write(graph: OpGraph, path: Any) -> None:
+def write(graph: GraphColumns, path: Any) -> None:
     """Write a graph; the same graph always gives the same bytes. The file appears only when it is complete."""
     save(dumps(graph), path)
 
 
-def dumps(graph: OpGraph) -> str:
+def dumps(graph: GraphColumns) -> str:
     """The graph as placelab JSON text."""
     names = graph.names.tolist()
     default = graph.persistent + graph.temporary + graph.outputs
@@ -103,7 +101,7 @@ def _numbers(column: np.ndarray) -> list:
     return [None if x != x else int(x) if x == int(x) and abs(x) < 2**53 else x for x in column.tolist()]
 
 
-def _times(graph: OpGraph) -> dict[str, list]:
+def _times(graph: GraphColumns) -> dict[str, list]:
     """Measured seconds by device name or type."""
     if graph.time is None:
         return {}

@@ -19,12 +19,11 @@ import numpy as np
 from placelab.base.errors import FormatError, described
 from placelab.base.interrupts import need
 from placelab.problem import time_columns
+from placelab.problem.graph_columns import GraphColumns
 from placelab.problem.graph_size import check_size, checked
 
 if TYPE_CHECKING:
     import networkx as nx
-
-    from placelab.problem.graph import OpGraph
 
 NODE = {"compute", "time", "persistent", "temporary", "memory", "kind", "group", "devices", "outputs"}
 EDGE = {"bytes", "tensor", "control"}
@@ -77,7 +76,7 @@ def columns(graph: nx.DiGraph) -> dict[str, Any]:
     )
 
 
-def write(graph: OpGraph) -> nx.DiGraph:
+def write(graph: GraphColumns) -> nx.DiGraph:
     """A DiGraph with every attribute that is not its default; a MultiDiGraph when two edges join the same two ops."""
     need("networkx")
     import networkx as nx
@@ -102,7 +101,7 @@ def write(graph: OpGraph) -> nx.DiGraph:
     return result
 
 
-def graph_attributes(graph: OpGraph) -> dict[str, Any]:
+def graph_attributes(graph: GraphColumns) -> dict[str, Any]:
     """The graph's metadata, with the known speeds and the default of its time columns beside them."""
     facts = {"time_speed": time_columns.known_speeds(graph) or None, "time_default": graph.time_default}
     return graph.metadata | {label: value for label, value in facts.items() if value is not None}
@@ -113,7 +112,7 @@ def shown(value: Any) -> str:
     return f"{' '.join(repr(value).split()):.60}"
 
 
-def _node(graph: OpGraph, v: int, default: np.ndarray, local: np.ndarray, unused: np.ndarray) -> dict[str, Any]:
+def _node(graph: GraphColumns, v: int, default: np.ndarray, local: np.ndarray, unused: np.ndarray) -> dict[str, Any]:
     node: dict[str, Any] = {}
     if not np.isnan(graph.compute[v]):
         node["compute"] = float(graph.compute[v])

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from placelab.base.errors import FormatError, expect, formerly
+from placelab.base.index_arrays import frozen, pointers
 from placelab.base.shown import bundle
 from placelab.problem.cluster import Cluster
-from placelab.problem.graph import OpGraph, frozen, pointers
+from placelab.problem.graph import OpGraph
 from placelab.problem.resource_models import LATENCIES, MEMORY_MODELS, TRANSFER_MODELS, MemoryModel, TransferModel
 from placelab.problem.rules import (
     Rules,

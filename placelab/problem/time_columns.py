@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from placelab.base.errors import FormatError
 from placelab.base.index_arrays import F8, LARGEST
 from placelab.problem.graph_checks import column
-
-if TYPE_CHECKING:
-    from placelab.problem.graph import OpGraph
+from placelab.problem.graph_columns import GraphColumns
 
 RESERVED = ("times", "time_speed", "time_default")  # keys that metadata must not have
 
 
-def arguments(graph: OpGraph, change: Callable[[np.ndarray], np.ndarray] = np.asarray) -> dict[str, Any]:
+def arguments(graph: GraphColumns, change: Callable[[np.ndarray], np.ndarray] = np.asarray) -> dict[str, Any]:
     """The arguments of :meth:`OpGraph.from_arrays` for a graph with the times of `graph`, its table changed by `change`."""
     if graph.time is None:
         return {}
@@ -28,7 +26,7 @@ def arguments(graph: OpGraph, change: Callable[[np.ndarray], np.ndarray] = np.as
     )
 
 
-def known_speeds(graph: OpGraph) -> dict[str, float]:
+def known_speeds(graph: GraphColumns) -> dict[str, float]:
     """Time type → operations/s, without the columns whose speed is not known."""
     pairs = zip(graph.time_types, graph.time_speed.tolist(), strict=True)
     return {kind: speed for kind, speed in pairs if speed == speed}

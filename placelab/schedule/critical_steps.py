@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.base.once import once
 from placelab.kernels.blocks import Predecessors
 from placelab.kernels.explain import explain as kernels
 from placelab.kernels.explain import explain_blocks as explaining
-from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.graph import OpGraph
 from placelab.schedule.shared_way import free_again
 
 if TYPE_CHECKING:

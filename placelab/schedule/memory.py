@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.kernels.explain import memory_curves as kernels
-from placelab.problem.graph import frozen
 from placelab.schedule.critical_steps import carried
 
 if TYPE_CHECKING:

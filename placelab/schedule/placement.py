@@ -10,8 +10,8 @@ import numpy as np
 
 from placelab.base.errors import FormatError, InfeasibleError, expect
 from placelab.base.fields import read_from
+from placelab.base.index_arrays import frozen
 from placelab.base.shown import bundle
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule import placement_json
 from placelab.schedule.trace import Trace

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.base.shown import bundle
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import curves, shortages
 from placelab.schedule.placement import Placement

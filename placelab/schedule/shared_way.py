@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from placelab.problem.graph import frozen
+from placelab.base.index_arrays import frozen
 from placelab.problem.resource_models import held
 
 if TYPE_CHECKING:

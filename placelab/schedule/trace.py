@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.base.units import apart
-from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 
 PLANNED_FINISH, EARLIEST_START = "planned finish [s]", "earliest start [s]"  # scores that are times of the op itself

@@ -8,12 +8,12 @@ from typing import Any, cast
 import numpy as np
 
 from placelab.base.errors import InfeasibleError, UnsupportedError
+from placelab.base.index_arrays import frozen
 from placelab.kernels import blocks
 from placelab.kernels.codes import CHANNEL, FREE, PARALLEL, PORTS
 from placelab.kernels.run import events
 from placelab.kernels.run import simulation_blocks as simulating
 from placelab.planning import plan_arrays
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import schedulers
 from placelab.schedule.order import Order

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.base.once import once
 from placelab.kernels import blocks
 from placelab.kernels.codes import CHANNEL, EDGES, FAIR, FREE, PORTS, PORTS_BY_PRIORITY
@@ -21,7 +22,7 @@ from placelab.kernels.run.transfers import group_transfers
 from placelab.planning import plan_arrays
 from placelab.planning.flow_arrays import NO_FLOWS, NO_SHARED, flows_of, shared_links_of
 from placelab.planning.ranks import in_classes
-from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.problem.resource_models import held
 from placelab.schedule.memory import TOLERANCE

@@ -11,8 +11,8 @@ import pytest
 from problems import many
 
 import placelab as pl
+from placelab.base.index_arrays import frozen
 from placelab.kernels import jit
-from placelab.problem.graph import frozen
 
 # Options of searches that take long: one in plain Python, the other in a solver, so that it need not prove anything here.
 FEWER = {

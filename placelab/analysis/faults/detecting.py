@@ -8,7 +8,7 @@ import numpy as np
 
 from placelab.analysis.faults.given_times import span
 from placelab.base.errors import FormatError, expect
-from placelab.problem.graph import frozen
+from placelab.base.index_arrays import frozen
 from placelab.schedule.schedule import Schedule
 
 

@@ -14,10 +14,10 @@ from placelab.analysis.faults.detecting import Detection
 from placelab.analysis.faults.expectations import expected_failures
 from placelab.analysis.faults.given_times import count, span, step_time, steps_between
 from placelab.base.errors import FormatError
+from placelab.base.index_arrays import frozen
 from placelab.base.seeds import generator, seed_number
 from placelab.kernels.run import training_blocks as blocks
 from placelab.kernels.run.training_run import train
-from placelab.problem.graph import frozen
 from placelab.schedule.schedule import Schedule
 
 KINDS = ("useful", "saving", "lost", "detecting", "restoring")

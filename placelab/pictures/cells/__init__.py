@@ -1,5 +1,6 @@
 """Static pictures of objects, which a notebook shows at the end of a cell."""
 
+from collections.abc import Callable
 from typing import Any
 
 from placelab.pictures.cells.cluster import show_cluster
@@ -13,7 +14,7 @@ from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 
-DRAWN = {
+DRAWN: dict[type, Callable[[Any], str]] = {
     Cluster: show_cluster,
     OpGraph: show_graph,
     Problem: show_problem,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.kernels.plan.choose_imaginary import choose_imaginary
 from placelab.kernels.plan.optimistic_cost import optimistic_cost
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import kept_in_memory
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

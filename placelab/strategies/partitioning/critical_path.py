@@ -6,13 +6,13 @@ from typing import Literal
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.kernels import blocks
 from placelab.kernels.plan import critical_path as kernels
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import Assignment
 from placelab.planning.importance import by_speed
 from placelab.planning.ranks import compute_rank, operations, rounded
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.kernels.plan import ranks as kernels
 from placelab.kernels.plan.choose_ready import LEAST
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import by_choice
 from placelab.planning.rank_sums import with_ranks
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

@@ -9,9 +9,10 @@ from zlib import crc32
 import numpy as np
 
 from placelab.base.errors import UnsupportedError
+from placelab.base.index_arrays import frozen
 from placelab.kernels.plan.draw import draw
 from placelab.planning.capacity import Assignment
-from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.kernels.plan.m_topo import in_shares
 from placelab.planning.capacity import Assignment, needs
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.base.interrupts import need
 from placelab.kernels.blocks import UnitLinks
 from placelab.kernels.plan.min_cut import settle_parts
 from placelab.planning.capacity import Assignment, Units
 from placelab.planning.importance import relative_speed
 from placelab.planning.ranks import mean_exec, mean_transfer
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Limits, partitioner
 from placelab.schedule.placement import Placement

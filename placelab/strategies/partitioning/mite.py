@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from placelab.base.index_arrays import frozen
 from placelab.kernels import blocks
 from placelab.kernels.plan import mite as kernels
 from placelab.planning import plan_arrays
@@ -11,7 +12,6 @@ from placelab.planning.capacity import Assignment
 from placelab.planning.importance import relative_rank, relative_speed
 from placelab.planning.rank_sums import TOTAL_RANK, compute_ranks, with_ranks
 from placelab.planning.ranks import by_falling
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.kernels.plan import ranks as kernels
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import in_order
 from placelab.planning.rank_sums import upward_ranks, with_ranks
 from placelab.planning.ranks import mean_exec, mean_transfer, rounded, upward_rank
-from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.base.interrupts import need
 from placelab.base.progress import Progress, Report, never, silent
 from placelab.base.threads import cores, results
@@ -21,7 +22,6 @@ from placelab.planning import plan_arrays
 from placelab.planning.capacity import Assignment
 from placelab.planning.lower_bounds import best_bound, least_exec
 from placelab.planning.memory_plan import can_bind
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.problem.resource_models import held
 from placelab.schedule.catalogue import Limits, partitioner

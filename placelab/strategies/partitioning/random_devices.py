@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.kernels.plan.draw import draw
 from placelab.planning.capacity import Assignment
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

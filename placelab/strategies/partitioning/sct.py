@@ -8,6 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.base.progress import Report, never, silent
 from placelab.kernels.plan import sct as kernels
 from placelab.planning import plan_arrays
@@ -24,7 +25,6 @@ from placelab.planning.favourite_child import (
 from placelab.planning.memory_plan import can_bind
 from placelab.planning.rank_sums import static_levels, with_ranks
 from placelab.planning.ranks import by_falling, rounded, static_level
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Limits, partitioner
 from placelab.schedule.placement import Placement

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.base.errors import InfeasibleError
+from placelab.base.index_arrays import frozen
 from placelab.planning.capacity import listed, needs
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.memory import TOLERANCE

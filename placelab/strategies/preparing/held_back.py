@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from placelab.base.errors import InfeasibleError
+from placelab.base.index_arrays import frozen
 from placelab.base.progress import never
 from placelab.planning.memory_plan import can_bind
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.held_bytes import HeldBytes
 from placelab.schedule.placement import Placement

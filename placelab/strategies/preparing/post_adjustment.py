@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from placelab.problem.graph import frozen
+from placelab.base.index_arrays import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import transform
 from placelab.schedule.placement import Placement

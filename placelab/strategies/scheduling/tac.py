@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.kernels.plan.read_orders import Oracle, Outstanding, order_by_costs
 from placelab.planning.read_orders import Reads
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import scheduler
 from placelab.schedule.order import Order

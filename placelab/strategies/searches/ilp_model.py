@@ -26,11 +26,11 @@ from typing import Any
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
 from placelab.base.interrupts import need
 from placelab.base.progress import never
 from placelab.planning.memory_plan import can_bind
 from placelab.planning.ranks import precedence_order
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
 from placelab.strategies.searches.incumbent import Incumbent

@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 
 from placelab.base.errors import InfeasibleError
+from placelab.base.index_arrays import frozen
 from placelab.planning.capacity import Units, units
 from placelab.planning.plan_arrays import transfer_delay
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 
 FINE = 2**30  # units that a makespan is cut into where times are no multiples of a common one

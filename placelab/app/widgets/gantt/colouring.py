@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.analysis.slack import slack
+from placelab.base.index_arrays import frozen
 from placelab.kernels.plan import ranks
 from placelab.pictures.kind_colours import PALETTE, colours_by_work, kind_colours
 from placelab.planning.plan_arrays import successors
 from placelab.planning.read_orders import replica_column
-from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.graph import OpGraph
 from placelab.problem.pipeline_columns import pipeline_of
 from placelab.schedule.schedule import Schedule
 
