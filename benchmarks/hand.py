@@ -27,9 +27,9 @@ from browser.test_gantt import FRAMES  # noqa: E402
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright  # noqa: E402
 
 import placelab as pl  # noqa: E402
-from placelab.app.widgets.gantt.gantt_chart import Gantt  # noqa: E402
-from placelab.app.widgets.graph.graph_view import ModelGraph  # noqa: E402
-from placelab.app.widgets.graph.scopes import scopes_of  # noqa: E402
+from placelab.app.widgets.gantt_chart import Gantt  # noqa: E402
+from placelab.app.widgets.graph_scopes import scopes_of  # noqa: E402
+from placelab.app.widgets.graph_view import ModelGraph  # noqa: E402
 
 MODELS = ("convolutional_network", "dynamic_rnn", "gnmt_40", "gnmt_50")
 JOBS = {  # model, its job, and the link that is dragged

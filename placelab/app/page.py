@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from placelab.app.widgets.gantt.gantt_chart import Gantt, gantt_traits
+from placelab.app.widgets.gantt_chart import Gantt, gantt_traits
 from placelab.base.errors import FormatError, expect
 from placelab.base.saving import save
 from placelab.schedule.schedule import Schedule

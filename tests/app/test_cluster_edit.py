@@ -12,10 +12,8 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placelab.app.widgets.cluster.canvas import ClusterCanvas
-from placelab.app.widgets.cluster.edit import KINDS, apply
-from placelab.app.widgets.cluster.history import History
-from placelab.app.widgets.cluster.layout import Layout, describe
+from placelab.app.widgets.cluster_canvas import ClusterCanvas, History
+from placelab.app.widgets.cluster_edit import KINDS, Layout, apply, describe
 from placelab.base.errors import PlacelabError
 from placelab.problem import clusters
 from placelab.problem.cluster import Cluster

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.app.widgets.decisions_view import Decisions
-from placelab.app.widgets.decisions_wire import LEAST, MOST, span, why
+from placelab.app.widgets.decisions import LEAST, MOST, Decisions, span, why
 
 TOPCUOGLU = pl.datasets.problem("topcuoglu")
 LARGE = pl.Problem(pl.generators.layered(2_000, seed=1), pl.Cluster.uniform(3))

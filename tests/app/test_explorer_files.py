@@ -15,7 +15,7 @@ import placelab as pl
 from placelab.app.explorer.panels.models import ModelPicker, openable_files
 from placelab.app.explorer.panels.opening import Opening
 from placelab.app.explorer.state import initial_state
-from placelab.app.widgets.file_picker import Files
+from placelab.app.widgets.frame import Files
 from placelab.problem import graph_json
 
 EVIL = "<img src=x onerror=alert(1)>"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.app.widgets.gantt import gantt_chart
-from placelab.app.widgets.gantt.gantt_chart import Gantt, memory_matters
-from placelab.app.widgets.gantt.wire import pack_memory
+from placelab.app.widgets import gantt_chart
+from placelab.app.widgets.gantt_chart import Gantt, memory_matters
+from placelab.app.widgets.gantt_wire import pack_memory
 
 
 def scheduled(memory: float, model: str = "dynamic", n_ops: int = 60) -> pl.Schedule:

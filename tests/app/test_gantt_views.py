@@ -10,8 +10,9 @@ import pytest
 
 import placelab as pl
 from placelab.analysis.slack import slack
-from placelab.app.widgets.gantt import colouring, wire
-from placelab.app.widgets.gantt.gantt_chart import Gantt
+from placelab.app.widgets import colouring
+from placelab.app.widgets import gantt_wire as wire
+from placelab.app.widgets.gantt_chart import Gantt
 from placelab.schedule import schedule as schedules
 
 TYPESCRIPT = Path(__file__).parents[2] / "widgets" / "gantt" / "scene" / "colouring.ts"
@@ -158,7 +159,7 @@ def test_memory_curves_are_packed_once_a_move(monkeypatch):
     packed, computed = [], []
     pack, curves = wire.pack_memory, schedules.curves
     monkeypatch.setattr(
-        "placelab.app.widgets.gantt.gantt_chart.pack_memory", lambda *a, **k: packed.append(k) or pack(*a, **k)
+        "placelab.app.widgets.gantt_chart.pack_memory", lambda *a, **k: packed.append(k) or pack(*a, **k)
     )
     monkeypatch.setattr(schedules, "curves", lambda s: computed.append(s) or curves(s))
     graph = pl.generators.layered(60, seed=0)

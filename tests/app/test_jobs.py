@@ -17,7 +17,7 @@ from placelab.app.explorer.panels.strip import numbers
 from placelab.app.explorer.panels.training_picture import shares
 from placelab.app.explorer.panels.training_run import TrainingRun, lasting
 from placelab.app.explorer.state import ALL_REDUCE, PIPELINE, SERVERS, Job, initial_state, preset
-from placelab.app.widgets.gantt.colouring import job_ways, pack_job
+from placelab.app.widgets.colouring import job_ways, pack_job
 
 PATIENCE = 120
 JOBS = [

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 import placelab as pl
 from placelab.analysis.explanation import critical_steps
 from placelab.analysis.slack import slack
-from placelab.app.widgets.graph import scene_wire
-from placelab.app.widgets.graph.graph_view import COLOURS, ModelGraph
-from placelab.app.widgets.graph.layered import Edges, layers_of, order_of, place
-from placelab.app.widgets.graph.scene import FEW, first_open, scene_of
-from placelab.app.widgets.graph.scopes import WIDE, scopes_of
+from placelab.app.widgets import graph_view
+from placelab.app.widgets.graph_scene import FEW, Edges, first_open, layers_of, order_of, place, scene_of
+from placelab.app.widgets.graph_scopes import WIDE, scopes_of
+from placelab.app.widgets.graph_view import COLOURS, ModelGraph
 
 TYPESCRIPT = Path(__file__).parents[2] / "widgets" / "graph"
 PARTS = st.lists(st.sampled_from(["a", "b", "c", "x1", "layer.0", ""]), min_size=1, max_size=4)
@@ -177,7 +176,7 @@ def test_values_hold_the_schedule() -> None:
     n = len(schedule.start)
     at = 24 + 8 * -(-n * 4 // 8)
     for colour in COLOURS:
-        data = scene_wire.pack_values(schedule, colour)
+        data = graph_view.pack_values(schedule, colour)
         assert np.frombuffer(data, "<f8", 1, 16)[0] == schedule.makespan
         np.testing.assert_allclose(np.frombuffer(data, "<f4", n, 24), schedule.start, rtol=1e-6)
         np.testing.assert_allclose(np.frombuffer(data, "<f4", n, at), schedule.finish - schedule.start, rtol=1e-6)
@@ -262,12 +261,12 @@ def test_pins_are_marked_with_their_groups() -> None:
     """The ops that rules name and all of their groups; not what the graph restricts by itself."""
     schedule = solved()
     problem, names = schedule.problem, schedule.problem.graph.names
-    assert scene_wire.pack_pins(problem) == b""
+    assert graph_view.pack_pins(problem) == b""
     member = int(problem.group_ops[0])
     pinned = problem.pin({str(names[member]): "gpu:2", "loss/mean": ["gpu:0", "gpu:1"]})
-    marks = np.frombuffer(scene_wire.pack_pins(pinned), "<i2")
+    marks = np.frombuffer(graph_view.pack_pins(pinned), "<i2")
     assert set(np.flatnonzero(marks == 2)) == set(problem.members(member))
-    assert (marks == scene_wire.SEVERAL).sum() == len(problem.members(problem.graph.index("loss/mean")))
+    assert (marks == graph_view.SEVERAL).sum() == len(problem.members(problem.graph.index("loss/mean")))
 
 
 def test_both_sides_know_the_same_colours() -> None:

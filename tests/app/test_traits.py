@@ -8,17 +8,12 @@ from pathlib import Path
 import pytest
 import traitlets
 
-from placelab.app.widgets.cluster.canvas import ClusterCanvas
-from placelab.app.widgets.code_view import CodeButton
-from placelab.app.widgets.comparison_table import ComparisonTable
-from placelab.app.widgets.decisions_view import Decisions
-from placelab.app.widgets.difference_table import DifferenceTable
-from placelab.app.widgets.file_picker import Files
-from placelab.app.widgets.frame import Frame
-from placelab.app.widgets.gantt.gantt_chart import Gantt
-from placelab.app.widgets.graph.graph_view import ModelGraph
-from placelab.app.widgets.training_chart import TrainingChart
-from placelab.app.widgets.what_matters_table import WhatMattersTable
+from placelab.app.widgets.cluster_canvas import ClusterCanvas
+from placelab.app.widgets.decisions import Decisions
+from placelab.app.widgets.frame import CodeButton, Files, Frame
+from placelab.app.widgets.gantt_chart import Gantt
+from placelab.app.widgets.graph_view import ModelGraph
+from placelab.app.widgets.tables import ComparisonTable, DifferenceTable, TrainingChart, WhatMattersTable
 
 SOURCES = Path(__file__).parents[2] / "widgets"
 WIDGETS = [

@@ -10,7 +10,8 @@ import pytest
 
 import placelab as pl
 from placelab.analysis.explanation import critical_steps, idle_gaps
-from placelab.app.widgets.gantt import colouring, wire
+from placelab.app.widgets import colouring
+from placelab.app.widgets import gantt_wire as wire
 from placelab.pictures import kind_colours
 
 READER = Path(__file__).parents[2] / "widgets" / "shared" / "reader.ts"

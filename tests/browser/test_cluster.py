@@ -10,7 +10,7 @@ import pytest
 from browser import bare_page
 from playwright.sync_api import Locator, Page, expect
 
-from placelab.app.widgets.cluster.canvas import ClusterCanvas
+from placelab.app.widgets.cluster_canvas import ClusterCanvas
 from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 

@@ -7,7 +7,7 @@ from browser import bare_page
 from playwright.sync_api import Page, expect
 
 import placelab as pl
-from placelab.app.widgets.decisions_view import Decisions
+from placelab.app.widgets.decisions import Decisions
 
 TOPCUOGLU = pl.datasets.problem("topcuoglu")
 PAPER = """

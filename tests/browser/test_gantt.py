@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import placelab as pl
 from placelab.app import export
-from placelab.app.widgets.gantt.gantt_chart import Gantt
+from placelab.app.widgets.gantt_chart import Gantt
 
 SAID = """() => {  // all that the status line has said since: a busy machine may see only the next sentence
   const status = document.querySelector('.status');

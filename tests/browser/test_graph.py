@@ -10,7 +10,7 @@ from browser import bare_page
 from playwright.sync_api import Locator, Page, expect
 
 import placelab as pl
-from placelab.app.widgets.graph.graph_view import ModelGraph
+from placelab.app.widgets.graph_view import ModelGraph
 
 STILL = """() => new Promise((done) => {  // until the view moves no more
   const root = document.querySelector(".pl-graph");

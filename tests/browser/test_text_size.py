@@ -8,12 +8,11 @@ from playwright.sync_api import Page
 
 import placelab as pl
 from placelab.app.explorer.panels.training_run import TrainingRun
-from placelab.app.widgets.cluster.canvas import ClusterCanvas
-from placelab.app.widgets.comparison_table import ComparisonTable
-from placelab.app.widgets.decisions_view import Decisions
-from placelab.app.widgets.gantt.gantt_chart import Gantt
-from placelab.app.widgets.graph.graph_view import ModelGraph
-from placelab.app.widgets.what_matters_table import WhatMattersTable
+from placelab.app.widgets.cluster_canvas import ClusterCanvas
+from placelab.app.widgets.decisions import Decisions
+from placelab.app.widgets.gantt_chart import Gantt
+from placelab.app.widgets.graph_view import ModelGraph
+from placelab.app.widgets.tables import ComparisonTable, WhatMattersTable
 
 LEAST = 11
 WATCH = """() => {  // the sizes of all texts that canvases draw, in CSS pixels

@@ -8,7 +8,7 @@ import pytest
 from browser import bare_page
 from playwright.sync_api import Page, expect
 
-from placelab.app.widgets.what_matters_table import WhatMattersTable
+from placelab.app.widgets.tables import WhatMattersTable
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 

@@ -16,7 +16,7 @@ import pytest
 
 import placelab as pl
 from placelab.app import export
-from placelab.app.widgets.gantt.wire import pack_schedule
+from placelab.app.widgets.gantt_wire import pack_schedule
 from placelab.base.saving import save
 from placelab.formats.trace_events import trace_events
 

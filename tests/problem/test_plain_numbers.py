@@ -10,10 +10,10 @@ import pytest
 import placelab as pl
 from placelab.app.cli.place_command import summary
 from placelab.app.explorer.panels.strip import strip, with_change
-from placelab.app.widgets.cluster.layout import Layout, describe
-from placelab.app.widgets.decisions_view import Decisions
-from placelab.app.widgets.gantt.gantt_chart import Gantt, gantt_traits
-from placelab.app.widgets.graph.graph_view import ModelGraph
+from placelab.app.widgets.cluster_edit import Layout, describe
+from placelab.app.widgets.decisions import Decisions
+from placelab.app.widgets.gantt_chart import Gantt, gantt_traits
+from placelab.app.widgets.graph_view import ModelGraph
 from placelab.formats.task_graphs import stg
 from placelab.problem.plain_numbers import counts_plainly
 from placelab.problem.time_table import speed_matters

@@ -10,7 +10,7 @@ from reference_fair import fair_rates
 
 import placelab as pl
 from placelab.analysis.explanation import why
-from placelab.app.widgets.gantt.gantt_chart import gantt_traits
+from placelab.app.widgets.gantt_chart import gantt_traits
 from placelab.schedule.shared_way import sharers
 
 PAIRS = [(d, d + 3) for d in range(3)]  # three flows, each between two devices of its own

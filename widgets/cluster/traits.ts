@@ -1,4 +1,4 @@
-/** The synced traits of `ClusterCanvas` in placelab/app/widgets/cluster/canvas.py. */
+/** The synced traits of `ClusterCanvas` in placelab/app/widgets/cluster_canvas.py. */
 export interface ClusterTraits {
   cluster: WireCluster;
   edit: Message | Record<string, never>;
@@ -50,7 +50,7 @@ export type View = "auto" | "graph" | "grid";
 export type Pair = readonly [number, number];
 export type Change = { value: number | null } | { factor: number };
 
-/** One edit; placelab/app/widgets/cluster/edit.py specifies each kind. */
+/** One edit; placelab/app/widgets/cluster_edit.py specifies each kind. */
 export type Edit =
   | { kind: "speed" | "memory"; device: number; value: number | null }
   | ({ kind: "bandwidth" | "latency"; pairs: Pair[] } & Change)

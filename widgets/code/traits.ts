@@ -1,4 +1,4 @@
-/** The synced traits of `placelab.app.widgets.code_view.CodeButton`; a Python test compares names and kinds with the Python class. */
+/** The synced traits of `placelab.app.widgets.frame.CodeButton`; a Python test compares names and kinds with the Python class. */
 export interface CodeTraits {
   /** The text of the cell, always current. */
   code: string;

@@ -1,4 +1,4 @@
-/** Reads pages of rows, as placelab/app/widgets/decisions_wire.py writes them. */
+/** Reads pages of rows, as placelab/app/widgets/decisions.py writes them. */
 import { reader } from "../shared/reader.ts";
 
 /** One decision of one strategy. */

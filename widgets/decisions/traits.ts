@@ -1,6 +1,6 @@
-/** The synced traits of `placelab.app.widgets.decisions_view.Decisions`; a Python test compares names and kinds with the Python class. */
+/** The synced traits of `placelab.app.widgets.decisions.Decisions`; a Python test compares names and kinds with the Python class. */
 export interface DecisionsTraits {
-  /** Rows, see page.ts and placelab/app/widgets/decisions_wire.py. */
+  /** Rows, see page.ts and placelab/app/widgets/decisions.py. */
   page: DataView;
   /** Number of what is on show; pages of another number are outdated. */
   generation: number;

@@ -1,4 +1,4 @@
-/** The synced traits of `placelab.app.widgets.file_picker.Files`; a Python test compares names and kinds with the Python class. */
+/** The synced traits of `placelab.app.widgets.frame.Files`; a Python test compares names and kinds with the Python class. */
 export interface FilesTraits {
   /** Suffixes that the dialogue offers, with commas between them. */
   accept: string;

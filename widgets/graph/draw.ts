@@ -29,7 +29,7 @@ const WIDE = 72;
 const LONG = 110; // and the widths from which it has its name, a mark before a short name, and before any
 const LETTER = 6.2; // about
 const BATCH = 32; // curves in one stroke, see frontend budgets
-export const TITLE = 18; // height of a frame's title, as placelab/app/widgets/graph/scene.py leaves room for
+export const TITLE = 18; // height of a frame's title, as placelab/app/widgets/graph_scene.py leaves room for
 export const MARK = 16; // width of the mark that opens or closes
 
 interface Place {

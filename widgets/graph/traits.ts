@@ -1,4 +1,4 @@
-/** The synced traits of `placelab.app.widgets.graph.graph_view.ModelGraph`; a Python test compares names and kinds with the Python class. */
+/** The synced traits of `placelab.app.widgets.graph_view.ModelGraph`; a Python test compares names and kinds with the Python class. */
 export interface GraphTraits {
   /** Boxes and edges on show. */
   scene: Scene;
@@ -10,7 +10,7 @@ export interface GraphTraits {
   kind_names: string[];
   /** Device names. */
   devices: string[];
-  /** Times and devices of the ops, see values.ts and placelab/app/widgets/graph/scene_wire.py. */
+  /** Times and devices of the ops, see values.ts and placelab/app/widgets/graph_view.py. */
   values: DataView;
   /** Device that each op is pinned to, int16: -1 for none, 32767 for several; empty without pins. */
   pinned: DataView;

@@ -8,7 +8,7 @@ export interface Values {
   readonly start: Float32Array;
   readonly duration: Float32Array;
   readonly device: Uint16Array;
-  /** For the colours "critical" and "slack", see placelab/app/widgets/graph/scene_wire.py; else empty. */
+  /** For the colours "critical" and "slack", see placelab/app/widgets/graph_view.py; else empty. */
   readonly mark: Uint8Array;
 }
 

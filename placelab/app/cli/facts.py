@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from placelab.analysis.measures import best_single
-from placelab.app.widgets.gantt.colouring import depths
+from placelab.app.widgets.colouring import depths
 from placelab.base.errors import PlacelabError
 from placelab.costs.source_table import sources
 from placelab.planning.approximation import sct_ratio

@@ -22,7 +22,7 @@ from placelab.app.explorer.engine.reasons import Reasons
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.strip import strip
 from placelab.app.explorer.state import initial_state
-from placelab.app.widgets.gantt.gantt_chart import Gantt
+from placelab.app.widgets.gantt_chart import Gantt
 from placelab.base.errors import PlacelabError
 from placelab.graphs import generators
 from placelab.kernels import jit

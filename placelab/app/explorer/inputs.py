@@ -11,7 +11,7 @@ from placelab.app.explorer.panels.actions import Actions, Shown
 from placelab.app.explorer.panels.message import Message
 from placelab.app.explorer.panels.pickers import ChangeState, Pickers
 from placelab.app.explorer.session import Session
-from placelab.app.widgets.cluster.canvas import ClusterCanvas
+from placelab.app.widgets.cluster_canvas import ClusterCanvas
 
 
 class Inputs:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from placelab.app.explorer.state import PIPELINE, SERVERS, Job, Model, Preset, State, default_memory
-from placelab.app.widgets.cluster.layout import Layout
+from placelab.app.widgets.cluster_edit import Layout
 from placelab.base.errors import InfeasibleError, UnsupportedError
 from placelab.graphs.transforms import backward, microbatches, model_replica, pipeline_replica
 from placelab.problem.cluster import Cluster

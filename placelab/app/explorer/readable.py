@@ -15,7 +15,7 @@ from placelab.app.explorer.panels.tabs import Tabs
 from placelab.app.explorer.saved_picture import FIRST, SavedPicture
 from placelab.app.explorer.session import Session, Steps
 from placelab.app.explorer.state import State
-from placelab.app.widgets.gantt.gantt_chart import Gantt
+from placelab.app.widgets.gantt_chart import Gantt
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule

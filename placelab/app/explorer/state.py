@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from placelab import costs
-from placelab.app.widgets.cluster.layout import Layout
+from placelab.app.widgets.cluster_edit import Layout
 from placelab.base.errors import InfeasibleError
 from placelab.costs import Profile
 from placelab.graphs import datasets

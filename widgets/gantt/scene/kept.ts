@@ -1,4 +1,4 @@
-/** A schedule that was kept, to be drawn behind the one on show: when and where its ops ran. Written by placelab/app/widgets/gantt/wire.py. */
+/** A schedule that was kept, to be drawn behind the one on show: when and where its ops ran. Written by placelab/app/widgets/gantt_wire.py. */
 import { reader } from "../../shared/reader.ts";
 import { orderByStart } from "./bars.ts";
 import { grouped, type Tracks } from "./lanes.ts";

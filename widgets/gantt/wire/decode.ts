@@ -2,7 +2,7 @@
  * The schedule as Python sends it: little-endian columns without any per-op object.
  *
  * uint32 × 8 header (version, ops, transfers, sends, devices, critical, idle, reserved), then the makespan and the
- * columns below in this order, each starting at a multiple of 8 bytes. Written by placelab/app/widgets/gantt/wire.py.
+ * columns below in this order, each starting at a multiple of 8 bytes. Written by placelab/app/widgets/gantt_wire.py.
  */
 import { reader } from "../../shared/reader.ts";
 

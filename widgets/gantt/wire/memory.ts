@@ -1,5 +1,5 @@
 /**
- * Memory in use on each device over time, as Python sends it beside the schedule (placelab/app/widgets/gantt/wire.py).
+ * Memory in use on each device over time, as Python sends it beside the schedule (placelab/app/widgets/gantt_wire.py).
  *
  * The columns of the curves hold differences of neighbours: of the bits of the time, which for such floats sort like the
  * numbers, and of the bytes, of which 65535 stand for the peak of the device.

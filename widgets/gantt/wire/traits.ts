@@ -1,6 +1,6 @@
 /** The synced traits of `placelab.app.widgets.Gantt`; a Python test compares names and kinds with the Python class. */
 export interface GanttTraits {
-  /** The schedule as columns, see decode.ts and placelab/app/widgets/gantt/wire.py. */
+  /** The schedule as columns, see decode.ts and placelab/app/widgets/gantt_wire.py. */
   schedule: DataView;
   /** Op names, utf-8, joined by newlines; sent when the graph changes. */
   names: DataView;
@@ -10,7 +10,7 @@ export interface GanttTraits {
   kind_names: string[];
   /** Device names. */
   devices: string[];
-  /** Memory in use over time, and where it is short; see memory.ts and placelab/app/widgets/gantt/wire.py. */
+  /** Memory in use over time, and where it is short; see memory.ts and placelab/app/widgets/gantt_wire.py. */
   memory: DataView;
   /** Whether lanes of memory are drawn; both ways, so that Python sends curves only when they are. */
   memory_shown: boolean;
@@ -26,7 +26,7 @@ export interface GanttTraits {
   stale: boolean;
   /** Height of the chart in CSS pixels; 0 lets the number of devices decide, -1 fills the element that the view is in. */
   height: number;
-  /** A schedule to compare with, drawn behind; see kept.ts and placelab/app/widgets/gantt/wire.py. */
+  /** A schedule to compare with, drawn behind; see kept.ts and placelab/app/widgets/gantt_wire.py. */
   kept: DataView;
   /** Whether the time axis stays as it is when the makespan changes; both ways. */
   keep_axis: boolean;

@@ -13,7 +13,7 @@ import numpy as np
 
 from placelab.app.explorer.engine.solving import function_of, place_state, simulate_state
 from placelab.app.explorer.state import State
-from placelab.app.widgets.cluster.edit import apply
+from placelab.app.widgets.cluster_edit import apply
 from placelab.base.errors import PlacelabError
 from placelab.base.leaving import Caller
 from placelab.base.threads import Background, Worker

@@ -17,8 +17,7 @@ from placelab.app.explorer.panels.item import Item
 from placelab.app.explorer.panels.popover import Popover
 from placelab.app.explorer.session import Steps
 from placelab.app.explorer.state import State
-from placelab.app.widgets.code_view import CodeButton
-from placelab.app.widgets.frame import Frame
+from placelab.app.widgets.frame import CodeButton, Frame
 from placelab.pictures.cells.markup import counted
 from placelab.schedule.schedule import Schedule
 

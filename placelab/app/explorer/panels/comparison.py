@@ -20,7 +20,7 @@ from placelab.app.explorer.engine.rival_search import Pair, RivalSearch
 from placelab.app.explorer.engine.solving import Result, preparation
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import Model, State
-from placelab.app.widgets.comparison_table import ComparisonTable
+from placelab.app.widgets.tables import ComparisonTable
 from placelab.base.leaving import Abandoned, run_abandonable
 from placelab.base.progress import Progress
 from placelab.base.threads import Background, Worker

@@ -12,7 +12,7 @@ from placelab.app.explorer.engine.reasons import traced
 from placelab.app.explorer.engine.solving import Result, function_of, place_state
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import State
-from placelab.app.widgets.decisions_view import Decisions
+from placelab.app.widgets.decisions import Decisions
 from placelab.base.errors import PlacelabError
 from placelab.base.leaving import Abandoned, run_abandonable
 from placelab.base.threads import Background, Worker

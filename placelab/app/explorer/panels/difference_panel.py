@@ -13,7 +13,7 @@ from placelab.analysis.two_schedules import Difference, difference
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import State
-from placelab.app.widgets.difference_table import DifferenceTable
+from placelab.app.widgets.tables import DifferenceTable
 from placelab.base.errors import FormatError
 from placelab.base.threads import Background, Worker
 from placelab.base.units import percent

@@ -11,7 +11,7 @@ import traitlets
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import State
-from placelab.app.widgets.graph.graph_view import ModelGraph
+from placelab.app.widgets.graph_view import ModelGraph
 from placelab.base.threads import Background, Worker
 from placelab.problem.problem import Problem
 

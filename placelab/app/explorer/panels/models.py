@@ -13,7 +13,7 @@ from placelab.app.explorer.panels.choose import choose
 from placelab.app.explorer.panels.opening import Opening
 from placelab.app.explorer.panels.popover import opens
 from placelab.app.explorer.state import Model, model_names, model_of
-from placelab.app.widgets.file_picker import Files
+from placelab.app.widgets.frame import Files
 from placelab.base.units import si
 from placelab.costs import Profile
 from placelab.graphs.loading import SAVED_MODEL, opened, suffixes

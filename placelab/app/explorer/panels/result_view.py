@@ -23,8 +23,8 @@ from placelab.app.explorer.panels.search_line import SearchLine
 from placelab.app.explorer.panels.strip import link_load, strip, with_change, with_proof
 from placelab.app.explorer.panels.tabs import Tabs
 from placelab.app.explorer.state import State
-from placelab.app.widgets.cluster.canvas import ClusterCanvas
-from placelab.app.widgets.gantt.gantt_chart import Gantt
+from placelab.app.widgets.cluster_canvas import ClusterCanvas
+from placelab.app.widgets.gantt_chart import Gantt
 from placelab.base.errors import InfeasibleError
 from placelab.problem.problem import Problem
 from placelab.problem.time_table import speed_matters

@@ -15,7 +15,7 @@ POINTS = 160  # of the curve
 
 
 def over_time(runs: TrainingRuns, text: Callable[[float], str], share: Callable[[float], str]) -> dict[str, Any]:
-    """The first run, as :class:`placelab.app.widgets.training_chart.TrainingChart` takes it.
+    """The first run, as :class:`placelab.app.widgets.tables.TrainingChart` takes it.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ import ipywidgets as w
 
 from placelab.analysis.faults import checkpoint_interval, over_intervals, simulate_training
 from placelab.app.explorer.panels.training_picture import over_interval, over_time
-from placelab.app.widgets.training_chart import TrainingChart
+from placelab.app.widgets.tables import TrainingChart
 from placelab.base.errors import PlacelabError
 from placelab.base.units import percent, seconds
 from placelab.schedule.schedule import Schedule

@@ -14,7 +14,7 @@ from placelab.analysis.faster import Part, makespans, parts
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import State
-from placelab.app.widgets.what_matters_table import WhatMattersTable
+from placelab.app.widgets.tables import WhatMattersTable
 from placelab.base.leaving import Abandoned, run_abandonable
 from placelab.base.threads import Background, Worker
 from placelab.problem.problem import Problem

@@ -10,8 +10,8 @@ import anywidget
 import traitlets
 
 from placelab.analysis.explanation import carriers, why
-from placelab.app.widgets.gantt.colouring import JOB_WAYS, WAYS, colours_of, job_ways, pack_kinds
-from placelab.app.widgets.gantt.wire import pack_kept, pack_memory, pack_names, pack_schedule
+from placelab.app.widgets.colouring import JOB_WAYS, WAYS, colours_of, job_ways, pack_kinds
+from placelab.app.widgets.gantt_wire import pack_kept, pack_memory, pack_names, pack_schedule
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 
@@ -82,14 +82,14 @@ class Gantt(anywidget.AnyWidget):
     Gantt(5 ops on 2 devices)
     """
 
-    _esm = Path(__file__).parents[1] / "static" / "gantt.js"
+    _esm = Path(__file__).parent / "static" / "gantt.js"
 
-    schedule = traitlets.Bytes().tag(sync=True)  # columns, see placelab.app.widgets.gantt.wire
+    schedule = traitlets.Bytes().tag(sync=True)  # columns, see placelab.app.widgets.gantt_wire
     names = traitlets.Bytes().tag(sync=True)  # op names, utf-8, joined by newlines
     kinds = traitlets.Bytes().tag(sync=True)  # colour index per op, uint8
     kind_names = traitlets.List(traitlets.Unicode()).tag(sync=True)  # meaning of each colour index
     devices = traitlets.List(traitlets.Unicode()).tag(sync=True)  # device names
-    memory = traitlets.Bytes().tag(sync=True)  # memory in use, see placelab.app.widgets.gantt.wire
+    memory = traitlets.Bytes().tag(sync=True)  # memory in use, see placelab.app.widgets.gantt_wire
     memory_shown = traitlets.Bool(False).tag(sync=True)  # lanes of memory are drawn; both ways
     selection = traitlets.Int(-1).tag(sync=True)  # op number, -1 for none
     detail = traitlets.Unicode("").tag(sync=True)  # why the selected op is on its device and starts when it does

@@ -1,1 +1,0 @@
-"""Draw a cluster and edit it by hand."""

@@ -1,1 +1,0 @@
-"""Draw and play a schedule in the browser."""

@@ -1,1 +1,0 @@
-"""The model graph: scopes that open and close, laid out in layers."""

@@ -1,0 +1,171 @@
+"""What tabs show by traits alone: tables of pairs, differences and parts, and the chart of a training run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import ipywidgets as w
+import traitlets
+
+
+class ComparisonTable(anywidget.AnyWidget):
+    """What is known of each pair of strategies; the browser sorts, colours and formats it.
+
+    Attributes
+    ----------
+    rows
+        One dictionary per partitioner: ``name``; ``state``: ``"pending"``, ``"running"``, ``"done"`` or ``"search"``, which has a
+        button that asks for it; ``cells``: one per scheduler, None where nothing is known, else ``makespan`` [s], ``gap`` (of the
+        makespan to the best lower bound, a fraction), ``memory`` (largest peak of a device) and ``moved`` [bytes], each None
+        where there is none, ``flaw`` (why the schedule does not count), ``error`` (why there is none), and ``stale``: it belongs
+        to a problem before.
+    asked
+        What a user asks for, set by the browser: ``kind``: ``"show"`` a pair, ``"search"`` or ``"halt"`` a partitioner ("" for
+        all), ``"compare"``, ``"against"``: a problem on which the pair shown loses to this one; ``partitioner``, ``scheduler``,
+        and ``seq``, a number that grows.
+
+    Examples
+    --------
+    >>> ComparisonTable(schedulers=["fifo", "pct"])
+    ComparisonTable(0 partitioners under 2 schedulers)
+    """
+
+    _esm = Path(__file__).parent / "static" / "comparison.js"
+
+    schedulers = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    rows = traitlets.List(traitlets.Dict()).tag(sync=True)
+    shown = traitlets.List(traitlets.Unicode()).tag(sync=True)  # partitioner and scheduler that the explorer shows
+    measure = traitlets.Unicode("makespan").tag(sync=True)  # or "gap", "memory", "moved"
+    status = traitlets.Unicode("").tag(sync=True)  # a few words; "" when there is nothing to say
+    fraction = traitlets.Float(1.0).tag(sync=True)  # share of the rows to be compared that are
+    action = traitlets.Unicode("").tag(sync=True)  # of the button: "halt", "compare", "search", or "" for none
+    asked = traitlets.Dict().tag(sync=True)
+    unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see problem.plain_numbers
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(**{"layout": w.Layout(width="100%", height="100%", min_width="0", min_height="0"), **traits})
+
+    def __repr__(self) -> str:
+        return f"ComparisonTable({len(self.rows)} partitioners under {len(self.schedulers)} schedulers)"
+
+
+class DifferenceTable(anywidget.AnyWidget):
+    """Rows in the order that Python gives them; the browser shows those of one group.
+
+    Attributes
+    ----------
+    rows
+        One dictionary per row: ``what`` (``scope``, ``kind``, ``op``, ``number``), ``name``; ``moved``, ``before``, ``after``,
+        texts; ``saved`` [s], None for none; ``op``, the number of the op that a click selects, -1 for none.
+    groups
+        The values of ``what`` that a reader can choose; ``group`` is the one chosen.
+    summary
+        A sentence above the rows, or why there are none.
+    stale
+        Whether the rows belong to a schedule before.
+    unitless
+        Whether times are plain numbers.
+
+    Examples
+    --------
+    >>> DifferenceTable()
+    DifferenceTable(0 rows)
+    """
+
+    _esm = Path(__file__).parent / "static" / "difference.js"
+
+    rows = traitlets.List(traitlets.Dict()).tag(sync=True)
+    groups = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    group = traitlets.Unicode("scope").tag(sync=True)
+    summary = traitlets.Unicode("").tag(sync=True)
+    stale = traitlets.Bool(False).tag(sync=True)
+    unitless = traitlets.Bool(False).tag(sync=True)
+    selection = traitlets.Int(-1).tag(sync=True)  # number of the op that all views show as selected
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(**{"layout": w.Layout(height="100%", min_height="0", min_width="0"), **traits})
+
+    def __repr__(self) -> str:
+        return f"DifferenceTable({len(self.rows)} rows)"
+
+
+class WhatMattersTable(anywidget.AnyWidget):
+    """Rows that the browser sorts and formats; a slider says how much faster each part is imagined.
+
+    Attributes
+    ----------
+    rows
+        One dictionary per part: ``what`` (``kind``, ``device``, ``op``, ``link``), ``name``; ``op``, the number of the op that a
+        click selects, -1 for none; ``saved`` [s], None where the faster run fails; ``stale``: it belongs to a schedule before.
+    makespan
+        Of the schedule as it is [s].
+    percent
+        Position of the slider, set by the browser.
+    fraction
+        Share of the rows that are computed.
+    stale
+        Whether all rows belong to a schedule before.
+
+    Examples
+    --------
+    >>> WhatMattersTable()
+    WhatMattersTable(0 rows, 10 % faster)
+    """
+
+    _esm = Path(__file__).parent / "static" / "matters.js"
+
+    rows = traitlets.List(traitlets.Dict()).tag(sync=True)
+    makespan = traitlets.Float(0.0).tag(sync=True)
+    percent = traitlets.Int(10).tag(sync=True)
+    fraction = traitlets.Float(1.0).tag(sync=True)
+    status = traitlets.Unicode("").tag(sync=True)  # a few words; "" when there is nothing to say
+    stale = traitlets.Bool(False).tag(sync=True)
+    selection = traitlets.Int(-1).tag(sync=True)  # number of the op that all views show as selected
+    unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see problem.plain_numbers
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(**{"layout": w.Layout(height="100%", min_height="0", min_width="0"), **traits})
+
+    def __repr__(self) -> str:
+        return f"WhatMattersTable({len(self.rows)} rows, {self.percent} % faster)"
+
+
+class TrainingChart(anywidget.AnyWidget):
+    """A bar of what a run does over time, and a curve on which a hand drags the interval.
+
+    Attributes
+    ----------
+    run
+        ``said``, a sentence; ``kinds``: of each kind of time ``name``, ``share`` as a text and ``columns``, shares of each column
+        of the bar; ``failures``: shares of the run at which one struck.
+    curve
+        ``seconds`` between checkpoints, rising, and ``over``, the expected time beyond the useful one over it.
+    interval
+        Seconds between checkpoints, set by the browser, too.
+    optimum
+        The best ones.
+    limits
+        Least and largest interval that a hand may choose.
+
+    Examples
+    --------
+    >>> TrainingChart()
+    TrainingChart(interval 1.0 s)
+    """
+
+    _esm = Path(__file__).parent / "static" / "job.js"
+
+    run = traitlets.Dict({"said": "", "kinds": [], "failures": []}).tag(sync=True)
+    curve: traitlets.Dict = traitlets.Dict({"seconds": [], "over": []}).tag(sync=True)
+    interval = traitlets.Float(1.0).tag(sync=True)
+    optimum = traitlets.Float(1.0).tag(sync=True)
+    limits = traitlets.List([1.0, 1.0]).tag(sync=True)
+    message = traitlets.Unicode("").tag(sync=True)  # why there is no picture; "" when there is one
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(**{"layout": w.Layout(height="100%", min_height="0", min_width="0"), **traits})
+
+    def __repr__(self) -> str:
+        return f"TrainingChart(interval {self.interval} s)"
