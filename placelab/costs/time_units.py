@@ -1,13 +1,14 @@
-"""Give a graph in plain numbers the units of real machines."""
+"""Tell graphs in plain numbers, as most papers on scheduling have them, and give them the units of real machines."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from placelab.base.errors import expect
 from placelab.costs.origin import provenance
+from placelab.problem.cluster import LEAST
 from placelab.problem.graph import OpGraph
-from placelab.problem.plain_numbers import counts_plainly
 from placelab.schedule.catalogue import Limits, checked
 
 SPEED, BANDWIDTH = 1e13, 12e9  # operations/s and bytes/s of the preset `uniform`, on which a unit takes `unit` seconds
@@ -53,3 +54,20 @@ def in_seconds(graph: OpGraph, *, unit: Annotated[float, Limits(0, above=True)] 
         tensor_bytes=graph.tensor_bytes * size,
         metadata={**graph.metadata, "reference_speed": SPEED, "costs": {"compute": f"{unit:g} s per unit ({said})"}},
     )
+
+
+def counts_plainly(graph: OpGraph) -> bool:
+    """Whether the costs of a graph are plain numbers.
+
+    They are where its metadata say so, or hold a cluster in plain numbers. Where they say nothing, and no times were measured, it
+    is the size that tells: no op has a million operations, no tensor a million bytes.
+    """
+    costs, own = graph.metadata.get("costs"), graph.metadata.get("cluster")
+    if costs is not None:
+        said = str(costs.get("compute", "") if isinstance(costs, Mapping) else costs)
+        return said == "units" or said.startswith("mayer")
+    if isinstance(own, Mapping):
+        speed = own.get("speed")
+        return isinstance(speed, list) and all(isinstance(s, (int, float)) and s < LEAST for s in speed)
+    silent = graph.time is None and "reference_speed" not in graph.metadata
+    return silent and graph.compute.max(initial=0) < LEAST and graph.tensor_bytes.max(initial=0) < LEAST

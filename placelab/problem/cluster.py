@@ -13,9 +13,12 @@ from placelab.base.errors import FormatError, count, formerly
 from placelab.base.index_arrays import frozen
 from placelab.base.names import is_name
 from placelab.base.shown import bundle
-from placelab.base.units import Units
-from placelab.problem.plain_numbers import units_of
+from placelab.base.units import PLAIN, SI, Units
 from placelab.problem.shared_links import SharedLink, shared_links
+
+LEAST = (
+    1e6  # operations/s of a device, bytes/s of a link or bytes of a memory, of which one in SI units has at least one
+)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -162,10 +165,15 @@ class Cluster:
     def units(self) -> Units:
         """How quantities on this cluster are written: without units where no speed, bandwidth or memory reaches 10⁶.
 
+        A cluster none of whose devices computes a million operations in a second, none of whose links carries a million bytes in
+        a second, and none of whose memories holds a million bytes is no machine: its speeds, times and sizes are plain numbers,
+        as most papers on scheduling have them. What is unlimited says nothing.
+
         >>> Cluster([1.0, 2.0]).units.time(80.0), Cluster([1e12]).units.time(80.0)
         ('80', '80 s')
         """
-        return units_of(self)
+        known = np.concatenate([self.speed, self.bandwidth.ravel(), self.memory])
+        return SI if known.max(where=np.isfinite(known), initial=0) >= LEAST else PLAIN
 
     def index(self, name: str | int | np.integer) -> int:
         """Number of the device called `name` (a number is returned as it is); FormatError when there is none."""

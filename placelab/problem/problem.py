@@ -28,7 +28,7 @@ from placelab.problem.rules import (
     texts_of,
     texts_of_each,
 )
-from placelab.problem.time_table import check_range, check_times, time_table
+from placelab.problem.time_table import Times, check_range, check_times, time_table
 
 # rules of one value each, in the order of the fields
 CHOSEN = ("memory", "transfers", "duplex", "transfer_ops", "latency")
@@ -129,8 +129,8 @@ class Problem:
         values = (graph, cluster, *facts[:-1], mask, rules)
         for label, value in zip(self.__dataclass_fields__, values, strict=True):
             object.__setattr__(self, label, value)
-        check_times(self)
-        check_range(self)
+        check_times(graph, cluster, self._times, self.may_run)
+        self._check_range()
 
     # ---------------------------------------------------------------- models
 
@@ -313,39 +313,61 @@ class Problem:
         problem, changes = object.__new__(Problem), {"graph": graph or self.graph, "cluster": cluster or self.cluster}
         for label in self.__dataclass_fields__:
             object.__setattr__(problem, label, changes.get(label, getattr(self, label)))
-        check_range(problem)
+        problem._check_range()
         return problem
+
+    def _check_range(self) -> None:
+        bandwidth = self.cluster.narrowest if self.transfer_model.shared else self.cluster.bandwidth
+        check_range(self.graph, self.cluster, self._times, self.transfer_ops, bandwidth)
 
     # ---------------------------------------------------------------- times
 
     @cached_property
-    def _table(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    def _times(self) -> Times:
         return time_table(self.graph, self.cluster)
 
     @property
     def cost(self) -> np.ndarray:
         """``exec(v, d) = cost[v * columns + column[d]] / divisor[d]``; flat, shape (n_ops * columns,)."""
-        return self._table[0]
+        return self._times.cost
 
     @property
     def column(self) -> np.ndarray:
         """Column of `cost` that holds for each device, shape (n_devices,), int32."""
-        return self._table[1]
+        return self._times.column
 
     @property
     def divisor(self) -> np.ndarray:
         """What `cost` is divided by: each device's speed, or how much faster it is than the one timed; shape (n_devices,)."""
-        return self._table[2]
+        return self._times.divisor
 
     @property
     def columns(self) -> int:
         """Number of columns of `cost`."""
-        return self._table[3]
+        return self._times.columns
 
     @property
     def cost_table(self) -> np.ndarray:
         """`cost` as a table: a view of shape (n_ops, columns)."""
-        return self.cost.reshape(-1, self.columns)
+        return self._times.table
+
+    @cached_property
+    def speed_matters(self) -> np.ndarray:
+        """Whether the speed of each device changes how long an op takes, shape (n_devices,).
+
+        It does not where the graph has a time for every op that may run there, taken on a device of unknown speed
+        (:attr:`OpGraph.time_speed` NaN): those seconds hold at any speed. Send and Receive ops always depend on it.
+        """
+        graph, cluster = self.graph, self.cluster
+        if graph.time is None or (self.transfer_ops and graph.n_edges):
+            return frozen(np.ones(cluster.n_devices, bool))
+        column = [graph.time_column(name, kind) for name, kind in zip(cluster.names, cluster.types, strict=True)]
+        missing = np.isnan(graph.time)
+        fixed = [
+            j >= 0 and np.isnan(graph.time_speed[j]) and not (missing[:, j] & self.may_run[:, d]).any()
+            for d, j in enumerate(column)
+        ]
+        return frozen(~np.array(fixed))
 
     def exec_time(self, op: int, device: int) -> float:
         """Seconds that op number `op` takes on device number `device`."""

@@ -14,9 +14,8 @@ from placelab.app.widgets.cluster_edit import Layout, describe
 from placelab.app.widgets.decisions import Decisions
 from placelab.app.widgets.gantt_chart import Gantt, gantt_traits
 from placelab.app.widgets.graph_view import ModelGraph
+from placelab.costs.time_units import counts_plainly
 from placelab.formats.task_graphs import stg
-from placelab.problem.plain_numbers import counts_plainly
-from placelab.problem.time_table import speed_matters
 
 UNIT = re.compile(r"\d (?:[kMGTPmµn]?(?:s|B|B/s|FLOP|FLOP/s)|operations/s)\b")
 STG = b"2\n 0 0 0\n 1 20 1 0\n 2 30 1 1\n 3 0 1 2\n"
@@ -107,11 +106,11 @@ def test_speeds_that_matter():
         names, [1e9, 1e9], edges, time={"x": [1.0, 2.0], "y": [1.0, 2.0]}, time_speed={"y": 1e9}
     )
     problem = pl.Problem(graph, cluster)
-    assert speed_matters(problem).tolist() == [False, True, True]
-    for d, matters in enumerate(speed_matters(problem)):
+    assert problem.speed_matters.tolist() == [False, True, True]
+    for d, matters in enumerate(problem.speed_matters):
         faster = pl.Problem(graph, cluster.replace(speed=[2e9 if i == d else 1e9 for i in range(3)]))
         assert (faster.exec_table()[:, d] != problem.exec_table()[:, d]).any() == matters
     gap = pl.OpGraph.from_arrays(names, [1e9, 1e9], edges, time={"x": [1.0, np.nan]})
-    assert speed_matters(pl.Problem(gap, cluster)).all()
-    assert not speed_matters(pl.Problem(gap, cluster).pin({"b": "z"}))[0]
-    assert speed_matters(pl.Problem(graph, cluster, transfer_ops=1.0)).all()
+    assert pl.Problem(gap, cluster).speed_matters.all()
+    assert not pl.Problem(gap, cluster).pin({"b": "z"}).speed_matters[0]
+    assert pl.Problem(graph, cluster, transfer_ops=1.0).speed_matters.all()

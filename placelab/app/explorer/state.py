@@ -14,12 +14,12 @@ from placelab import costs
 from placelab.app.widgets.cluster_edit import Layout
 from placelab.base.errors import InfeasibleError
 from placelab.costs import Profile
+from placelab.costs.time_units import counts_plainly
 from placelab.graphs import datasets
 from placelab.graphs.loading import load
 from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
-from placelab.problem.plain_numbers import counts_plainly
 from placelab.problem.problem import CHOSEN, Problem
 from placelab.problem.rules import groups_of, merged_groups
 from placelab.schedule.catalogue import PLANNED, find, keywords, partitioners, schedulers, transforms

@@ -108,7 +108,7 @@ class Gantt(anywidget.AnyWidget):
     incoming = traitlets.List(traitlets.Int()).tag(sync=True)  # the selected op, and the transfers to it, by row
     candidates = traitlets.List(traitlets.Dict()).tag(sync=True)  # ghosts of bars: device (number), start, finish [s]
     embedded = traitlets.Bool(False).tag(sync=True)  # numbers and warning are shown elsewhere
-    unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see problem.plain_numbers
+    unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see Cluster.units
 
     _shown: Schedule | None = None
     _postponed = False  # the last `show` was during a drag, which postpones the memory curves and their lanes

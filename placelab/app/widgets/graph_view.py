@@ -178,7 +178,7 @@ class ModelGraph(anywidget.AnyWidget):
     request = traitlets.Dict().tag(sync=True, echo_update=False)  # newest message; see Request in traits.ts
     aspect = traitlets.Float(3.3).tag(sync=True)  # width of the picture divided by its height; from the browser
     can_pin = traitlets.Bool(False).tag(sync=True)  # whether boxes can be pinned to devices
-    unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see problem.plain_numbers
+    unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see Cluster.units
 
     on_pin: OnPin | None = None
     problem: Problem | None = None

@@ -42,7 +42,7 @@ class ComparisonTable(anywidget.AnyWidget):
     fraction = traitlets.Float(1.0).tag(sync=True)  # share of the rows to be compared that are
     action = traitlets.Unicode("").tag(sync=True)  # of the button: "halt", "compare", "search", or "" for none
     asked = traitlets.Dict().tag(sync=True)
-    unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see problem.plain_numbers
+    unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see Cluster.units
 
     def __init__(self, **traits: Any) -> None:
         super().__init__(**{"layout": w.Layout(width="100%", height="100%", min_width="0", min_height="0"), **traits})
@@ -123,7 +123,7 @@ class WhatMattersTable(anywidget.AnyWidget):
     status = traitlets.Unicode("").tag(sync=True)  # a few words; "" when there is nothing to say
     stale = traitlets.Bool(False).tag(sync=True)
     selection = traitlets.Int(-1).tag(sync=True)  # number of the op that all views show as selected
-    unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see problem.plain_numbers
+    unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see Cluster.units
 
     def __init__(self, **traits: Any) -> None:
         super().__init__(**{"layout": w.Layout(height="100%", min_height="0", min_width="0"), **traits})

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from placelab.base.units import PLAIN, SI, Units
+from placelab.costs.time_units import counts_plainly
 from placelab.pictures.cells.markup import (
     amount,
     aside,
@@ -23,7 +24,6 @@ from placelab.pictures.cells.markup import (
 )
 from placelab.pictures.kind_colours import PALETTE, kind_colours, kind_numbers
 from placelab.problem.graph import OpGraph
-from placelab.problem.plain_numbers import counts_plainly
 
 KINDS = 8  # rows of the table of kinds
 COLUMNS, PIXELS, HALF = 180, 720, 44  # of the drawing of layers: columns, width, height of each half

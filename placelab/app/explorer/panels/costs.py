@@ -14,9 +14,9 @@ from placelab.app.explorer.panels.choose import choose
 from placelab.app.explorer.panels.popover import opens
 from placelab.app.explorer.state import Change, State
 from placelab.costs.source_table import sources
+from placelab.costs.time_units import counts_plainly
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
-from placelab.problem.plain_numbers import counts_plainly
 
 COSTS = {"of the model": "model", "Mayer 2017": "mayer", "1 ms per unit": "seconds"}
 TIP = (

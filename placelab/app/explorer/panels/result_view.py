@@ -27,7 +27,6 @@ from placelab.app.widgets.cluster_canvas import ClusterCanvas
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.base.errors import InfeasibleError
 from placelab.problem.problem import Problem
-from placelab.problem.time_table import speed_matters
 from placelab.schedule.schedule import Schedule
 
 SENDING = 1e-3  # seconds in which the kernel's thread that sends messages gets Python's lock; it would wait for the numbers else
@@ -85,7 +84,7 @@ class ResultView:
     def follow(self, problem: Problem) -> None:
         """Prepare for the results of this problem; use of memory and links of other devices is taken off the canvas."""
         self._shared.follow(problem)
-        self._canvas.fixed = np.flatnonzero(~speed_matters(problem)).tolist()
+        self._canvas.fixed = np.flatnonzero(~problem.speed_matters).tolist()
         self._canvas.sharing = problem.transfers == "fair"
         if problem.cluster.n_devices != self._devices:
             self.clear_canvas()
