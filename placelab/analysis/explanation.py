@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,11 +54,14 @@ def critical_path(schedule: Schedule) -> pd.DataFrame:
     expect(schedule, Schedule, "critical_path")
     steps = critical_steps(schedule)
     columns = ("kind", "name", "device", "start", "finish", "reason")
-    rows = [_describe(schedule, step, last=i == len(steps) - 1) for i, step in enumerate(steps)]
+    sharing = said_of_sharing(
+        schedule, steps["by"][(steps["kind"] == kernels.TRANSFER) & (steps["cause"] != kernels.BY_SEND)]
+    )
+    rows = [_describe(schedule, step, i == len(steps) - 1, sharing) for i, step in enumerate(steps)]
     return pd.DataFrame(rows, columns=list(columns))
 
 
-def _describe(schedule: Schedule, step: np.void, last: bool) -> tuple:
+def _describe(schedule: Schedule, step: np.void, last: bool, sharing: Mapping[int, str]) -> tuple:
     """A step of the critical path in words: one row of :func:`critical_path`."""
     names, devices = schedule.problem.graph.names, schedule.problem.cluster.names
     kind, row, cause, by = (int(step[label]) for label in ("kind", "row", "cause", "by"))
@@ -74,7 +78,7 @@ def _describe(schedule: Schedule, step: np.void, last: bool) -> tuple:
         return KINDS[kind], names[row], source, step["start"], step["finish"], reason
     sent = cause == kernels.BY_SEND
     where = source if sent else devices[moved["destination"]]
-    reason = f"Send op {link}" if sent else f"transfer {link}{said_of_sharing(schedule, by)}"
+    reason = f"Send op {link}" if sent else f"transfer {link}{sharing.get(by, '')}"
     return KINDS[kind], made, where, step["start"], step["finish"], reason
 
 
@@ -175,7 +179,8 @@ def why(schedule: Schedule, op: int | str) -> str:
         moved = schedule.transfers[x]
         took = f"transfer {time(moved['finish'] - moved['start'])}"
         queued = moved["start"] - (schedule.sends["finish"][x] if len(schedule.sends) else schedule.finish[u])
-        took += f", after {time(queued)} in line for the link" if queued > 0 else said_of_sharing(schedule, x)
+        sharing = said_of_sharing(schedule, np.array([x])).get(x, "")
+        took += f", after {time(queued)} in line for the link" if queued > 0 else sharing
         if idle_from >= began:
             return f"{here} started when {names[u]} arrived from {devices[device[u]]} ({took})"
         return f"{here} waited {time(began - idle_from)} for {names[u]} from {devices[device[u]]} ({took})"

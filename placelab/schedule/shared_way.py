@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,47 +28,96 @@ def free_again(schedule: Schedule) -> np.ndarray:
     return frozen(moved["start"] + size / problem.cluster.bandwidth[way])  # to the last bit as simulated
 
 
-def sharers(schedule: Schedule, x: int) -> dict[str, np.ndarray]:
-    """Other transfers that moved bytes over a link of transfer `x` while it did, by link: rows of ``schedule.transfers``.
+def said_of_sharing(schedule: Schedule, rows: np.ndarray) -> dict[int, str]:
+    """How much longer than alone transfers took, and who shared their links, to end a sentence, by row of the transfer.
 
-    The link between its two devices comes first, then shared ones by their order in the cluster; those that nobody shared are
-    left out, and where transfers do not share links, all. O(transfers · links).
+    Transfers that took no longer are left out. A transfer shares a link with others that move bytes over it while it does.
+    The link between its two devices comes first, then shared ones by their order in the cluster; producers come by their
+    first row of ``schedule.transfers``.
+
+    Parameters
+    ----------
+    rows
+        Rows of ``schedule.transfers`` of which no two are under way at the same time.
+
+    Notes
+    -----
+    O(n log n) for n transfers, each counted once for each of its links.
     """
     problem, moved = schedule.problem, schedule.transfers
-    if not problem.transfer_model.shared:
+    if not (problem.transfer_model.shared and len(rows)):
         return {}
-    cluster, k = problem.cluster, problem.cluster.n_devices
-    begin = moved["start"] + held(problem.latency) * cluster.latency[moved["source"], moved["destination"]]
+    cluster, names, way = problem.cluster, problem.graph.names, (moved["source"], moved["destination"])
+    alone = cluster.latency[way] + problem.graph.tensor_bytes[moved["tensor"]] / cluster.narrowest[way]
+    longer = moved["finish"] - moved["start"] - alone
+    rows = rows[longer[rows] > ROUNDING * moved["finish"][rows]]
+    begin = moved["start"] + held(problem.latency) * cluster.latency[way]
     end = free_again(schedule) - ROUNDING * schedule.makespan
-    meets = (begin < end[x]) & (end > begin[x]) & (end > begin)
-    meets[x] = False
+    asked, moves, made = np.zeros(len(moved), bool), end > begin, problem.graph.tensor_producer[moved["tensor"]]
+    asked[rows], moves[rows] = True, False
+    parts: dict[int, list[str]] = {}
+    for link, users in _links(schedule, rows):
+        mine, others = users[asked[users]], users[moves[users]]
+        mine = mine[np.argsort(begin[mine])]
+        first, last = np.searchsorted(end[mine], begin[others], "right"), np.searchsorted(begin[mine], end[others])
+        for x, (count, some) in zip(mine.tolist(), _covers(first, last, made[others], len(mine)), strict=True):
+            more = f" and {count - MOST} more" if count > MOST else ""
+            if count:
+                parts.setdefault(x, []).append(f"{', '.join(names[some])}{more} on {link}")
+    said = {x: f"{cluster.units.time(float(longer[x]))} longer than alone" for x in parts}
+    return {x: f", {said[x]}: shared with {'; with '.join(shared)}" for x, shared in parts.items()}
+
+
+def _links(schedule: Schedule, rows: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Links of some of these transfers, and all transfers over each, in order; those between two devices come first."""
+    cluster, moved = schedule.problem.cluster, schedule.transfers
+    k, devices = cluster.n_devices, cluster.names
     pair = moved["source"].astype(np.int64) * k + moved["destination"]
-    source, destination = int(moved["source"][x]), int(moved["destination"][x])
-    ways = {f"{cluster.names[source]} → {cluster.names[destination]}": pair == pair[x]}
+    order = np.argsort(pair, kind="stable")
+    present, at = np.unique(pair[order], return_index=True)
+    by_pair, used = dict(zip(present.tolist(), np.split(order, at[1:]), strict=True)), set(pair[rows].tolist())
+    for p in sorted(used):
+        yield f"{devices[p // k]} → {devices[p % k]}", by_pair[p]
     for link in cluster.links:
-        if (source, destination) in link.pairs:
-            ways[link.name] = np.isin(pair, np.array(link.pairs) @ [k, 1])
-    found = {name: np.flatnonzero(meets & uses) for name, uses in ways.items()}
-    return {name: rows for name, rows in found.items() if len(rows)}
+        pairs = [p for i, j in link.pairs if (p := i * k + j) in by_pair]
+        if not used.isdisjoint(pairs):
+            yield link.name, np.sort(np.concatenate([by_pair[p] for p in pairs]))
 
 
-def said_of_sharing(schedule: Schedule, x: int) -> str:
-    """How much longer than alone transfer `x` took, and who shared its links, to end a sentence; "" if it was no longer."""
-    problem, moved = schedule.problem, schedule.transfers[x]
-    shared = sharers(schedule, x)
-    if not shared:
-        return ""
-    cluster, tensor, way = problem.cluster, int(moved["tensor"]), (moved["source"], moved["destination"])
-    alone = cluster.latency[way] + problem.graph.tensor_bytes[tensor] / cluster.narrowest[way]
-    longer = float(moved["finish"] - moved["start"] - alone)
-    if longer <= ROUNDING * moved["finish"]:
-        return ""
-    made = problem.graph.names[problem.graph.tensor_producer[schedule.transfers["tensor"]]]
-    parts = [f"{_names(made[rows])} on {link}" for link, rows in shared.items()]
-    return f", {cluster.units.time(longer)} longer than alone: shared with {'; with '.join(parts)}"
+def _covers(first: np.ndarray, last: np.ndarray, owner: np.ndarray, n: int) -> list[tuple[int, np.ndarray]]:
+    """For each of n places: how many owners have a range [first, last) over it, and the owners of the foremost ranges."""
+    wide = first < last
+    first, last, owner = first[wide], last[wide], owner[wide].astype(np.int64)
+    place, item = _foremost(first, last, owner)
+    some = np.split(owner[item], np.searchsorted(place, np.arange(1, n)))
+    return list(zip(_owners(first, last, owner, n).tolist(), some, strict=True))
 
 
-def _names(made: np.ndarray) -> str:
-    names = list(dict.fromkeys(made.tolist()))
-    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
-    return ", ".join(names[:MOST]) + more
+def _owners(first: np.ndarray, last: np.ndarray, owner: np.ndarray, n: int) -> np.ndarray:
+    """How many owners have a range over each of n places: each range counts from where earlier ones of its owner end."""
+    order = np.lexsort((first, owner))
+    base = owner[order] * (n + 1)
+    reach = np.maximum.accumulate(base + last[order])
+    start = np.maximum(first[order], np.append(-1, reach)[:-1] - base)
+    return np.cumsum(np.bincount(start, minlength=n + 1) - np.bincount(reach - base, minlength=n + 1))[:n]
+
+
+def _foremost(first: np.ndarray, last: np.ndarray, owner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of the ranges over each place, by place, the foremost ones of :data:`MOST` owners: arrays of places and of ranges.
+
+    A range is two spans of one power of two, which may overlap; spans are halved down to places, and keep the foremost only.
+    """
+    power = np.frexp(last - first)[1] - 1
+    place = item = np.empty(0, np.int64)
+    for i in range(int(power.max(initial=-1)), -1, -1):
+        own = np.flatnonzero(power == i)
+        place = np.concatenate([place, place + (1 << i), first[own], last[own] - (1 << i)])
+        item = np.concatenate([item, item, own, own])
+        by_item = np.argsort(item, kind="stable")
+        place, item = place[by_item], item[by_item]
+        kept = np.sort(np.unique(place * (owner.max() + 1) + owner[item], return_index=True)[1])  # an owner's foremost
+        kept = kept[np.argsort(place[kept], kind="stable")]
+        place, item = place[kept], item[kept]
+        ahead = np.arange(len(place)) - np.searchsorted(place, place) < MOST
+        place, item = place[ahead], item[ahead]
+    return place, item

@@ -11,7 +11,6 @@ from reference_fair import fair_rates
 import placelab as pl
 from placelab.analysis.explanation import why
 from placelab.app.widgets.gantt_chart import gantt_traits
-from placelab.schedule.shared_way import sharers
 
 PAIRS = [(d, d + 3) for d in range(3)]  # three flows, each between two devices of its own
 
@@ -168,6 +167,3 @@ def test_an_explanation_names_those_that_share():
     assert path["reason"][0] == "transfer dev0 → dev3, 1.5 longer than alone: shared with op1 on uplink"
     assert why(schedule, "op3").endswith("from dev0 (transfer 4, 1.5 longer than alone: shared with op1 on uplink)")
     assert why(schedule, "op5").endswith("from dev2 (transfer 0.5)")
-    assert {link: rows.tolist() for link, rows in sharers(schedule, 0).items()} == {"uplink": [1]} and not sharers(
-        schedule, 2
-    )
