@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 
 import pytest
-from cli.test_cli import command_line, first_answer, listeners
+from app.test_cli import command_line, first_answer, listeners
 
 import placelab as pl
 from placelab.app import cli

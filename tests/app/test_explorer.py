@@ -35,9 +35,9 @@ from explorer_hands import (
 import placelab as pl
 from placelab.analysis import explanation
 from placelab.app.explorer import Explorer
-from placelab.app.explorer.engine import curve, pace, timed_solver
+from placelab.app.explorer.engine import curve, solving
 from placelab.app.explorer.panels.options import Controls, control
-from placelab.app.explorer.panels.rejection import explained
+from placelab.app.explorer.panels.result_view import explained
 from placelab.app.explorer.session import Steps
 from placelab.app.explorer.state import initial_state, preset
 
@@ -265,7 +265,7 @@ def test_a_drag_shows_every_value_that_was_handled(explorer):
 
 def test_slow_strategies_catch_up_on_release(explorer, monkeypatch):
     """A strategy known to be slow is not called during a drag; its last result is shown as stale, and a line says why."""
-    monkeypatch.setattr(pace, "LIVE", 0.05)
+    monkeypatch.setattr(solving, "LIVE", 0.05)
     monkeypatch.setattr(curve, "PAUSE", 60)  # its makespans are other calls
     monkeypatch.setenv("PLACELAB_JIT", "wait")  # the time of a call that loads kernels does not count
     calls = []
@@ -311,7 +311,7 @@ def test_newest_state_wins(explorer):
 
 def test_many_ops_are_validated_on_release(explorer, monkeypatch):
     """The validator's badge is empty during a drag and filled on release."""
-    monkeypatch.setattr(timed_solver, "MANY", 10)
+    monkeypatch.setattr(solving, "MANY", 10)
     drag(explorer, 1e6, release=False)
     badge = {item["key"]: item["value"] for item in explorer.gantt.numbers}["legal"]
     assert badge == "…"

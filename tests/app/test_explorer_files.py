@@ -12,8 +12,7 @@ import pytest
 from explorer_hands import message, pick, reproduces, upload, wait_for
 
 import placelab as pl
-from placelab.app.explorer.panels.models import ModelPicker, openable_files
-from placelab.app.explorer.panels.opening import Opening
+from placelab.app.explorer.panels.pickers import ModelPicker, Opening, openable_files
 from placelab.app.explorer.state import initial_state
 from placelab.app.widgets.frame import Files
 from placelab.problem import graph_json

@@ -13,10 +13,10 @@ from explorer_hands import CLUSTER, edit, pick, release
 import placelab as pl
 from placelab.app.explorer import Explorer
 from placelab.app.explorer.engine.curve import Curve
-from placelab.app.explorer.engine.search import Search
-from placelab.app.explorer.engine.timed_solver import TimedSolver
+from placelab.app.explorer.engine.solving import Search, TimedSolver
 from placelab.app.explorer.panels.comparison import Comparison
-from placelab.app.explorer.state import STEPS, initial_state
+from placelab.app.explorer.session import STEPS
+from placelab.app.explorer.state import initial_state
 from placelab.kernels import jit
 
 

@@ -9,8 +9,8 @@ import pytest
 from explorer_hands import press, shown, wait_for, widgets
 
 import placelab as pl
-from placelab.app.explorer.engine import remedies
-from placelab.app.explorer.engine.remedies import EXACT, least_memory
+from placelab.app.explorer.engine import failure
+from placelab.app.explorer.engine.failure import EXACT, least_memory
 from placelab.app.explorer.panels.comparison import Comparison
 from placelab.schedule import catalogue as strategies
 
@@ -78,7 +78,7 @@ def test_the_least_factor_is_within_one_percent(least):
 
 def test_strategies_that_hang_or_crash_offer_nothing(explorer, monkeypatch):
     """They are left after a while, the others are offered; a result ends the search."""
-    monkeypatch.setattr(remedies, "LIMIT", 0.3)
+    monkeypatch.setattr(failure, "LIMIT", 0.3)
 
     @pl.partitioner
     def hangs(problem: pl.Problem) -> pl.Placement:

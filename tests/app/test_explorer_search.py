@@ -15,9 +15,8 @@ import placelab as pl
 from placelab.app.explorer import Explorer
 from placelab.app.explorer.computation import Computation
 from placelab.app.explorer.engine.curve import Curve
-from placelab.app.explorer.engine.pace import FULL, LIVE, ON_RELEASE, PREVIEW, Pace
-from placelab.app.explorer.engine.search import Search
-from placelab.app.explorer.panels.search_line import SearchLine
+from placelab.app.explorer.engine.solving import FULL, LIVE, ON_RELEASE, PREVIEW, Pace, Search
+from placelab.app.explorer.panels.result_view import SearchLine
 from placelab.app.explorer.state import initial_state
 from placelab.base import leaving
 from placelab.base.errors import PlacelabError

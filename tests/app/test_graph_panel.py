@@ -10,10 +10,10 @@ import pytest
 
 import placelab as pl
 from placelab.app.explorer import code
+from placelab.app.explorer.code import shortened
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.graph_panel import GraphPanel
 from placelab.app.explorer.panels.panel import Shared
-from placelab.app.explorer.pins import shortened
 from placelab.app.explorer.state import State, initial_state
 from placelab.base.errors import FormatError, InfeasibleError, PlacelabError
 

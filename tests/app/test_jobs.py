@@ -11,11 +11,9 @@ from explorer_hands import edit, press, reproduces, wait_for
 
 import placelab as pl
 from placelab.app.explorer.jobs import one_step, with_job
-from placelab.app.explorer.panels.job_numbers import job_details, job_items
 from placelab.app.explorer.panels.job_panel import JobPanel
-from placelab.app.explorer.panels.strip import numbers
-from placelab.app.explorer.panels.training_picture import shares
-from placelab.app.explorer.panels.training_run import TrainingRun, lasting
+from placelab.app.explorer.panels.numbers import job_details, job_items, numbers
+from placelab.app.explorer.panels.training_run import TrainingRun, lasting, shares
 from placelab.app.explorer.state import ALL_REDUCE, PIPELINE, SERVERS, Job, initial_state, preset
 from placelab.app.widgets.colouring import job_ways, pack_job
 

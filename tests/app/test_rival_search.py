@@ -6,13 +6,13 @@ import pytest
 from explorer_hands import message, wait_for
 
 import placelab as pl
-from placelab.app.explorer.engine import rival_search
+from placelab.app.explorer.engine import pairs
 
 
 @pytest.fixture
 def explorer(monkeypatch):
     """Topcuoglu's tasks in the explorer; short searches."""
-    monkeypatch.setattr(rival_search, "QUICK", dict(restarts=2, steps=40))
+    monkeypatch.setattr(pairs, "QUICK", dict(restarts=2, steps=40))
     explorer = pl.explore("topcuoglu")
     yield explorer
     explorer.close()
@@ -43,7 +43,7 @@ def test_the_problem_found_is_shown_beside_the_rivals_schedule(explorer):
 
 def test_a_search_can_be_ended(explorer, monkeypatch):
     """With the best so far; such a problem cannot be found again by code, so it has none."""
-    monkeypatch.setattr(rival_search, "QUICK", dict(restarts=1, steps=20_000))
+    monkeypatch.setattr(pairs, "QUICK", dict(restarts=1, steps=20_000))
     ask(explorer, "against", "single", "fifo")
     wait_for(lambda: explorer.comparison.table.action == "halt" and "×" in explorer.comparison.table.status)
     ask(explorer, "halt")

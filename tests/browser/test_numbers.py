@@ -9,9 +9,8 @@ from playwright.sync_api import Page
 
 import placelab as pl
 from placelab.app.explorer import application
-from placelab.app.explorer.panels.message import Message
-from placelab.app.explorer.panels.numbers import ORDER, Numbers
-from placelab.app.explorer.panels.strip import strip, with_change
+from placelab.app.explorer.panels.numbers import ORDER, Numbers, strip, with_change
+from placelab.app.explorer.panels.panel import Message
 
 CSS = (Path(application.__file__).parent / "explorer.css").read_text()
 BOX = "display:flex;flex-direction:row;box-sizing:border-box"  # as ipywidgets draws an HBox

@@ -10,8 +10,7 @@ import pytest
 from answers_to_exercises import ANSWERS
 from answers_to_later_exercises import LATER_ANSWERS
 
-from placelab.app.cli.lessons_command import LESSONS, students_copy
-from placelab.app.cli.shipped_files import shipped
+from placelab.app.cli.lessons_command import LESSONS, shipped, students_copy
 from placelab.testing import answers
 
 NOTEBOOKS = sorted(shipped(LESSONS).glob("*.ipynb"))

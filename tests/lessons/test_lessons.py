@@ -13,8 +13,7 @@ import nbformat
 import pytest
 
 from placelab.app import cli
-from placelab.app.cli.lessons_command import LESSONS, students_copy
-from placelab.app.cli.shipped_files import shipped
+from placelab.app.cli.lessons_command import LESSONS, shipped, students_copy
 
 NOTEBOOKS = sorted(shipped(LESSONS).glob("*.ipynb"))
 EMPTY = re.compile(r"is still empty: fill in its body|is not filled in yet: put your own")

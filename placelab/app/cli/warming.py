@@ -18,9 +18,8 @@ import numpy as np
 from placelab import kernels
 from placelab.analysis.faults.training_runs import simulate_training
 from placelab.analysis.validation import validate
-from placelab.app.explorer.engine.reasons import Reasons
-from placelab.app.explorer.engine.solving import Result
-from placelab.app.explorer.panels.strip import strip
+from placelab.app.explorer.engine.solving import Reasons, Result
+from placelab.app.explorer.panels.numbers import strip
 from placelab.app.explorer.state import initial_state
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.base.errors import PlacelabError

@@ -1,4 +1,4 @@
-"""The explorer: turn changes of pickers and canvas into states, have them computed, and show the results."""
+"""The explorer as a widget: its views, what they do to each other, and the values that a cell can read."""
 
 from __future__ import annotations
 
@@ -8,21 +8,184 @@ from pathlib import Path
 from typing import Any
 
 import ipywidgets as w
+from IPython.display import display
 
+from placelab.app.explorer import code
 from placelab.app.explorer.computation import Computation
 from placelab.app.explorer.engine.curve import Curve
 from placelab.app.explorer.engine.failure import sentence
-from placelab.app.explorer.inputs import Inputs
-from placelab.app.explorer.panels.item import Item
-from placelab.app.explorer.panels.panel import Shared
+from placelab.app.explorer.engine.solving import Result
+from placelab.app.explorer.panels.actions import Actions, Shown
+from placelab.app.explorer.panels.comparison import Comparison
+from placelab.app.explorer.panels.panel import Item, Message, Shared
+from placelab.app.explorer.panels.pickers import ChangeState, Pickers
 from placelab.app.explorer.panels.result_view import ResultView
-from placelab.app.explorer.readable import Readable
-from placelab.app.explorer.saved_picture import SavedPicture
+from placelab.app.explorer.panels.tabs import Tabs
+from placelab.app.explorer.saved_picture import FIRST, SavedPicture
 from placelab.app.explorer.session import Session, Steps, costs_switched, memory_switched
 from placelab.app.explorer.state import Change, State, said_of_costs
+from placelab.app.widgets.cluster_canvas import ClusterCanvas
+from placelab.app.widgets.gantt_chart import Gantt
 from placelab.problem.problem import Problem
 from placelab.schedule import catalogue as strategies
+from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+class Readable(w.VBox):
+    """State, problem and result of an explorer; it changes none of them."""
+
+    _session: Session
+    _computation: Computation
+    tabs: Tabs
+    gantt: Gantt
+    saved: SavedPicture
+
+    @property
+    def state(self) -> State:
+        """What pickers and canvas show."""
+        return self._session.state
+
+    @property
+    def problem(self) -> Problem:
+        """The problem shown."""
+        return self._session.problem
+
+    @property
+    def placement(self) -> Placement:
+        """Device of each op; waits for it, and raises the exception that kept the strategies from placing."""
+        return self.schedule.placement
+
+    @property
+    def schedule(self) -> Schedule:
+        """Times of ops and transfers; waits for them, and raises the exception that kept the strategies from scheduling."""
+        return self._computation.schedule
+
+    @property
+    def result(self) -> Result | None:
+        """The result shown now, which may be stale; None before the first. Does not wait."""
+        return self._computation.result
+
+    @property
+    def steps(self) -> Steps:
+        """The states that undo and redo lead to."""
+        return self._session.steps
+
+    @property
+    def code(self) -> str:
+        """Text of a cell that reproduces what is shown."""
+        return code.cell(self.state)
+
+    def settled(self, timeout: float | None = None) -> bool:
+        """Wait until the newest state is computed and shown, the comparison aside; return False when that takes longer."""
+        return self._computation.settled(timeout)
+
+    @property
+    def comparison(self) -> Comparison:
+        """The tab that compares all pairs of strategies."""
+        panel = self.tabs.panels[Comparison.title]
+        assert isinstance(panel, Comparison)
+        return panel
+
+    def _ipython_display_(self) -> None:
+        """Show the live view, and after it, for those who open the saved notebook, a picture that the view hides.
+
+        The view comes at once, before the first schedule: a slow strategy must not leave the cell empty.
+        """
+        live = {VIEW: self.get_view_spec(), "text/plain": f"Explorer({self._title})"}
+        display(live, raw=True)
+        self.settled(FIRST)
+        self.saved.display()
+
+    def _pictured(self) -> tuple[str, Schedule, list[Item]] | None:
+        """What the saved notebook shows; None before the first result."""
+        result = self.result
+        if result is None:
+            return None
+        state = result.state
+        return f"{state.model.title} · {state.partitioner} + {state.scheduler}", result.schedule, self.gantt.numbers
+
+    @property
+    def _title(self) -> str:
+        """Model, cluster and pair of strategies."""
+        state, cluster = self.state, self.problem.cluster
+        model = f"{state.model.title}: {state.graph.n_ops:,} ops on {cluster.n_devices} devices"
+        return f"{model}, {state.partitioner} + {state.scheduler}"
+
+    def __repr__(self) -> str:
+        """With the makespan of the newest state; waits for it."""
+        try:
+            outcome = self.problem.cluster.units.time(self.schedule.makespan)
+        except Exception as error:
+            outcome = sentence(error)
+        return f"Explorer({self._title}: {outcome})"
+
+
+class Inputs:
+    """The controls that show the state of a session and ask for another one.
+
+    Parameters
+    ----------
+    session
+        Its lock is the canvas', too: with one of its own, two threads could wait for each other.
+    change, undo, redo
+        Called by the controls.
+    shown
+        Returns state, schedule and numbers that are shown.
+    keep
+        Called with whether the schedule shown is to be kept.
+
+    Attributes
+    ----------
+    message, pickers, actions, canvas
+        The controls.
+    bar
+        The top bar, with pickers and actions.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        change: ChangeState,
+        undo: Callable[[], None],
+        redo: Callable[[], None],
+        shown: Shown,
+        keep: Callable[[bool], None],
+    ) -> None:
+        self._session = session
+        self.message = Message()
+        self.pickers = Pickers(change, self.message.say, session.state)
+        self.actions = Actions(undo, redo, lambda: session.state, shown, keep, self.message.say)
+        self.actions.frame.tips = self.pickers.tips
+        self.canvas = ClusterCanvas(session.state.cluster, lock=session.lock, embedded=True)
+        self.canvas.on_step = lambda kind: {"undo": undo, "redo": redo}[kind]()
+        self.bar = w.HBox([*self.pickers.bar, self.actions.box]).add_class("pl-top")
+        self._seen: tuple[Any, ...] = ()
+
+    def moved(self) -> bool:
+        """Whether a user has changed cluster, arrangement or drag of the canvas since the last call."""
+        if self.pickers.quiet:
+            return False
+        seen, self._seen = self._seen, (*self.canvas.state, self.canvas.dragging)
+        return self._seen != seen
+
+    def show(self) -> None:
+        """Show the newest state in every control, without asking for a change."""
+        with self._session.lock:
+            state, steps = self._session.state, self._session.steps
+            self.pickers.show(state)
+            self.pickers.quiet = True
+            try:
+                if self.canvas.state != (state.cluster, state.layout):
+                    self.canvas.restore((state.cluster, state.layout))
+            finally:
+                self.pickers.quiet = False
+            self.actions.show(steps)
+            self.canvas.can_undo, self.canvas.can_redo = bool(steps.past), bool(steps.future)
+
 
 LOADED_AGAIN = "This page was loaded again: run the cell before you save the notebook, or it keeps an earlier picture."
 

@@ -9,13 +9,21 @@ from dataclasses import replace
 
 from placelab.analysis.validation import validate
 from placelab.app.explorer.engine.failure import Failure, failure_of
-from placelab.app.explorer.engine.pace import FULL, LIVE, ON_RELEASE, PREVIEW
-from placelab.app.explorer.engine.reasons import Reasons
-from placelab.app.explorer.engine.search import Search
-from placelab.app.explorer.engine.solving import Result, function_of, searches
-from placelab.app.explorer.engine.timed_solver import TimedSolver, task
+from placelab.app.explorer.engine.solving import (
+    FULL,
+    LIVE,
+    ON_RELEASE,
+    PREVIEW,
+    Reasons,
+    Result,
+    Search,
+    TimedSolver,
+    function_of,
+    searches,
+    task,
+)
+from placelab.app.explorer.panels.numbers import strip
 from placelab.app.explorer.panels.result_view import ResultView
-from placelab.app.explorer.panels.strip import strip
 from placelab.app.explorer.state import State
 from placelab.base.compiling import compiling
 from placelab.base.errors import PlacelabError

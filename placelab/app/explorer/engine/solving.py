@@ -1,22 +1,113 @@
-"""Place, simulate and check what a state asks for."""
+"""Solve a state in a thread that can be left, in the pace of a drag: place, simulate, check; and explain an op of the result."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from math import inf
+from time import perf_counter
+from typing import Any, TypeVar
 
+from placelab.analysis import explanation
 from placelab.analysis.validation import Violation, validate
-from placelab.app.explorer.engine.search import Search
 from placelab.app.explorer.state import State
+from placelab.base.compiling import compiling
+from placelab.base.errors import PlacelabError
+from placelab.base.leaving import Abandoned, Caller
+from placelab.base.progress import Progress
+from placelab.base.units import SI, Units, seconds
+from placelab.costs import describe_op
 from placelab.graphs.transforms import pipeline
+from placelab.kernels import jit
 from placelab.problem.problem import Problem
-from placelab.schedule.catalogue import PLANNED, Partitioner, default_scheduler, partitioners, transforms
+from placelab.schedule.catalogue import PLANNED, Partitioner, default_scheduler, partitioners, schedulers, transforms
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
+from placelab.schedule.trace import Trace
 from placelab.simulation.event_simulation import simulate
 from placelab.strategies.placing import place
+
+ENDING = 10.0  # seconds that a strategy with something to return has for it after a user has stopped it
+
+
+class StoppedError(PlacelabError):
+    """A user has stopped a strategy that had no result yet."""
+
+
+class Search:
+    """A call under way.
+
+    Parameters
+    ----------
+    title
+        Name of the partitioner.
+    outdated
+        Whether the result is not wanted any more, of the seconds that the call has taken so far.
+    floor
+        A lower bound on every makespan [s], for searches that report none or a worse one.
+    units
+        How times are written.
+
+    Attributes
+    ----------
+    superseded
+        Whether the call was stopped because its result would be outdated; it then has none.
+    """
+
+    def __init__(self, title: str, outdated: Callable[[float], bool], floor: float = 0.0, units: Units = SI) -> None:
+        self.units = units
+        self.title, self._outdated, self._floor = title, outdated, floor
+        self.superseded = False
+        self._progress = Progress("")
+        # In seconds after the beginning: when a user stopped the call, and when it learned so.
+        self._halted = self._cancelled = inf
+        self._started = perf_counter()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the call began."""
+        return perf_counter() - self._started
+
+    @property
+    def progress(self) -> Progress:
+        """The last report, with the best lower bound known."""
+        return replace(self._progress, bound=max(self._progress.bound or 0.0, self._floor) or None)
+
+    def report(self, progress: Progress) -> None:
+        """Take a report of the partitioner; it may report as often as it likes."""
+        self._progress = progress
+
+    def halt(self) -> None:
+        """Ask for the best placement so far, as a user does."""
+        self._halted = self.elapsed
+
+    @property
+    def halted(self) -> bool:
+        """Whether a user has asked for the best placement so far."""
+        return self._halted < inf
+
+    def cancel(self) -> bool:
+        """Whether the partitioner is to stop; it calls this itself."""
+        cancelled = self._update() or self.halted
+        if cancelled:
+            self._cancelled = min(self._cancelled, self.elapsed)
+        return cancelled
+
+    def stop(self) -> bool:
+        """Whether to abandon the partitioner; the thread that waits for it calls this.
+
+        A partitioner that has reported a plan, or has learned that a user has stopped it, has time to return its best placement,
+        which takes a solver a while on a busy machine. Any other one has nothing to return and is abandoned at once.
+        """
+        promised = self._halted if self._progress.makespan is not None else self._cancelled
+        ending = promised < inf and self.elapsed < promised + ENDING
+        return self._update() or (self.halted and not ending)
+
+    def _update(self) -> bool:
+        self.superseded = self.superseded or self._outdated(self.elapsed)
+        return self.superseded
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,3 +211,156 @@ def solve_state(
     schedule = simulate_state(state, placement)
     violations = validate(schedule, memory=False) if check else None
     return Result(state, schedule, violations, preview, stopped=search.halted, ops=ops)
+
+
+class Reasons:
+    """Explain ops; keep the decision trace of the latest result."""
+
+    def __init__(self) -> None:
+        self._traced: tuple[Result, Trace | None] | None = None
+
+    def detail(self, result: Result, op: int) -> str:
+        """A line each for its device, if that was recorded, its start, and the source of its time; "" for -1."""
+        if not 0 <= op < result.state.graph.n_ops:
+            return ""
+        if self._traced is None or self._traced[0] is not result:
+            self._traced = (result, traced(result).trace)
+        trace = self._traced[1]
+        decision = [trace.line(result.schedule.problem, op)] if trace else []
+        return "\n".join([*decision, explanation.why(result.schedule, op), *_source(result, op)])
+
+
+def _source(result: Result, op: int) -> list[str]:
+    """The source of the op's seconds, in graphs that have times."""
+    graph, cluster = result.schedule.problem.graph, result.schedule.problem.cluster
+    if graph.time is None:
+        return []
+    d = result.schedule.device[op]
+    column = cluster.names[d] if cluster.names[d] in graph.time_types else cluster.types[d]
+    return [f"Its time: {describe_op(graph, op, column)}."]
+
+
+def traced(result: Result) -> Placement:
+    """The placement with its decisions; a quick partitioner that did not record them is called again."""
+    state, placement = result.state, result.schedule.placement
+    repeatable = not (function_of(state).slow or result.stopped or result.preview)
+    if placement.trace is not None or not repeatable:
+        return placement
+    return place_state(state, placement.problem, trace=True)[0]
+
+
+FULL, PREVIEW, ON_RELEASE = "full", "preview", "on release"  # what is computed during a drag
+LIVE = 2.0  # seconds; what takes longer is recomputed on release only
+SMOOTH = 0.2  # seconds; what takes longer and has a preview shows that: five pictures a second
+
+
+class Pace:
+    """Seconds that the last full result and the last preview of a task took.
+
+    A task is what times depend on: graph, number of devices, strategies.
+    """
+
+    def __init__(self) -> None:
+        self._known: tuple[Any, dict[bool, float]] = (None, {})
+
+    def measured(self, task: tuple, seconds: float, preview: bool) -> None:
+        """Take the time of a call; those of another task are forgotten."""
+        self._known = (task, {**self._of(task), preview: seconds})
+
+    def seconds(self, task: tuple, preview: bool = False) -> float | None:
+        """Time of the last call; None before the first."""
+        return self._of(task).get(preview)
+
+    def mode(self, partitioner: Partitioner, task: tuple) -> str:
+        """What to compute of a partitioner during a drag.
+
+        A ``FULL`` result of whatever takes up to `LIVE` seconds, or is not known to take longer; the ``PREVIEW`` of a
+        partitioner that has one, unless it is `SMOOTH` without; else nothing until ``ON_RELEASE``.
+        """
+        full, preview = self.seconds(task), self.seconds(task, preview=True)
+        if "preview" in partitioner.reserved and (full is None or full > SMOOTH) and (preview or 0.0) <= LIVE:
+            return PREVIEW
+        if full is None:
+            return ON_RELEASE if partitioner.slow else FULL
+        return FULL if full <= LIVE else ON_RELEASE
+
+    def _of(self, task: tuple) -> dict[bool, float]:
+        known, times = self._known
+        return times if known == task else {}
+
+
+MANY = 10_000  # ops; the validator takes several milliseconds for more, so it runs on release only
+T = TypeVar("T")
+
+
+class TimedSolver:
+    """Place, simulate and check states; measure them."""
+
+    def __init__(self) -> None:
+        self._pace, self._caller = Pace(), Caller()
+
+    def mode(self, state: State) -> str:
+        """What to compute during a drag: ``FULL``, ``PREVIEW``, or nothing until ``ON_RELEASE``."""
+        return self._pace.mode(function_of(state), task(state))
+
+    def delay(self, state: State) -> str:
+        """A sentence on why nothing is computed during a drag."""
+        took = self._pace.seconds(task(state))
+        why = "searches for long" if took is None else f"takes {seconds(took)}"
+        return f"{state.partitioner} {why}: its result follows on release."
+
+    def solve(
+        self, state: State, problem: Problem, search: Search, stop: Callable[[], bool], *, preview: bool, dragging: bool
+    ) -> Result | None:
+        """Place, simulate and check; None when the search was superseded.
+
+        Parameters
+        ----------
+        stop
+            Polled meanwhile: whether to leave the strategies; returns `search.stop()`.
+        preview
+            Use the partitioner's preview.
+        dragging
+            Leave out the decision trace and, for large graphs, the validator.
+
+        Raises
+        ------
+        StoppedError
+            A user has stopped strategies that had nothing to show.
+        """
+        before, ready = compiling(), jit.ready()
+        check = not (dragging and state.graph.n_ops > MANY)
+        call = partial(solve_state, state, problem, search, trace=not dragging, check=check)
+        try:
+            result = self.call(partial(call, preview=preview), stop, state)
+        except Abandoned:
+            result = None if search.superseded else self._instead(state, search, call, stop)
+        ended = result is not None and not result.stopped
+        usual = not (before or compiling()) and ready == jit.ready()  # the next calls load and compile nothing
+        if (ended or search.elapsed > LIVE) and usual:
+            self._pace.measured(task(result.state if result else state), search.elapsed, preview)
+        return result
+
+    def call(self, call: Callable[[], T], stop: Callable[[], bool], state: State) -> T:
+        """Run a call of the strategies of a state, as :meth:`Caller.run`."""
+        return self._caller.run(call, stop, (function_of(state), schedulers().get(state.scheduler)))
+
+    def close(self) -> None:
+        """End the thread."""
+        self._caller.close()
+
+    def _instead(self, state: State, search: Search, call: Callable, stop: Callable[[], bool]) -> Result | None:
+        """The preview, when a user has stopped a partitioner that had no result yet."""
+        taken, until = seconds(search.elapsed), search.elapsed + LIVE
+        with suppress(Abandoned):
+            if "preview" in function_of(state).reserved:
+                leave = lambda: stop() and (search.superseded or search.elapsed > until)  # noqa: E731
+                return self.call(partial(call, preview=True), leave, state)
+        if search.superseded:
+            return None
+        raise StoppedError(f"{state.partitioner} + {state.scheduler}: stopped by hand after {taken}, without a result")
+
+
+def task(state: State) -> tuple:
+    """What the time of a call depends on."""
+    return state.graph, state.cluster.n_devices, state.preparation, state.partitioner, state.scheduler

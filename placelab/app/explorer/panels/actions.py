@@ -12,9 +12,7 @@ import ipywidgets as w
 
 from placelab.app.explorer import code
 from placelab.app.explorer.engine.failure import sentence
-from placelab.app.explorer.panels.buttons import button
-from placelab.app.explorer.panels.item import Item
-from placelab.app.explorer.panels.popover import Popover
+from placelab.app.explorer.panels.panel import Item, Popover, button
 from placelab.app.explorer.session import Steps
 from placelab.app.explorer.state import State
 from placelab.app.widgets.frame import CodeButton, Frame

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from placelab.analysis.comparing import compare, fitting_schedulers
 from placelab.analysis.studies.adversary_search import Adversary
-from placelab.app.explorer.engine.known_pairs import KnownPairs, best_pair, measures
-from placelab.app.explorer.engine.rival_search import Pair, RivalSearch
+from placelab.app.explorer.engine.pairs import KnownPairs, Pair, RivalSearch, best_pair, measures
 from placelab.app.explorer.engine.solving import Result, preparation
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import Model, State

@@ -8,8 +8,7 @@ from dataclasses import replace
 import ipywidgets as w
 import traitlets
 
-from placelab.app.explorer.engine.reasons import traced
-from placelab.app.explorer.engine.solving import Result, function_of, place_state
+from placelab.app.explorer.engine.solving import Result, function_of, place_state, traced
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import State
 from placelab.app.widgets.decisions import Decisions

@@ -1,13 +1,325 @@
-"""The row of numbers under the top bar, and beside them what there is to say, in one line that opens over the page."""
+"""The numbers of a schedule and of a training job, and the row under the top bar that shows them with what there is to say."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
 import ipywidgets as w
+import numpy as np
 
-from placelab.app.explorer.panels.item import Item
+from placelab.analysis import worker_measures as workers
+from placelab.analysis.collectives import arrival_skew
+from placelab.analysis.measures import metrics
+from placelab.analysis.stage_measures import bubbles, stages
+from placelab.analysis.validation import Violation
+from placelab.app.explorer.panels.panel import Item, item
+from placelab.base.units import Units, percent
+from placelab.planning.approximation import ratios
+from placelab.planning.lower_bounds import best_bound, bounds
+from placelab.planning.read_orders import replica_column
+from placelab.problem.pipeline_columns import pipeline_of
+from placelab.schedule.placement import PROVEN
+from placelab.schedule.schedule import Schedule
+from placelab.schedule.shared_way import free_again
+
+LISTED = 32  # devices that a tooltip names
+EFFICIENCY = (
+    "Ordering efficiency E = (U − t) / (U − L) of the worker where it is least: U its computing and communication one after the "
+    "other, L its busiest resource alone, t its end. 1: perfect overlap; 0: none."
+)
+STRAGGLING = "How long the first worker waits for the last one, over the last one's end."
+BUBBLE = "Makespan less the time of the busiest stage's ops"
+SPAN = (
+    "The longest span of a stage, from its first op to its last, less the busy time: what papers on zero bubbles count."
+)
+HELD = "The most micro-batches that a stage has in flight at a time, each from its forward pass until its backward pass has ended"
+SKEW = "Latest less earliest instant at which workers are ready for the all-reduce of a bucket"
+
+
+def job_items(schedule: Schedule) -> list[Item]:
+    """The most important numbers of a job; none for one step of a model."""
+    graph = schedule.problem.graph
+    if pipeline_of(graph) is not None:
+        return _pipeline(schedule)
+    return [] if replica_column(graph, "worker") is None else _replicas(schedule)
+
+
+def job_details(schedule: Schedule) -> list[Item]:
+    """More numbers of a job."""
+    graph = schedule.problem.graph
+    if pipeline_of(graph) is not None:
+        return [*_stages(schedule), *_summed(schedule)]
+    return _summed(schedule)
+
+
+def _summed(schedule: Schedule) -> list[Item]:
+    bucket = replica_column(schedule.problem.graph, "bucket")
+    return [] if bucket is None or bucket.max() < 0 else _buckets(schedule)
+
+
+def _replicas(schedule: Schedule) -> list[Item]:
+    units = schedule.problem.cluster.units
+    group = workers.workers_of(schedule.placement)
+    most, least = workers.work(schedule, group)
+    end = workers.ends(schedule, group)
+    each = workers.efficiency(most, least, end)
+    gain = workers.potential(most, least).min()
+    listed = ", ".join(f"{name} {e:.2f}" for name, e in zip(group.names[:8], each[:8], strict=True))
+    wait = workers.straggling(end)
+    title = f"{EFFICIENCY} {listed}. A perfect overlap would gain {percent(gain)} over none."
+    ends = f"{STRAGGLING} Ends: {units.time(end.min())} to {units.time(end.max())}"
+    late = item("straggling", "Straggling", percent(wait), ends, "bad" if wait >= 0.1 else "")
+    if _summed(schedule):  # a worker of an all-reduce waits for what others send: E tells nothing of its own order
+        return [late]
+    return [item("efficiency", "E", f"{each.min():.2f}", title, "good" if each.min() >= 0.9 else ""), late]
+
+
+def _pipeline(schedule: Schedule) -> list[Item]:
+    units = schedule.problem.cluster.units
+    idle, end = bubbles(schedule), schedule.makespan or 1.0
+    share = idle["bubble"] / end
+    title = f"{BUBBLE}: {units.time(idle['bubble'])}. {SPAN} {units.time(idle['bubble_span'])}"
+    return [
+        item("bubble", "Bubble", percent(share), title, "bad" if share >= 0.25 else ""),
+        item("activations", "Micro-batches held", f"{idle['peak_activations']:.0f}", f"{HELD}: the most of any stage"),
+    ]
+
+
+def _stages(schedule: Schedule) -> list[Item]:
+    """Of each stage; where there are replicas, the most of any of them."""
+    units = schedule.problem.cluster.units
+    table = stages(schedule)
+    names = table["device"].tolist()
+    replicas = int(table["replica"].max()) + 1
+    shares = (100 * table["busy"] / (schedule.makespan or 1.0)).to_numpy()
+
+    def row(key: str, label: str, values: np.ndarray, text: Callable[[float], str], says: str, short: str = "") -> Item:
+        worst = values.reshape(replicas, -1).max(axis=0)
+        value = short or shortened([text(x) for x in worst.tolist()])
+        listed = ", ".join(f"{name} {text(x)}" for name, x in zip(names[:LISTED], values.tolist(), strict=False))
+        return item(key, label, value, f"{says}: {listed}{', …' * (len(names) > LISTED)}")
+
+    span = units.time(bubbles(schedule)["bubble_span"])
+    most = f"{'most of any replica, ' * (replicas > 1)}from the first stage on"
+    items = [
+        item("span", "Bubble in spans", span, SPAN),
+        row("held", "Held, by stage", table["activations"].to_numpy(), "{:.0f}".format, f"{HELD}; {most}"),
+        row(
+            "busy",
+            "Busy, by stage",
+            shares,
+            lambda x: f"{x:.0f} %",
+            f"Share of the step in which a stage computes; {most}",
+        ),
+    ]
+    if schedule.problem.memory != "none":
+        peaks = table["memory"].to_numpy()
+        worst = peaks.reshape(replicas, -1).max(axis=0)
+        amounts = units.amounts(worst.tolist(), "B")
+        text = lambda x: units.amount(x, "B")  # noqa: E731
+        items.append(row("peaks", "Peak, by stage", peaks, text, f"Most bytes in use on a device; {most}", amounts))
+    return items
+
+
+def shortened(texts: Sequence[str]) -> str:
+    """Texts in a row; a unit that all have is written once, at the end.
+
+    >>> shortened(["42 %", "7 %"]), shortened(["4", "3"])
+    ('42 7 %', '4 3')
+    """
+    units = {text.partition(" ")[2] for text in texts}
+    if len(units) > 1:
+        return " ".join(texts)
+    return " ".join([*(text.partition(" ")[0] for text in texts), *(units - {""})])
+
+
+def _buckets(schedule: Schedule) -> list[Item]:
+    units = schedule.problem.cluster.units
+    table = arrival_skew(schedule)
+    skew = table["skew"].to_numpy()
+    listed = ", ".join(f"bucket {b} {units.time(s)}" for b, s in zip(table["bucket"][:12], skew[:12], strict=True))
+    worst = int(np.argmax(skew))
+    last = float((table["end"] - table["latest"]).max())
+    return [
+        item("buckets", "Buckets", f"{len(table)}", "Gradients that are summed together"),
+        item("skew", "Arrival skew", f"≤ {units.time(float(skew[worst]))}", f"{SKEW}: {listed}"),
+        item(
+            "reduce",
+            "All-reduce",
+            f"≤ {units.time(last)}",
+            "The longest, from the last worker's readiness until all have the sum",
+        ),
+    ]
+
+
+OPTIMAL = 1e-9  # a makespan this close above its bound differs from it by rounding
+
+
+def strip(schedule: Schedule, violations: Sequence[Violation] | None) -> tuple[list[Item], str]:
+    """The numbers above the chart, from ``metrics``, ``bounds`` and ``validate``, and the warning ("" for none)."""
+    m = metrics(schedule)
+    warnings = (_worse(m, schedule), _short(schedule), _misjudged(schedule), _refuted(schedule))
+    return numbers(schedule, m, violations), " ".join(text for text in warnings if text)
+
+
+def numbers(schedule: Schedule, m: dict[str, float], violations: Sequence[Violation] | None) -> list[Item]:
+    """One item for each figure; `m` is the dictionary of :func:`placelab.metrics`."""
+    job = job_items(schedule)
+    written = schedule.problem.cluster.units
+    return [
+        item("makespan", "Makespan", written.time(m["makespan"]), "When the last op has finished"),
+        *([] if job and np.isnan(m["speedup"]) else [_speedup(m["speedup"], schedule)]),  # no device runs a job alone
+        _gap(m["bound_gap"], schedule),
+        _critical(m, written),
+        *job,
+        item("moved", "Moved", written.amount(m["bytes_moved"], "B"), f"{m['transfers']:,} transfers between devices"),
+        *_memory(schedule),
+        _legal(violations),
+    ]
+
+
+def with_change(items: Sequence[Item], schedule: Schedule, kept: Schedule | None) -> list[Item]:
+    """The numbers, the makespan with its change against a kept schedule of the same graph."""
+    if kept is None or kept is schedule or not kept.makespan:
+        return list(items)
+    change = schedule.makespan / kept.makespan - 1
+    sign, tone = ("▼", "good") if change < 0 else ("▲", "bad") if change > 0 else ("=", "")
+    text = f"{sign} {percent(abs(change))} of ◈ {kept.problem.cluster.units.time(kept.makespan)}"
+    return [
+        {**each, "value": f"{each['value']} {text}", "tone": tone} if each["key"] == "makespan" else each
+        for each in items
+    ]
+
+
+def with_proof(items: Sequence[Item], schedule: Schedule, bound: float) -> list[Item]:
+    """The numbers, the gap by a lower bound [s] that another view has proven, where it is better than those known here."""
+    known = max(best_bound(schedule.problem), schedule.placement.proven(schedule.makespan))
+    if not known < bound <= schedule.makespan * (1 + PROVEN):
+        return list(items)
+    gap = schedule.makespan / bound - 1
+    least = schedule.problem.cluster.units.time(bound)
+    title = f"No schedule of this problem is faster than {least}, as another pair of strategies has proven."
+    text, tone = ("proven optimal", "good") if gap < OPTIMAL else (at_most(gap), "")
+    proven = item("gap", "Above optimum", text, title, tone)
+    return [proven if each["key"] == "gap" else each for each in items]
+
+
+def link_load(schedule: Schedule) -> np.ndarray:
+    """Share of the makespan in which each link is busy, shape (n_devices, n_devices); overlapping transfers count once."""
+    k, moved, end = schedule.problem.cluster.n_devices, schedule.transfers, schedule.makespan
+    link = moved["source"].astype(np.int64) * k + moved["destination"]
+    order = np.lexsort((moved["start"], link))
+    link, start, finish = link[order], moved["start"][order], free_again(schedule)[order]
+    apart = link * (2.0 * end)  # shifts the links behind each other in time, so that one running maximum serves all
+    until = np.maximum.accumulate(finish + apart)[:-1] if len(link) else finish
+    begin = np.maximum(start, np.concatenate([[0.0], until])[: len(link)] - apart)
+    busy = np.bincount(link, np.maximum(finish - begin, 0.0), minlength=k * k).reshape(k, k)
+    return busy / end if end else busy
+
+
+def at_most(share: float) -> str:
+    """A share of which only an upper bound is known.
+
+    >>> at_most(0.297), at_most(2e-4)
+    ('≤ 30 %', '< 0.1 %')
+    """
+    text = percent(share)
+    return text if text.startswith("<") else f"≤ {text}"
+
+
+def _speedup(speedup: float, schedule: Schedule) -> Item:
+    if np.isnan(speedup):
+        return item("speedup", "Speed-up", "–", "No device may run all ops alone")
+    tone = "good" if speedup > 1.005 else "bad" if speedup < 0.995 else ""
+    alone = schedule.problem.cluster.units.time(speedup * schedule.makespan)
+    return item(
+        "speedup", "Speed-up", f"× {speedup:.3g}", f"The best single device would take {alone}, memory aside", tone
+    )
+
+
+def _gap(gap: float, schedule: Schedule) -> Item:
+    """Largest possible distance from the optimum, by the best lower bound known, the partitioner's own included."""
+    placement, problem = schedule.placement, schedule.problem
+    known = {name.replace("_", " "): value for name, value in bounds(problem).items()}
+    if bound := placement.proven(schedule.makespan):
+        known[f"proven by {placement.partitioner}"] = bound
+        gap = np.fmin(gap, schedule.makespan / bound - 1)
+    listed = "; ".join(f"{name} {problem.cluster.units.time(value)}" for name, value in known.items())
+    title = " ".join(
+        [f"No schedule of this problem is faster than its lower bounds: {listed}.", _ratio(schedule)]
+    ).strip()
+    if gap < OPTIMAL:
+        return item("gap", "Above optimum", "proven optimal", title, "good")
+    return item("gap", "Above optimum", at_most(gap) if np.isfinite(gap) else "–", title)
+
+
+def _ratio(schedule: Schedule) -> str:
+    """The approximation ratio proven for plans of this partitioner; "" for none."""
+    name = schedule.placement.partitioner
+    most = ratios(schedule.problem).get(name)
+    return "" if most is None else f"Plans of {name} never take more than {most:.3g} times the optimum here."
+
+
+def _critical(m: dict[str, float], written: Units) -> Item:
+    parts = {name: m[f"critical_{name}"] for name in ("compute", "transfer", "wait")}
+    value = " · ".join(
+        f"{name} {percent(part / m['makespan'] if m['makespan'] else 0.0)}" for name, part in parts.items()
+    )
+    title = "What the makespan is made of: " + ", ".join(f"{name} {written.time(part)}" for name, part in parts.items())
+    return item("critical", "Critical path", value, title)
+
+
+def _memory(schedule: Schedule) -> list[Item]:
+    capacity, names = schedule.problem.cluster.memory, schedule.problem.cluster.names
+    if schedule.problem.memory == "none" or np.isinf(capacity).all():
+        return []
+    d, written = int(np.argmax(schedule.peak_memory / capacity)), schedule.problem.cluster.units
+    peak, tone = schedule.peak_memory[d], "bad" if len(schedule.oom) else ""
+    limit = written.amount(capacity[d], "B")
+    title = f"{names[d]} comes closest to its capacity of {limit}, memory model {schedule.problem.memory}"
+    return [item("memory", "Peak memory", f"{written.amount(peak, 'B')} · {percent(peak / capacity[d])}", title, tone)]
+
+
+def _legal(violations: Sequence[Violation] | None) -> Item:
+    if violations is None:
+        return item("legal", "Validator", "…", "Checked on release")
+    if not violations:
+        return item("legal", "Validator", "✓ legal", "Every rule of the problem holds, checked from raw times", "good")
+    return item("legal", "Validator", f"✗ {len(violations)} broken", "; ".join(v.detail for v in violations[:3]), "bad")
+
+
+def _worse(m: dict[str, float], schedule: Schedule) -> str:
+    if not m["speedup"] < 0.995:
+        return ""
+    return f"One device alone would be faster: {schedule.problem.cluster.units.time(m['speedup'] * m['makespan'])}, memory aside."
+
+
+def _short(schedule: Schedule) -> str:
+    if not len(schedule.oom):
+        return ""
+    d, began, _, short = schedule.oom[np.argmax(schedule.oom["bytes"])].tolist()
+    more = f" ({len(schedule.oom)} such spans in all)" if len(schedule.oom) > 1 else ""
+    cluster = schedule.problem.cluster
+    return f"{cluster.names[d]} is out of memory at {cluster.units.time(began)}, {cluster.units.amount(short, 'B')} short{more}."
+
+
+def _refuted(schedule: Schedule) -> str:
+    placement, written = schedule.placement, schedule.problem.cluster.units
+    if not placement.bound or placement.proven(schedule.makespan):
+        return ""
+    return (
+        f"{placement.partitioner} claims that no schedule is shorter than {written.time(placement.bound)}: "
+        "this one is, and the bound is ignored."
+    )
+
+
+def _misjudged(schedule: Schedule) -> str:
+    estimate, makespan = schedule.placement.estimate, schedule.makespan
+    if estimate is None or not schedule.problem.transfer_model.queue or abs(makespan - estimate) <= 0.01 * makespan:
+        return ""
+    return f"The planner expected {schedule.problem.cluster.units.time(estimate)}: it plans without contention between transfers."
+
 
 ORDER = ("makespan", "speedup", "gap", "memory", "legal", "critical", "moved")  # without room, the last drop out
 LABELS = {"makespan": "", "critical": "Path", "memory": "Peak", "legal": ""}  # shorter ones, for one line
@@ -36,7 +348,7 @@ class Numbers:
         self.box = w.HBox([self.text, said]).add_class("pl-numbers")
 
     def show(self, items: Sequence[Item], warning: str) -> None:
-        """Show numbers, as :func:`placelab.app.explorer.panels.strip.numbers` writes them, and a warning."""
+        """Show numbers, as :func:`placelab.app.explorer.panels.numbers.numbers` writes them, and a warning."""
         first = sorted(items, key=lambda item: ORDER.index(item["key"]) if item["key"] in ORDER else len(ORDER))
         all_of_them = " · ".join(f"{item['label']} {item['value']}" for item in first)
         self.text.value = (

@@ -1,8 +1,9 @@
-"""The shape that the explorer's tabs share, and what they share with each other."""
+"""What the explorer's tabs share: their shape, what they tell each other, and small parts: numbers, buttons, menus, messages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 from typing import Any, Protocol
 
 import ipywidgets as w
@@ -11,6 +12,76 @@ import traitlets
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.state import Change, State
 from placelab.problem.problem import Problem
+
+Item = dict[str, str]  # key, label, value, title, tone, as in the `numbers` trait of the Gantt chart
+
+
+def item(key: str, label: str, value: str, title: str = "", tone: str = "") -> Item:
+    """A number: what it is called, its text, the words on hover, and ``"good"``, ``"bad"`` or ""."""
+    return {"key": key, "label": label, "value": value, "title": title, "tone": tone}
+
+
+def button(text: str, tip: str, act: Callable[[], None]) -> w.Button:
+    """A button as wide as its text; a click calls `act`."""
+    made = w.Button(description=text, tooltip=tip, layout=w.Layout(width="auto"))
+    made.on_click(lambda _: act())
+    return made
+
+
+def choose(menu: w.Dropdown, options: list[str], value: str) -> None:
+    """Set choices and value in one message, so that the browser never shows one without the other."""
+    with menu.hold_sync():
+        if list(menu.options) != options:
+            menu.options = options
+        menu.value = value
+
+
+def opens(toggle: w.ToggleButton, panel: w.Box) -> None:
+    """Show a panel while a toggle is pressed."""
+
+    def reveal(_: object = None) -> None:
+        panel.layout.display = "flex" if toggle.value else "none"
+
+    toggle.observe(reveal, "value")
+    reveal()
+
+
+class Popover:
+    """A toggle and the panel that it opens.
+
+    Escape and a click elsewhere close it, in the browser (``widgets/frame``).
+
+    Attributes
+    ----------
+    box
+        The button; the panel is in it and stands over the rest of the page. `toggle` and `panel` are the two.
+    """
+
+    def __init__(self, text: str, tip: str, *content: w.Widget) -> None:
+        self.toggle = w.ToggleButton(description=text, tooltip=tip, layout=w.Layout(width="auto"))
+        self.toggle.add_class("pl-opens")
+        self.panel = w.VBox(list(content)).add_class("pl-popover")
+        self.box = w.HBox([self.toggle, self.panel]).add_class("pl-pops")
+        opens(self.toggle, self.panel)
+
+    def close(self) -> None:
+        """Hide the panel."""
+        self.toggle.value = False
+
+
+class Message(w.HTML):
+    """A line that is hidden while it is empty."""
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(**traits)
+        self.add_class("pl-message")
+        self.say("")
+
+    def say(self, text: str, tone: str = "", details: str = "") -> None:
+        """Show `text` in the tone ``"bad"`` or ``"note"``; "" hides the line. `details` is HTML shown below the text."""
+        role = "alert" if tone == "bad" else "status"
+        self.value = f'<div role="{role}" class="{tone}">{escape(text)}{details}</div>' if text else ""
+        self.layout.display = "" if text else "none"
 
 
 class Shared(traitlets.HasTraits):
