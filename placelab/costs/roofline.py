@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.base.errors import FormatError, UnsupportedError, expect
+from placelab.base.errors import FormatError, PlacelabError, UnsupportedError, expect
 from placelab.base.index_arrays import LARGEST
 from placelab.costs.origin import provenance
 from placelab.formats.flops.kinds import FREE, PRODUCTS, UNKNOWN, category, name_of
@@ -239,3 +239,23 @@ def _check_options(wanted: list[Spec], precision: Any, overhead: Any, efficiency
         raise FormatError(f"overhead is {overhead!r:.80}; expected seconds, 0 or more")
     if not (isinstance(efficiency, (int, float)) and 0 < efficiency <= 1):
         raise FormatError(f"efficiency is {efficiency!r:.80}; expected a number above 0 and at most 1")
+
+
+def with_estimates(graph: OpGraph) -> OpGraph:
+    """The graph with a column of seconds for each default device type, if ``compute`` is FLOP according to its metadata.
+
+    Returns the graph unchanged if it has such a column, or if ``compute`` is something else.
+
+    Raises
+    ------
+    FormatError
+        Metadata of costs or times, read from a file, are malformed.
+    """
+    if provenance(graph).get("compute") != "FLOP" or set(DEFAULT) & set(graph.time_types):
+        return graph
+    try:
+        return estimate(graph)
+    except PlacelabError:
+        raise
+    except (AttributeError, TypeError, ValueError):
+        raise FormatError(f"what the metadata of {graph.title!a:.200} say of costs is not as expected") from None

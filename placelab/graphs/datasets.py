@@ -12,7 +12,7 @@ from typing import Any
 
 from placelab.base.errors import FormatError
 from placelab.base.places import shipped
-from placelab.costs.default import with_estimates
+from placelab.costs.roofline import with_estimates
 from placelab.formats import placelab_json
 from placelab.formats.onnx import model_proto
 from placelab.problem.cluster import Cluster

@@ -13,8 +13,8 @@ from typing import Any, Protocol, get_type_hints
 from placelab.base.errors import FormatError, PlacelabError, UnsupportedError, described
 from placelab.base.limits import json_of, path_of, read_file, unzipped
 from placelab.base.names import is_name
-from placelab.costs.default import with_estimates
 from placelab.costs.profile import Profile
+from placelab.costs.roofline import with_estimates
 from placelab.formats import profiles
 from placelab.formats.profile_columns import ProfileColumns
 from placelab.formats.torch.module import from_exported, from_module, is_exported, is_module

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import placelab as pl
 from placelab.costs import Profile, Spec, describe_op
-from placelab.costs.source_table import sources
+from placelab.costs.descriptions import sources
 
 DEVICE = Spec("dev", 1e9, {"float32": 1e10}, 1e8, 1e9, 1e-3)
 KINDS = ["MatMul", "Relu", "Reshape", "Mystery", "", "While"]

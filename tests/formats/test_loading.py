@@ -15,7 +15,7 @@ import tensorflow_samples
 
 import placelab as pl
 from placelab.costs import Profile
-from placelab.costs.source_table import sources
+from placelab.costs.descriptions import sources
 from placelab.formats.tensorflow import run_metadata
 from placelab.graphs import loading
 from placelab.graphs.loading import loads, opened, suffixes

@@ -14,7 +14,7 @@ from placelab.app.widgets.cluster_edit import Layout, describe
 from placelab.app.widgets.decisions import Decisions
 from placelab.app.widgets.gantt_chart import Gantt, gantt_traits
 from placelab.app.widgets.graph_view import ModelGraph
-from placelab.costs.time_units import counts_plainly
+from placelab.costs.new_costs import counts_plainly
 from placelab.formats.task_graphs import stg
 
 UNIT = re.compile(r"\d (?:[kMGTPmµn]?(?:s|B|B/s|FLOP|FLOP/s)|operations/s)\b")

@@ -13,7 +13,7 @@ from placelab.base.interrupts import need
 from placelab.base.progress import Progress, Report, never, silent
 from placelab.base.seeds import seed_number
 from placelab.base.threads import in_batches
-from placelab.graphs.transforms.perturbation import perturb
+from placelab.costs.new_costs import perturb
 from placelab.planning.read_orders import Reads, replica_column
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Limits, Scheduler, checked

@@ -9,7 +9,7 @@ import numpy as np
 from placelab.analysis.measures import best_single
 from placelab.app.widgets.colouring import depths
 from placelab.base.errors import PlacelabError
-from placelab.costs.source_table import sources
+from placelab.costs.descriptions import sources
 from placelab.planning.approximation import sct_ratio
 from placelab.planning.lower_bounds import critical_length, least_exec
 from placelab.problem.cluster import Cluster

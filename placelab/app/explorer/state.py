@@ -14,7 +14,7 @@ from placelab import costs
 from placelab.app.widgets.cluster_edit import Layout
 from placelab.base.errors import InfeasibleError
 from placelab.costs import Profile
-from placelab.costs.time_units import counts_plainly
+from placelab.costs.new_costs import counts_plainly
 from placelab.graphs import datasets
 from placelab.graphs.loading import load
 from placelab.problem import clusters

@@ -4,10 +4,10 @@ Those of :func:`catalogue` prepare a problem for placement: ``small, expand = fu
 function from its placements to those of `problem`. ``placelab.place(problem, "heft", prepare=("coplace", "fuse"))`` calls both.
 """
 
+from placelab.costs.new_costs import perturb
 from placelab.graphs.transforms.backward_graph import backward
 from placelab.graphs.transforms.checkpoint_ops import checkpoint_nodes
 from placelab.graphs.transforms.micro_batching import microbatches
-from placelab.graphs.transforms.perturbation import perturb
 from placelab.graphs.transforms.pipeline_replication import pipeline_replica
 from placelab.graphs.transforms.replication import model_replica
 from placelab.graphs.transforms.schedule_reversal import backward_schedule, proportionality

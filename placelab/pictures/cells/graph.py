@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from placelab.base.units import PLAIN, SI, Units
-from placelab.costs.time_units import counts_plainly
+from placelab.costs.new_costs import counts_plainly
 from placelab.pictures.cells.markup import (
     amount,
     aside,

@@ -14,8 +14,8 @@ import ipywidgets as w
 
 from placelab.app.explorer.panels.panel import button, choose, opens
 from placelab.app.explorer.state import Change, State
-from placelab.costs.source_table import sources
-from placelab.costs.time_units import counts_plainly
+from placelab.costs.descriptions import sources
+from placelab.costs.new_costs import counts_plainly
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.schedule.catalogue import Strategy, Transform, transforms
