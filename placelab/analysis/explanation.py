@@ -12,8 +12,8 @@ from placelab.base.index_arrays import frozen
 from placelab.base.interrupts import need
 from placelab.kernels.explain import explain as kernels
 from placelab.kernels.explain import explain_blocks as explaining
-from placelab.schedule.critical_steps import carried, carriers, critical_steps, inputs, items_run
-from placelab.schedule.schedule import Schedule
+from placelab.schedule.critical_steps import critical_steps, inputs, items_run
+from placelab.schedule.schedule import Schedule, carried, carriers
 from placelab.schedule.shared_way import said_of_sharing
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from placelab.base.errors import expect
 from placelab.planning.approximation import sct_ratio
 from placelab.planning.lower_bounds import best_bound, busiest, critical_length, least_exec, transfer_times
 from placelab.problem.problem import Problem
-from placelab.schedule.busy import busy_time
 from placelab.schedule.critical_steps import critical_steps
-from placelab.schedule.schedule import Schedule
+from placelab.schedule.schedule import Schedule, busy_time
 
 ROUNDING = 1e-9  # relative: U and L add the same times in different orders
 

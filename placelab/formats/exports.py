@@ -15,7 +15,6 @@ from placelab.formats.torch import device_map, schedule_table
 from placelab.formats.trace_events import trace_json
 from placelab.problem import graph_json
 from placelab.problem.graph import OpGraph
-from placelab.schedule import placement_json
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 
@@ -61,7 +60,7 @@ def csv(schedule: Schedule, path: str | Path, *, table: str = "ops", as_it_is: b
 
 
 def placement(placement: Placement, path: str | Path) -> Path:
-    """Write a placement as JSON, op name → device name, which :func:`placelab.schedule.placement_json.read` reads.
+    """Write a placement as JSON, op name → device name, which :func:`placelab.schedule.placement.read` reads.
 
     Parameters
     ----------
@@ -69,7 +68,7 @@ def placement(placement: Placement, path: str | Path) -> Path:
         File to write; gzipped when its name ends in ``.gz``.
     """
     expect(placement, Placement, "export.placement")
-    return placement_json.write(placement, path)
+    return placement.save(path)
 
 
 def tensorflow(

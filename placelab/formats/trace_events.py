@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.schedule.critical_steps import carriers
-from placelab.schedule.schedule import Schedule
+from placelab.schedule.schedule import Schedule, carriers
 
 Event = dict[str, Any]
 OPS = 0  # thread of the ops; transfers in follow from IN on, transfers out from OUT on

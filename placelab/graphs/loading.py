@@ -21,8 +21,8 @@ from placelab.formats.torch.module import from_exported, from_module, is_exporte
 from placelab.formats.torch.training import from_training
 from placelab.graphs import datasets
 from placelab.problem.graph import OpGraph
-from placelab.schedule import placement_json
 from placelab.schedule.catalogue import check_options
+from placelab.schedule.placement import is_one as is_placement
 
 # Suffix → modules that read such files, tried in order. Any file may be gzipped.
 READERS = {
@@ -224,7 +224,7 @@ def _from_json(data: bytes, name: str, options: dict[str, Any], graph: OpGraph |
 
 def _described(document: Any) -> str:
     """Describe JSON that is not a graph."""
-    if placement_json.is_one(document):
+    if is_placement(document):
         return "a placement, which Placement.load reads"
     if isinstance(document, dict) and document:
         return f"JSON of another kind, with the keys {', '.join(map(ascii, list(document)[:4]))}"[:200]

@@ -12,10 +12,8 @@ from placelab.planning.list_scheduler import decided, planned_order
 from placelab.planning.memory_plan import next_op, resumed
 from placelab.planning.memory_waits import memory_waits
 from placelab.problem.problem import Problem
-from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
-from placelab.schedule.planned import planned_schedule
-from placelab.schedule.schedule import Schedule
+from placelab.schedule.schedule import TOLERANCE, Schedule, planned_schedule
 from placelab.schedule.trace import EARLIEST_START, Trace
 
 

@@ -14,8 +14,8 @@ from placelab.kernels.plan.first_fit import first_fit
 from placelab.kernels.plan.traffic import unit_inputs
 from placelab.planning import plan_arrays
 from placelab.problem.problem import Problem
-from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import TOLERANCE
 from placelab.schedule.trace import Trace
 
 LISTED = 16  # devices named one by one in an error

@@ -26,7 +26,7 @@ from placelab.planning.memory_plan import MemoryPlan, can_bind, next_op, resumed
 from placelab.planning.memory_waits import memory_waits
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-from placelab.schedule.planned import planned_schedule
+from placelab.schedule.schedule import planned_schedule
 from placelab.schedule.trace import EARLIEST_START, PLANNED_FINISH, Trace
 
 SOONEST, ONLY, PATH = (

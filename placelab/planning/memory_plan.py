@@ -1,6 +1,6 @@
 """Memory over time of a plan that is still growing, in each memory model: when a device has room for one more op.
 
-What a finished schedule holds is in :mod:`placelab.schedule.memory`. Here a tensor whose consumers are not all placed yet stays
+What a finished schedule holds is in :mod:`placelab.schedule.schedule`. Here a tensor whose consumers are not all placed yet stays
 on its producer's device for ever; when the last one is placed, the bytes after its true end are given back.
 """
 
@@ -18,7 +18,7 @@ from placelab.kernels import blocks
 from placelab.kernels.plan.memory_over_time import SIZE
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
-from placelab.schedule.memory import TOLERANCE
+from placelab.schedule.schedule import TOLERANCE
 
 Span = tuple[float, float, float]  # from [s], to [s], bytes
 

@@ -12,7 +12,7 @@ from placelab.planning.memory_plan import can_bind
 from placelab.planning.ranks import mean_transfer
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-from placelab.schedule.planned import planned_schedule
+from placelab.schedule.schedule import planned_schedule
 from placelab.schedule.trace import EARLIEST_START
 
 LastMessage = Callable[[int], tuple[int, float]]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from placelab.base.index_arrays import frozen
@@ -12,10 +10,8 @@ from placelab.kernels.blocks import Predecessors
 from placelab.kernels.explain import explain as kernels
 from placelab.kernels.explain import explain_blocks as explaining
 from placelab.problem.graph import OpGraph
+from placelab.schedule.schedule import Schedule, carried
 from placelab.schedule.shared_way import free_again
-
-if TYPE_CHECKING:
-    from placelab.schedule.schedule import Schedule
 
 STEP = np.dtype([("kind", "u1"), ("row", "i4"), ("start", "f8"), ("finish", "f8"), ("cause", "u1"), ("by", "i4")])
 
@@ -52,18 +48,6 @@ def inputs(graph: OpGraph) -> Predecessors:
     return Predecessors(graph.pred_ptr, graph.pred_edge, graph.producer, graph.edge_bytes, graph.edge_tensor)
 
 
-def carriers(schedule: Schedule) -> np.ndarray:
-    """Number of the transfer that carries each edge, -1 within a device; shape (n_edges,). O(edges + transfers)."""
-    graph, moved, k = schedule.problem.graph, schedule.transfers, schedule.problem.cluster.n_devices
-    carrier = np.empty(graph.n_edges, np.int32)
-    kernels.carriers(
-        *(graph.tensor_ptr, graph.consumer, frozen(moved["tensor"]), frozen(moved["destination"]), schedule.device),
-        explaining.CarrierWork(*(np.empty(size, np.int32) for size in (graph.n_tensors, len(moved), k, k))),
-        carrier,
-    )
-    return frozen(carrier)
-
-
 @once
 def items_run(schedule: Schedule) -> explaining.Items:
     """What devices ran: ops and Sends."""
@@ -73,12 +57,6 @@ def items_run(schedule: Schedule) -> explaining.Items:
         place = np.concatenate([place, sends["source"]])
     columns = map(frozen, (start, finish, place, np.argsort(start, kind="stable").astype(np.int32)))
     return explaining.Items(schedule.problem.graph.n_ops, *columns)
-
-
-@once
-def carried(schedule: Schedule) -> explaining.Carried:
-    """The transfers that carry each edge, and when they are over."""
-    return explaining.Carried(carriers(schedule), frozen(schedule.transfers["finish"]))
 
 
 def _moved(schedule: Schedule) -> explaining.Moved:

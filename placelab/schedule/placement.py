@@ -1,24 +1,41 @@
-"""A placement, the device of each op, and the trace of the decisions behind it."""
+"""A placement: the device of each op, where it comes from, and its form as JSON.
+
+::
+
+    {"format": "placelab-placement", "version": 1, "graph": "bert", "partitioner": "heft", "estimate": 0.012,
+     "devices": ["gpu:0", "gpu:1"], "placement": {"embed": "gpu:0", …}, "planned": ["embed", …] or null}
+
+``estimate`` is in seconds or null; ``planned`` is the order the partitioner planned. Version 2 has the key ``not_before``, the
+seconds before which ops of that order do not start, ``{"embed": 0.002, …}``; a placement without is written as version 1.
+What is read may also be the object under ``placement`` alone, as a hand or another program writes it; members of a group may be
+left out then.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from placelab.base.errors import FormatError, InfeasibleError, expect
-from placelab.base.fields import read_from
+from placelab.base.fields import cost, read_from, record, text, texts
 from placelab.base.index_arrays import frozen
+from placelab.base.limits import json_of, read_file
+from placelab.base.saving import save
 from placelab.base.shown import bundle
+from placelab.problem import graph_json
 from placelab.problem.problem import Problem
-from placelab.schedule import placement_json
 from placelab.schedule.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
 
+FORMAT, VERSIONS = "placelab-placement", (1, 2)
+EXPECTED = "a placement: an object of op name → device name"
 PROVEN = 1e-6  # relative; what solvers' rounding of times may leave between an optimum and its bound
 
 
@@ -102,16 +119,16 @@ class Placement:
             Not such a file; an op or a device that the problem does not have, or an op without a device.
         """
         expect(problem, Problem, "Placement.load(problem, path)")
-        return cls._of(problem, placement_json.read(path), str(path))
+        return cls._of(problem, read(path), str(path))
 
     @classmethod
     def loads(cls, problem: Problem, data: bytes, where: str = "the upload") -> Placement:
         """A placement from the bytes of such a file; `where` names it in messages. Errors: as :meth:`load`."""
         expect(problem, Problem, "Placement.loads(problem, data)")
-        return cls._of(problem, placement_json.loads(data, where), where)
+        return cls._of(problem, loads(data, where), where)
 
     @classmethod
-    def _of(cls, problem: Problem, stored: placement_json.PlacementColumns, where: str) -> Placement:
+    def _of(cls, problem: Problem, stored: PlacementColumns, where: str) -> Placement:
         with read_from(where):
             order = (
                 None if stored.planned is None else np.array([problem.graph.index(op) for op in stored.planned], "i4")
@@ -124,9 +141,9 @@ class Placement:
             placement = replace(placement, planned=order, not_before=times)
             return replace(placement, estimate=stored.estimate, partitioner=stored.partitioner)
 
-    def save(self, path: Any) -> None:
+    def save(self, path: Any) -> Path:
         """Write the placement as JSON, op name → device name; gzipped when the name ends in ``.gz``."""
-        placement_json.write(self, path)
+        return save(dumps(self), path)
 
     def to_mapping(self) -> dict[str, str]:
         """Op name → device name."""
@@ -209,3 +226,77 @@ def _check_placement(placement: Placement) -> None:
         raise FormatError(f"the planned order must name each of the {n} ops once")
     if placement.not_before is not None and placement.planned is None:
         raise FormatError("not_before times belong to a planned order, and the placement has none")
+
+
+class PlacementColumns(NamedTuple):
+    """A placement in names, as a file stores it; :meth:`Placement.load` makes the placement of a problem from it."""
+
+    device: dict[str, str]
+    planned: list[str] | None
+    not_before: dict[str, float] | None
+    estimate: float | None
+    partitioner: str
+
+
+def dumps(placement: Placement) -> str:
+    """A placement as JSON text, an op per line."""
+    names, not_before = placement.problem.graph.names, placement.not_before
+    document = {
+        "format": FORMAT,
+        "version": 1 if not_before is None else 2,
+        "graph": placement.problem.graph.title,
+        "partitioner": placement.partitioner,
+        "estimate": placement.estimate,
+        "devices": list(placement.problem.cluster.names),
+        "placement": placement.to_mapping(),
+        "planned": None if placement.planned is None else names[placement.planned].tolist(),
+    }
+    if not_before is not None:
+        document["not_before"] = {names[v]: float(not_before[v]) for v in np.flatnonzero(not_before)}
+    return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def read(path: Any) -> PlacementColumns:
+    """What a file says of a placement.
+
+    Raises
+    ------
+    FormatError
+        Not such a file.
+    """
+    return loads(read_file(path, EXPECTED), str(path))
+
+
+def loads(data: bytes, where: str = "the upload") -> PlacementColumns:
+    """Parse the bytes of a placement file, gzipped or not; `where` names it in messages."""
+    document = json_of(data, where, EXPECTED)
+    if not isinstance(document, dict):
+        raise FormatError(f"{where} is not {EXPECTED}")
+    if graph_json.is_one(document):
+        raise FormatError(f"{where} is a graph, which pl.load reads; expected {EXPECTED}")
+    stored = document if is_one(document) else {"version": 1, "placement": document}
+    if type(stored.get("version")) is not int or stored["version"] not in VERSIONS:
+        known = " and ".join(map(str, VERSIONS))
+        raise FormatError(f"{where} has version {stored.get('version')!r:.40}; this placelab reads versions {known}")
+    with read_from(where):
+        return _columns(stored)
+
+
+def is_one(document: Any) -> bool:
+    """Whether parsed JSON says that it is a placement."""
+    return isinstance(document, dict) and document.get("format") == FORMAT
+
+
+def _columns(stored: dict[str, Any]) -> PlacementColumns:
+    device = record(stored.get("placement"), "placement")
+    for op, name in device.items():
+        text(name, f"the device of op {op!r:.80}")
+    planned, estimate = stored.get("planned"), stored.get("estimate")
+    times = record(stored.get("not_before"), "not_before") if stored["version"] == 2 else None
+    return PlacementColumns(
+        device,
+        planned=None if planned is None else texts(planned, "planned"),
+        not_before=times and {op: cost(time, f"not_before of op {op!r:.80}") for op, time in times.items()},
+        estimate=None if estimate is None else cost(estimate, "estimate"),
+        partitioner=text(stored.get("partitioner", ""), "partitioner"),
+    )

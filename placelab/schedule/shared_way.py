@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from placelab.base.index_arrays import frozen
 from placelab.problem.resource_models import held
-
-if TYPE_CHECKING:
-    from placelab.schedule.schedule import Schedule
+from placelab.schedule.schedule import Schedule
 
 MOST = 3  # names in a sentence
 ROUNDING = 1e-9

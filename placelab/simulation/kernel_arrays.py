@@ -25,8 +25,8 @@ from placelab.planning.ranks import in_classes
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.problem.resource_models import held
-from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.order import Order
+from placelab.schedule.schedule import TOLERANCE
 
 I4, I8, F8 = np.int32, np.int64, np.float64
 RULES = {"priority": events.PRIORITY, "fifo": events.FIFO, "msr": events.MSR, "planned": events.PLANNED}

@@ -27,9 +27,8 @@ from placelab.base.errors import InfeasibleError, UnsupportedError
 from placelab.planning.lower_bounds import bounds
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Partitioner, Scheduler, _enter, find, partitioners, schedulers
-from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
-from placelab.schedule.schedule import Schedule
+from placelab.schedule.schedule import TOLERANCE, Schedule
 from placelab.simulation.event_simulation import simulate
 from placelab.strategies.placing import place
 from placelab.testing.answers import answer, fail, fail_empty, is_empty

@@ -12,7 +12,7 @@ import placelab as pl
 from placelab.analysis.faster import Part, parts
 from placelab.problem.problem import Problem
 from placelab.schedule import catalogue as strategies
-from placelab.schedule.planned import planned_schedule
+from placelab.schedule.schedule import planned_schedule
 from placelab.strategies.preparing.contraction import on_graph
 
 

@@ -13,7 +13,7 @@ from problems import many
 
 import placelab as pl
 from placelab.app import export
-from placelab.schedule import placement_json
+from placelab.schedule.placement import dumps
 
 
 @pytest.fixture
@@ -59,8 +59,8 @@ def test_a_mapping_written_by_hand_is_a_placement(problem):
 def test_times_of_a_plan_that_waits_are_written_and_read(problem):
     """As version 2; a placement without such times stays version 1."""
     plain = pl.Placement(problem, [0, 0, 0], [0, 1, 2])
-    assert json.loads(placement_json.dumps(plain))["version"] == 1
-    text = placement_json.dumps(pl.Placement(problem, [0, 0, 0], [0, 1, 2], not_before=[0, 0.1, 0]))
+    assert json.loads(dumps(plain))["version"] == 1
+    text = dumps(pl.Placement(problem, [0, 0, 0], [0, 1, 2], not_before=[0, 0.1, 0]))
     assert json.loads(text)["version"] == 2
     assert pl.Placement.loads(problem, text.encode()).not_before.tolist() == [0, 0.1, 0]
     assert pl.simulate(problem, pl.Placement.loads(problem, text.encode())).start[1] >= 0.1
@@ -95,7 +95,7 @@ def test_times_of_a_plan_that_waits_are_written_and_read(problem):
 def test_files_that_are_none_say_what_was_found(text, words, problem):
     """One line that begins with the file's name."""
     if isinstance(text, dict):
-        whole = json.loads(placement_json.dumps(pl.place(problem, "single")))
+        whole = json.loads(dumps(pl.place(problem, "single")))
         text = json.dumps(whole | text)
     with pytest.raises(pl.PlacelabError, match=words) as caught:
         pl.Placement.loads(problem, text.encode(), "bad.json")
@@ -109,7 +109,7 @@ def test_any_value_anywhere_is_a_placelab_error_or_harmless(value, key):
     graph = pl.OpGraph.from_arrays(["a"], [1], [])
     problem = pl.Problem(graph, pl.Cluster([1.0]))
     placement = pl.Placement(problem, [0], [0], not_before=[1.0])
-    whole = json.loads(placement_json.dumps(placement))
+    whole = json.loads(dumps(placement))
     with suppress(pl.PlacelabError):
         pl.Placement.loads(problem, json.dumps(whole | {key: value}).encode())
 

@@ -13,10 +13,9 @@ from pictures import HOSTILE, cells, find, html_of, read, words
 
 import placelab as pl
 from placelab.base.units import percent
-from placelab.pictures.cells.gantt import PIXELS
+from placelab.pictures.cells.gantt import PIXELS, covered
 from placelab.pictures.kind_colours import CRITICAL, PALETTE
-from placelab.schedule.busy import busy_time, covered
-from placelab.schedule.schedule import TRANSFER, Schedule
+from placelab.schedule.schedule import TRANSFER, Schedule, busy_time
 
 NONE = np.empty(0, TRANSFER)
 

@@ -9,9 +9,8 @@ from problems import placed
 
 import placelab as pl
 from placelab.planning.memory_plan import can_bind
-from placelab.schedule import memory
 from placelab.schedule import schedule as schedules
-from placelab.schedule.memory import most_held
+from placelab.schedule.schedule import most_held
 
 
 @pytest.mark.parametrize("partitioner", ["heft", "m-etf"])
@@ -45,7 +44,7 @@ def test_memory_curves_of_a_plan_that_runs_as_planned_are_computed_once(monkeypa
     """HEFT's plan is checked for memory, then simulated: the same curves; those of a longer run are its own."""
     made = []
     monkeypatch.setattr(
-        memory, "_curves", lambda schedule, curves=memory._curves: made.append(schedule) or curves(schedule)
+        schedules, "_curves", lambda schedule, curves=schedules._curves: made.append(schedule) or curves(schedule)
     )
     problem = pl.Problem(
         pl.load("convolutional_network"), pl.clusters.pcie_box(4).replace(memory=60e6), memory="dynamic"
@@ -53,6 +52,6 @@ def test_memory_curves_of_a_plan_that_runs_as_planned_are_computed_once(monkeypa
     schedule = pl.solve(problem, "heft", "planned")
     peaks = schedule.peak_memory
     assert [one.scheduler for one in made] == ["plan"]
-    monkeypatch.setattr(memory, "_last", None)
+    monkeypatch.setattr(schedules, "_last", None)
     assert pl.solve(problem, "heft", "planned").peak_memory.tobytes() == peaks.tobytes()
     assert pl.solve(problem, "heft", "fifo").memory(0)[0].tolist() != schedule.memory(0)[0].tolist()

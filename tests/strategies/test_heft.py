@@ -13,7 +13,7 @@ from same_placement import same
 
 import placelab as pl
 from placelab.planning import list_scheduling
-from placelab.schedule.planned import planned_schedule
+from placelab.schedule.schedule import planned_schedule
 
 
 def independent_heft(problem, insertion=True):

@@ -29,7 +29,6 @@ from placelab.formats.csv_tables import ops_csv
 from placelab.formats.tensorflow import write_graph_def
 from placelab.formats.torch import device_map
 from placelab.problem.graph import OpGraph
-from placelab.schedule import placement_json
 from placelab.schedule.catalogue import PLANNED, UNPLANNED
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
@@ -131,7 +130,7 @@ def _table(schedule: Schedule, path: Path, _: str) -> None:
 
 
 def _placement(schedule: Schedule, path: Path, _: str) -> None:
-    placement_json.write(schedule.placement, path)
+    schedule.placement.save(path)
 
 
 def _device_map(schedule: Schedule, path: Path, _: str) -> None:

@@ -12,8 +12,7 @@ from placelab.graphs.transforms.backward_graph import backward, gradient_names
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-from placelab.schedule.planned import planned_schedule
-from placelab.schedule.schedule import Schedule
+from placelab.schedule.schedule import Schedule, planned_schedule
 from placelab.strategies.preparing.contraction import on_graph
 
 TOLERANCE = 1e-9

@@ -14,7 +14,7 @@ from placelab.base.units import TIMES, Units
 from placelab.kernels.explain.explain import OP
 from placelab.pictures.cells.markup import columns_of, counted, percent, svg, text
 from placelab.pictures.kind_colours import CRITICAL, PALETTE, kind_colours
-from placelab.schedule.busy import busy_time, covered, touched
+from placelab.schedule.schedule import busy_time
 
 if TYPE_CHECKING:
     from placelab.schedule.schedule import Schedule
@@ -224,3 +224,45 @@ def _path(runs: np.ndarray, pitch: int) -> str:
         parts.append(f"m{column - end} 0h{length}" if row == lane else f"M{column} {row * pitch}h{length}")
         lane, end = row, column + length
     return "".join(parts)
+
+
+def covered(start: np.ndarray, finish: np.ndarray, row: np.ndarray, rows: int, span: float, columns: int) -> np.ndarray:
+    """How much of each column of a picture spans of time cover.
+
+    Parameters
+    ----------
+    start, finish
+        Spans within [0, `span`] [s].
+    row
+        Row of each span, from 0 to `rows` - 1.
+    span, columns
+        The picture's width, in seconds and in columns.
+
+    Returns
+    -------
+    ndarray, shape (rows, columns)
+        Widths of columns that are covered, added up over the spans of a row: 1 where one span covers the column.
+
+    Notes
+    -----
+    O(spans + rows · columns). From time t on, a span that begins at t covers the rest of t's column and all columns after it;
+    a span is what begins at its start minus what begins at its finish, so that two differences and one running sum do.
+    """
+    wide = columns + 2
+    difference = np.zeros(rows * wide)
+    scale = columns / span if span > 0 else 0.0
+    for time, sign in ((start, 1.0), (finish, -1.0)):
+        at = np.minimum(time * scale, columns)
+        first = at.astype(np.int64)
+        place = row * wide + first
+        rest = first + 1 - at
+        difference += np.bincount(place, sign * rest, minlength=rows * wide)
+        difference += np.bincount(place + 1, sign * (1 - rest), minlength=rows * wide)
+    return np.cumsum(difference.reshape(rows, wide), axis=1)[:, :columns]
+
+
+def touched(start: np.ndarray, row: np.ndarray, rows: int, span: float, columns: int) -> np.ndarray:
+    """Whether a span starts in each column, so that spans too short to cover anything can be drawn; shape (rows, columns)."""
+    scale = columns / span if span > 0 else 0.0
+    at = np.minimum((start * scale).astype(np.int64), columns - 1)
+    return np.bincount(row * columns + at, minlength=rows * columns).reshape(rows, columns) > 0

@@ -10,9 +10,8 @@ from placelab.kernels.explain.explain import OP, TRANSFER, WAIT
 from placelab.pictures.cells.gantt import gantt
 from placelab.pictures.cells.markup import amount, aside, counted, legend, percent, picture, swatch, text
 from placelab.pictures.kind_colours import CRITICAL, PALETTE, kind_colours
-from placelab.schedule.busy import busy_time
 from placelab.schedule.critical_steps import critical_steps
-from placelab.schedule.schedule import Schedule
+from placelab.schedule.schedule import Schedule, busy_time
 
 
 def show_schedule(schedule: Schedule) -> str:

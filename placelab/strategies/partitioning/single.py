@@ -9,8 +9,8 @@ from placelab.base.index_arrays import frozen
 from placelab.planning.capacity import listed, needs
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
-from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import TOLERANCE
 from placelab.schedule.trace import Trace
 
 

@@ -13,8 +13,8 @@ from placelab.planning.capacity import needs, units
 from placelab.planning.lower_bounds import least_exec
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Limits, transform
-from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import TOLERANCE
 from placelab.strategies.preparing.chain import Expand
 from placelab.strategies.preparing.contraction import contract
 from placelab.strategies.preparing.merging import Merging, root_of

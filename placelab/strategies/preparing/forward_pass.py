@@ -13,8 +13,8 @@ from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import transform
-from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import TOLERANCE
 from placelab.strategies.preparing.chain import Expand
 from placelab.strategies.preparing.contraction import (
     devices_of_blocks,

@@ -7,7 +7,7 @@ import numpy as np
 from placelab.planning.capacity import needs
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
-from placelab.schedule.memory import TOLERANCE
+from placelab.schedule.schedule import TOLERANCE
 from placelab.strategies.preparing.contraction import allowed_for_all
 from placelab.strategies.preparing.merging import root_of
 

@@ -34,8 +34,8 @@ from placelab.base.progress import never
 from placelab.planning.list_scheduler import planned_order
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.problem import Problem
-from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import PROVEN
+from placelab.schedule.schedule import TOLERANCE
 from placelab.strategies.searches.cp_sat_resources import Memory, Transfers, transfer_seconds, waiting
 from placelab.strategies.searches.incumbent import Incumbent
 from placelab.strategies.searches.tables import Tables, infeasible, interchangeable, neighbours, tables, whole

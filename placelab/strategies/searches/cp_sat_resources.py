@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.problem.problem import Problem
-from placelab.schedule.memory import TOLERANCE
+from placelab.schedule.schedule import TOLERANCE
 
 if TYPE_CHECKING:
     from placelab.strategies.searches.cp_sat_model import Model

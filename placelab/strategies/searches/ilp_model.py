@@ -32,7 +32,7 @@ from placelab.base.progress import never
 from placelab.planning.memory_plan import can_bind
 from placelab.planning.ranks import precedence_order
 from placelab.problem.problem import Problem
-from placelab.schedule.memory import TOLERANCE
+from placelab.schedule.schedule import TOLERANCE
 from placelab.strategies.searches.incumbent import Incumbent
 from placelab.strategies.searches.tables import Tables, infeasible, interchangeable, neighbours, tables
 
