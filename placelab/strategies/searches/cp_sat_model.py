@@ -186,14 +186,14 @@ class Model:
         self._symmetry(kind)
         model.minimize(self.makespan)
 
-    def _row(self, v: int) -> list[tuple[int, Any, int]]:
+    def row(self, v: int) -> list[tuple[int, Any, int]]:
         """(device, Boolean, time) of op v, wherever it may run."""
         row = self.here[self.table.units.of[v]]
         return [(d, y, int(self.table.time[v, d])) for d, y in enumerate(row) if y is not None]
 
     def _intervals(self, v: int) -> Any:
         """The end of op v."""
-        row, start = self._row(v), self.start[v]
+        row, start = self.row(v), self.start[v]
         if len({time for _, _, time in row}) == 1:
             return start + row[0][2]
         end = self.model.new_int_var(0, self.most, "")
@@ -206,7 +206,7 @@ class Model:
         work: list[list[Any]] = [[] for _ in range(table.n_devices)]
         every = []
         for v, (start, end) in enumerate(zip(self.start, self.end, strict=True)):
-            row = self._row(v)
+            row = self.row(v)
             for d, y, time in row:
                 lanes[d].append(model.new_optional_interval_var(start, time, end, y, ""))
                 work[d].append(time * y)
@@ -227,7 +227,7 @@ class Model:
         if not table.apart[a]:
             return
         there = self.here[table.units.of[v]]
-        for d, y, _ in self._row(u):
+        for d, y, _ in self.row(u):
             delay = {e: int(table.delay[a, d, e]) for e, z in enumerate(there) if z is not None and e != d}
             least = min(delay.values(), default=0)
             if least > 0:

@@ -15,17 +15,31 @@ With times rounded down, every schedule, its starts rounded down as well, is a s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import TOLERANCE
-
-if TYPE_CHECKING:
-    from placelab.strategies.searches.cp_sat_model import Model
+from placelab.strategies.searches.tables import Tables
 
 FINE = 2.0**40  # parts of a capacity that bytes are counted in where they are no whole numbers
+
+
+class Model(Protocol):
+    """What transfers and memory need to know of :class:`placelab.strategies.searches.cp_sat_model.Model`."""
+
+    problem: Problem
+    table: Tables
+    model: Any
+    here: list[list[Any]]
+    start: list[Any]
+    end: list[Any]
+    most: int
+    exact: bool
+
+    def row(self, v: int) -> list[tuple[int, Any, int]]:
+        """(device, Boolean, time) of op v, wherever it may run."""
 
 
 def waiting(problem: Problem) -> bool:
@@ -116,7 +130,7 @@ class Memory:
         self.model, self.transfers = model, transfers
         graph, self.held = model.problem.graph, [[] for _ in range(model.table.n_devices)]  # type: ignore[var-annotated]
         for v in range(graph.n_ops):
-            for d, y, time in model._row(v):
+            for d, y, time in model.row(v):
                 self._hold(d, model.start[v], time, model.start[v] + time, y, graph.temporary[v])
                 self._hold(d, 0, model.most, model.most, y, graph.persistent[v])
         for t in range(graph.n_tensors):
