@@ -31,9 +31,8 @@ from placelab.base.shown import draw_with
 from placelab.formats.torch.schedule_table import read as load_schedule_table
 from placelab.graphs import datasets, generators, transforms
 from placelab.graphs.loading import load
-from placelab.planning.approximation import ratios
 from placelab.planning.list_scheduler import ListScheduler
-from placelab.planning.lower_bounds import bounds
+from placelab.planning.lower_bounds import bounds, ratios
 from placelab.planning.ranks import compute_rank, downward_rank, upward_rank
 from placelab.problem import clusters
 from placelab.problem.cluster import Cluster

@@ -7,8 +7,7 @@ import numpy as np
 from placelab.analysis.explanation import KINDS
 from placelab.analysis.stage_measures import bubbles
 from placelab.base.errors import expect
-from placelab.planning.approximation import sct_ratio
-from placelab.planning.lower_bounds import best_bound, busiest, critical_length, least_exec, transfer_times
+from placelab.planning.lower_bounds import best_bound, busiest, critical_length, least_exec, sct_ratio, transfer_times
 from placelab.problem.problem import Problem
 from placelab.schedule.critical_steps import critical_steps
 from placelab.schedule.schedule import Schedule, busy_time

@@ -8,7 +8,7 @@ last bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from typing import Any
@@ -24,6 +24,7 @@ from placelab.planning import plan_arrays
 from placelab.planning.list_scheduler import TIMES, ListScheduler, decided, planned_order
 from placelab.planning.memory_plan import MemoryPlan, can_bind, next_op, resumed
 from placelab.planning.memory_waits import memory_waits
+from placelab.planning.ranks import by_falling, mean_transfer, rounded, upward_ranks, with_ranks
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import planned_schedule
@@ -310,3 +311,102 @@ def _trace(problem: Problem, plan: blocks.Plan, preferred: np.ndarray | None) ->
     if preferred is not None:
         reason[preferred[op] == plan.device[op]] = 2
     return Trace(op, plan.device[op], score, reason, REASONS, PLANNED_FINISH, "finish")
+
+
+LastMessage = Callable[[int], tuple[int, float]]
+Arrival = Callable[[int, int], float]
+
+
+def without_memory(problem: Problem, trace: bool) -> ListScheduler:
+    """An empty plan that appends ops, as if memory were unlimited."""
+    s = ListScheduler(problem, trace=trace)
+    s._memory = None
+    return s
+
+
+def within_memory(s: ListScheduler, trace: bool) -> Placement:
+    """The finished plan, whose scores are earliest starts.
+
+    Where it exceeds a capacity, ops are planned again in its order with memory tracked over time, on its devices where they
+    have room there, else where they finish soonest.
+    """
+    problem, placement = s.problem, s.placement(EARLIEST_START)
+    if can_bind(problem) and len(planned_schedule(problem, s.device, s.start, s.finish).oom):
+        return anew_in_memory(problem, np.array(s._placed, np.int32), s.device, trace)
+    return placement
+
+
+def enter(s: ListScheduler, v: int, d: int, start: float, reason: str, scores: Mapping[int, float]) -> float:
+    """Plan op v on a device that it may run on, after the device's last op and its inputs; return when it ends [s]."""
+    if s._decisions is not None:
+        s._record(s._decisions, v, d, reason, scores)
+    finish = start + s._exec(v, d)
+    s.enter(v, d, start, finish)
+    return finish
+
+
+def arrivals(s: ListScheduler) -> Arrival:
+    """A function of an op and a device: :meth:`ListScheduler.arrival` without a look at the other devices, O(inputs)."""
+    done, home, way, rate, producer, size = s._done, s._home, s._way, s._rate, s._producer, s._size
+
+    def of(v: int, d: int) -> float:
+        latest = 0.0
+        for t in s._inputs_of(v):
+            u = producer[t]
+            there = done[u] + way[home[u]][d] + size[t] / rate[home[u]][d]
+            latest = there if there > latest else latest
+        return latest
+
+    return of
+
+
+def last_message(s: ListScheduler) -> LastMessage:
+    """A function of an op whose inputs are placed: the device of its last input, and when this would arrive elsewhere [s].
+
+    By mean transfer times, as in :func:`placelab.upward_rank`. Ties: the first input. (-1, 0.0) for an op without inputs.
+    """
+    graph, (latency, per_byte) = s.problem.graph, mean_transfer(s.problem)
+    transfer = (latency + graph.edge_bytes * per_byte)[graph.pred_edge].tolist()
+    first, producer = graph.pred_ptr.tolist(), graph.producer[graph.pred_edge].tolist()
+
+    def of(v: int) -> tuple[int, float]:
+        device, latest = -1, 0.0
+        for i in range(first[v], first[v + 1]):
+            arrival = s._done[producer[i]] + transfer[i]
+            if device < 0 or arrival > latest:
+                device, latest = s._home[producer[i]], arrival
+        return device, latest
+
+    return of
+
+
+def in_clusters(problem: Problem, cluster: np.ndarray, up: np.ndarray, trace: bool) -> Placement:
+    """Each cluster on one device, ops by falling upward rank `up`, inserted into idle gaps.
+
+    Clusters by falling mean work go where the work placed there and their own end soonest (LPT). An op that may not run on its
+    cluster's device, has no room there, or whose group is elsewhere goes where it finishes soonest. Ties: the cluster of the
+    lower op number, device number. O(ops · devices + ops log ops).
+
+    Parameters
+    ----------
+    cluster
+        A number per op, the same for those of a cluster; shape (n_ops,).
+    """
+    device = longest_first(problem, cluster)
+    preferred = np.where(problem.runs_on(device), device, -1).astype(np.int32)
+    placement = in_order(problem, by_falling(rounded(up))[0], preferred, trace=trace)
+    return with_ranks(
+        retold(placement, reasons=(SOONEST, ONLY, "the device of its cluster")), lambda: upward_ranks(problem, up)
+    )
+
+
+def longest_first(problem: Problem, cluster: np.ndarray) -> np.ndarray:
+    """Device of each op, shape (n_ops,), int32."""
+    _, first, number = np.unique(cluster, return_index=True, return_inverse=True)
+    work = np.zeros((len(first), problem.cluster.n_devices))
+    np.add.at(work, number.reshape(-1), problem.exec_table(otherwise=0.0))
+    place, load = np.empty(len(first), dtype=np.int32), np.zeros(problem.cluster.n_devices)
+    for c in np.lexsort((first, -rounded(work.mean(axis=1)))):
+        place[c] = np.argmin(load + work[c])
+        load[place[c]] += work[c, place[c]]
+    return place[number.reshape(-1)]

@@ -1,6 +1,12 @@
-"""Ranks that list scheduling sorts by: longest paths from each op to an exit op, and from an entry op to it."""
+"""Ranks that list scheduling sorts by: longest paths from each op to an exit op, and from an entry op to it.
+
+With the terms that they add up from, for traces; and the importance of ops and devices, relative to the largest.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +17,8 @@ from placelab.kernels.plan import ranks as kernels
 from placelab.planning import plan_arrays
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.schedule.trace import Ranks
 
 STEPS = 2.0**40  # of a rounded rank, from 0 to the largest
 NEAR, SAME = (
@@ -328,3 +336,73 @@ def _sweep(kernel: kernels.kernel, graph: OpGraph, weight: np.ndarray, latency: 
     rank = np.empty(graph.n_ops)
     kernel(frozen(weight), plan_arrays.successors(graph), latency, per_byte, rank)
     return rank
+
+
+TOTAL_RANK = "relative total rank"
+
+
+def upward_ranks(problem: Problem, up: np.ndarray) -> Ranks:
+    """The terms of :func:`placelab.upward_rank`: mean times of ops and of transfers."""
+    latency, per_byte = mean_transfer(problem)
+    way = latency + problem.graph.edge_bytes * per_byte
+    return Ranks("upward rank [s]", frozen(up), frozen(mean_exec(problem)), frozen(way))
+
+
+def static_levels(problem: Problem) -> Ranks:
+    """The terms of :func:`placelab.planning.ranks.static_level`: mean times of ops."""
+    way = frozen(np.zeros(problem.graph.n_edges))
+    return Ranks("static level [s]", frozen(static_level(problem)), frozen(mean_exec(problem)), way)
+
+
+def compute_ranks(graph: OpGraph) -> Ranks:
+    """The terms of Mayer's upward rank (:func:`placelab.compute_rank`): operations."""
+    way = frozen(np.zeros(graph.n_edges))
+    return Ranks("upward rank [operations]", frozen(compute_rank(graph)[0]), operations(graph), way)
+
+
+def with_ranks(
+    placement: Placement, ranks: Callable[[], Ranks], priority: np.ndarray | None = None, name: str = ""
+) -> Placement:
+    """Add ranks to the placement's trace, if it has one.
+
+    Parameters
+    ----------
+    ranks
+        Makes them; called only for a trace.
+    priority, name
+        What the strategy orders ops by, shape (n_ops,), and what that is; default: the upward ranks.
+    """
+    if placement.trace is None:
+        return placement
+    sums = ranks()
+    of_ops, rank_name = (sums.value, sums.name) if priority is None else (priority, name)
+    trace = replace(placement.trace, rank=of_ops[placement.trace.op], rank_name=rank_name, ranks=sums)
+    return replace(placement, trace=trace)
+
+
+def relative_rank(graph: OpGraph) -> np.ndarray:
+    """Total rank (Mayer 2017 §3.2: upward plus downward) over the largest total rank, in [0, 1]; shape (n_ops,).
+
+    :func:`placelab.planning.ranks.rounded` to multiples of 2⁻⁴⁰, so that op numbers decide ties, and not rounding errors.
+    """
+    return frozen(rounded(compute_rank(graph)[2]) / STEPS)
+
+
+def relative_speed(problem: Problem) -> np.ndarray:
+    """Speed of each device over the fastest one's, in (0, 1]; shape (n_devices,).
+
+    When the graph has measured times, ``speed`` says little: then the mean times (over devices) of the ops a device
+    may run, over its own times for them; 1 before scaling for a device that has nothing to run. Where times are
+    compute over speed, both are the same.
+    """
+    speed = problem.cluster.speed
+    if problem.graph.time is not None:
+        own = problem.exec_table(otherwise=np.nan)
+        took, mean = np.nansum(own, axis=0), np.where(np.isnan(own), 0.0, mean_exec(problem)[:, None]).sum(axis=0)
+        speed = np.divide(mean, took, out=np.ones(len(took)), where=took > 0)
+    return frozen(speed / speed.max())
+
+
+def by_speed(problem: Problem) -> np.ndarray:
+    """Devices from the fastest to the slowest, ties by device number; shape (n_devices,), int32."""
+    return frozen(np.argsort(-relative_speed(problem), kind="stable").astype(np.int32))

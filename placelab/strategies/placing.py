@@ -8,7 +8,7 @@ from typing import Any
 
 from placelab.base.errors import PlacelabError, UnsupportedError, expect
 from placelab.base.progress import Report, never, silent
-from placelab.planning.approximation import claim
+from placelab.planning.lower_bounds import claim
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import RESERVED, Partitioner, Scheduler, find, keywords, partitioners
 from placelab.schedule.placement import Placement

@@ -12,7 +12,7 @@ from brute_force import optimum
 from examples import fewer
 
 import placelab as pl
-from placelab.planning.approximation import claim, sct_ratio
+from placelab.planning.lower_bounds import claim, sct_ratio
 
 FORK = pl.OpGraph.from_arrays(["u", "a", "b"], [1, 1, 1], [(0, 1), (0, 2)], edge_bytes=[1, 1])
 PROVEN = [name for name in ("etf", "m-etf", "sct", "m-sct") if name in pl.partitioners()]

@@ -8,7 +8,7 @@ import pytest
 from list_scheduling_graphs import nine_ops
 
 import placelab as pl
-from placelab.planning.op_clusters import longest_first
+from placelab.planning.list_scheduling import longest_first
 from placelab.planning.ranks import by_falling, mean_exec, mean_transfer, rounded
 from placelab.strategies.partitioning import ez, lc
 

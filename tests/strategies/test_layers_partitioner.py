@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.planning.importance import relative_speed
-from placelab.planning.ranks import mean_exec
+from placelab.planning.ranks import mean_exec, relative_speed
 
 
 def model(layers=8, ops=5, devices=4):

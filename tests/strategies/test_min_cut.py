@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from problems import problems
 
 import placelab as pl
-from placelab.planning.importance import relative_speed
-from placelab.planning.ranks import mean_exec
+from placelab.planning.ranks import mean_exec, relative_speed
 
 
 def two_chains():

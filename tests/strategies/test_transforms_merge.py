@@ -15,7 +15,7 @@ from problems import many, problems
 
 import placelab as pl
 from placelab.graphs.transforms import coarsen, colocate, coplace, forward_only, fuse, pipeline, post_adjust
-from placelab.planning.approximation import sct_ratio
+from placelab.planning.lower_bounds import sct_ratio
 from placelab.strategies.preparing import merging
 
 EXACT = partial(fuse, rule="exact")

@@ -10,8 +10,7 @@ from placelab.analysis.measures import best_single
 from placelab.app.widgets.colouring import depths
 from placelab.base.errors import PlacelabError
 from placelab.costs.descriptions import sources
-from placelab.planning.approximation import sct_ratio
-from placelab.planning.lower_bounds import critical_length, least_exec
+from placelab.planning.lower_bounds import critical_length, least_exec, sct_ratio
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem

@@ -19,8 +19,7 @@ import numpy as np
 from placelab.base.errors import FormatError, UnsupportedError, expect
 from placelab.base.fields import read_from
 from placelab.base.limits import MAX_OPS, read_file, text_of
-from placelab.planning.pipeline_orders import Ranks, Slot, ranks_of, sequence
-from placelab.planning.pipeline_timing import Work, replay, work_of
+from placelab.planning.pipeline_orders import Ranks, Slot, Work, ranks_of, replay, sequence, work_of
 from placelab.problem.pipeline_columns import Pipeline, required
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement

@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 
 from placelab.planning.capacity import Assignment
-from placelab.planning.importance import by_speed, relative_rank, relative_speed
-from placelab.planning.ranks import by_falling
+from placelab.planning.ranks import by_falling, by_speed, relative_rank, relative_speed
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

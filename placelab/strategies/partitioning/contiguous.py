@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.planning.capacity import Assignment
-from placelab.planning.importance import relative_speed
-from placelab.planning.ranks import mean_exec
+from placelab.planning.ranks import mean_exec, relative_speed
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement
@@ -24,7 +23,7 @@ def contiguous(problem: Problem, *, trace: bool = False) -> Placement:
 
     Notes
     -----
-    w is :func:`placelab.planning.ranks.mean_exec`, s :func:`placelab.planning.importance.relative_speed`. A group goes where its
+    w is :func:`placelab.planning.ranks.mean_exec`, s :func:`placelab.planning.ranks.relative_speed`. A group goes where its
     first op belongs. Devices by number; one that is not allowed or has no room passes the op on to the next, round the
     cluster. The thesis names the baseline and leaves it open. O(ops), O(ops × devices) when devices are full.
     """

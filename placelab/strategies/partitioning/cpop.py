@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.planning.list_scheduling import in_order
-from placelab.planning.rank_sums import upward_ranks, with_ranks
-from placelab.planning.ranks import downward_rank, mean_transfer, precedence_order, rounded, upward_rank
+from placelab.planning.ranks import (
+    downward_rank,
+    mean_transfer,
+    precedence_order,
+    rounded,
+    upward_rank,
+    upward_ranks,
+    with_ranks,
+)
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

@@ -11,8 +11,7 @@ from placelab.kernels import blocks
 from placelab.kernels.plan import critical_path as kernels
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import Assignment
-from placelab.planning.importance import by_speed
-from placelab.planning.ranks import compute_rank, operations, rounded
+from placelab.planning.ranks import by_speed, compute_rank, operations, rounded
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

@@ -9,7 +9,7 @@ from placelab.kernels.plan import ranks as kernels
 from placelab.kernels.plan.choose_ready import LEAST
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import by_choice
-from placelab.planning.rank_sums import with_ranks
+from placelab.planning.ranks import with_ranks
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

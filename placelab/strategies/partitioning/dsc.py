@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from placelab.planning.op_clusters import in_clusters
+from placelab.planning.list_scheduling import in_clusters
 from placelab.planning.ranks import mean_exec, mean_transfer, upward_rank
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner

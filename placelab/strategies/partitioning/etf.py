@@ -8,8 +8,7 @@ from placelab.kernels.plan import etf as kernels
 from placelab.planning import plan_arrays
 from placelab.planning.append_plan import AppendPlan
 from placelab.planning.memory_plan import can_bind
-from placelab.planning.rank_sums import static_levels, with_ranks
-from placelab.planning.ranks import by_falling, rounded, static_level
+from placelab.planning.ranks import by_falling, rounded, static_level, static_levels, with_ranks
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

@@ -11,7 +11,7 @@ from placelab.base.progress import Progress, Report, never, silent
 from placelab.kernels.plan import ranks as rank_kernels
 from placelab.kernels.plan.clustering import zero_edges
 from placelab.planning import plan_arrays
-from placelab.planning.op_clusters import in_clusters
+from placelab.planning.list_scheduling import in_clusters
 from placelab.planning.ranks import by_falling, mean_exec, mean_transfer, rounded, upward_rank
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner

@@ -7,9 +7,8 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from placelab.planning.rank_sums import upward_ranks, with_ranks
-from placelab.planning.ranks import by_falling, rounded, upward_rank
-from placelab.planning.step_by_step import arrivals, enter, last_message, within_memory, without_memory
+from placelab.planning.list_scheduling import arrivals, enter, last_message, within_memory, without_memory
+from placelab.planning.ranks import by_falling, rounded, upward_rank, upward_ranks, with_ranks
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

@@ -8,8 +8,7 @@ from placelab.kernels import blocks
 from placelab.kernels.plan.ends_with import ends_with
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import kept_in_memory
-from placelab.planning.rank_sums import upward_ranks, with_ranks
-from placelab.planning.ranks import by_falling, rounded, upward_rank
+from placelab.planning.ranks import by_falling, rounded, upward_rank, upward_ranks, with_ranks
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner

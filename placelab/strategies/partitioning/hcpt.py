@@ -7,8 +7,7 @@ import numpy as np
 from placelab.base.index_arrays import frozen
 from placelab.kernels.plan.parents_first import parents_first
 from placelab.planning.list_scheduling import in_order
-from placelab.planning.rank_sums import upward_ranks, with_ranks
-from placelab.planning.ranks import downward_rank, rounded, upward_rank
+from placelab.planning.ranks import downward_rank, rounded, upward_rank, upward_ranks, with_ranks
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner

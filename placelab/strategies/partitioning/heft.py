@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from placelab.planning.list_scheduling import in_order
-from placelab.planning.rank_sums import upward_ranks, with_ranks
-from placelab.planning.ranks import by_falling, rounded, upward_rank
+from placelab.planning.ranks import by_falling, rounded, upward_rank, upward_ranks, with_ranks
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

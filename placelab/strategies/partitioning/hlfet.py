@@ -5,8 +5,7 @@ from __future__ import annotations
 from placelab.kernels.plan.list_schedule import START
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import in_order
-from placelab.planning.rank_sums import static_levels, with_ranks
-from placelab.planning.ranks import precedence_order, rounded, static_level
+from placelab.planning.ranks import precedence_order, rounded, static_level, static_levels, with_ranks
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

@@ -6,8 +6,7 @@ from placelab.base.index_arrays import frozen
 from placelab.kernels.plan.fill_holes import fill_holes
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import kept_in_memory
-from placelab.planning.rank_sums import static_levels, with_ranks
-from placelab.planning.ranks import by_falling, rounded, static_level
+from placelab.planning.ranks import by_falling, rounded, static_level, static_levels, with_ranks
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

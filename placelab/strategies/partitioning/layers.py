@@ -8,8 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from placelab.planning.capacity import Assignment
-from placelab.planning.importance import relative_speed
-from placelab.planning.ranks import mean_exec, rounded, upward_rank
+from placelab.planning.ranks import mean_exec, relative_speed, rounded, upward_rank
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Limits, partitioner
 from placelab.schedule.placement import Placement
@@ -42,7 +41,7 @@ def layers(problem: Problem, *, depth: Annotated[int, Limits(0)] = 0, trace: boo
     not run where its layer is, or has no room there, goes on to the next device, round the cluster.
 
     A graph without scopes has as many layers as ops: ``contiguous`` in the order of the rank. w is
-    :func:`placelab.planning.ranks.mean_exec`, s :func:`placelab.planning.importance.relative_speed`. O(ops log ops).
+    :func:`placelab.planning.ranks.mean_exec`, s :func:`placelab.planning.ranks.relative_speed`. O(ops log ops).
     """
     assignment, share = Assignment(problem, trace), relative_speed(problem)
     work = assignment.units.total(mean_exec(problem))

@@ -7,7 +7,7 @@ import numpy as np
 from placelab.base.index_arrays import frozen
 from placelab.kernels.plan.clustering import longest_paths
 from placelab.planning import plan_arrays
-from placelab.planning.op_clusters import in_clusters
+from placelab.planning.list_scheduling import in_clusters
 from placelab.planning.ranks import mean_exec, mean_transfer, upward_rank
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner

@@ -7,8 +7,7 @@ import numpy as np
 from placelab.kernels.plan.look_ahead import look_ahead
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import kept_in_memory
-from placelab.planning.rank_sums import upward_ranks, with_ranks
-from placelab.planning.ranks import by_falling, rounded, upward_rank
+from placelab.planning.ranks import by_falling, rounded, upward_rank, upward_ranks, with_ranks
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

@@ -11,8 +11,7 @@ from placelab.base.errors import UnsupportedError
 from placelab.kernels.plan.list_schedule import START
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import in_order
-from placelab.planning.rank_sums import upward_ranks, with_ranks
-from placelab.planning.ranks import precedence_order, rounded, upward_rank
+from placelab.planning.ranks import precedence_order, rounded, upward_rank, upward_ranks, with_ranks
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner

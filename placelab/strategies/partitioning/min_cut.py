@@ -11,8 +11,7 @@ from placelab.base.interrupts import need
 from placelab.kernels.blocks import UnitLinks
 from placelab.kernels.plan.min_cut import settle_parts
 from placelab.planning.capacity import Assignment, Units
-from placelab.planning.importance import relative_speed
-from placelab.planning.ranks import mean_exec, mean_transfer
+from placelab.planning.ranks import mean_exec, mean_transfer, relative_speed
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Limits, partitioner
 from placelab.schedule.placement import Placement
@@ -50,7 +49,7 @@ def min_cut(
     ----------
     balance
         w is an op's time (:func:`placelab.planning.ranks.mean_exec`), the target
-        :func:`placelab.planning.importance.relative_speed`; or its ``memory`` as the ``reserved`` model
+        :func:`placelab.planning.ranks.relative_speed`; or its ``memory`` as the ``reserved`` model
         counts it, the target the device's capacity (equal where one is unlimited).
     imbalance
         ε, what METIS may exceed a target by, in thousandths.

@@ -9,9 +9,7 @@ from placelab.kernels import blocks
 from placelab.kernels.plan import mite as kernels
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import Assignment
-from placelab.planning.importance import relative_rank, relative_speed
-from placelab.planning.rank_sums import TOTAL_RANK, compute_ranks, with_ranks
-from placelab.planning.ranks import by_falling
+from placelab.planning.ranks import TOTAL_RANK, by_falling, compute_ranks, relative_rank, relative_speed, with_ranks
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

@@ -11,8 +11,15 @@ from placelab.kernels.plan.list_schedule import FINISH, LENGTH, START, aimed
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduler import ListScheduler
 from placelab.planning.list_scheduling import AIMS, PATH, in_order
-from placelab.planning.rank_sums import upward_ranks, with_ranks
-from placelab.planning.ranks import by_falling, downward_rank, precedence_order, rounded, upward_rank
+from placelab.planning.ranks import (
+    by_falling,
+    downward_rank,
+    precedence_order,
+    rounded,
+    upward_rank,
+    upward_ranks,
+    with_ranks,
+)
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

@@ -10,8 +10,7 @@ from placelab.kernels.plan.list_schedule import FINISH
 from placelab.kernels.plan.optimistic_cost import optimistic_cost
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import in_order
-from placelab.planning.rank_sums import upward_ranks, with_ranks
-from placelab.planning.ranks import mean_transfer, precedence_order, rounded, upward_rank
+from placelab.planning.ranks import mean_transfer, precedence_order, rounded, upward_rank, upward_ranks, with_ranks
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement

@@ -8,8 +8,7 @@ from placelab.base.index_arrays import frozen
 from placelab.kernels.plan import ranks as kernels
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import in_order
-from placelab.planning.rank_sums import upward_ranks, with_ranks
-from placelab.planning.ranks import mean_exec, mean_transfer, rounded, upward_rank
+from placelab.planning.ranks import mean_exec, mean_transfer, rounded, upward_rank, upward_ranks, with_ranks
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner

@@ -23,8 +23,7 @@ from placelab.planning.favourite_child import (
     is_mean,
 )
 from placelab.planning.memory_plan import can_bind
-from placelab.planning.rank_sums import static_levels, with_ranks
-from placelab.planning.ranks import by_falling, rounded, static_level
+from placelab.planning.ranks import by_falling, rounded, static_level, static_levels, with_ranks
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Limits, partitioner
 from placelab.schedule.placement import Placement

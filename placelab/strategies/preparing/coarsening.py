@@ -8,9 +8,8 @@ from typing import Annotated
 
 import numpy as np
 
-from placelab.planning.approximation import sct_ratio
 from placelab.planning.capacity import needs, units
-from placelab.planning.lower_bounds import least_exec
+from placelab.planning.lower_bounds import least_exec, sct_ratio
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Limits, transform
 from placelab.schedule.placement import Placement
@@ -41,7 +40,7 @@ def coarsen(problem: Problem, *, rho: Annotated[float, Limits(0)] = 1.0) -> tupl
     -----
     First the pairs that exchange a tensor for longer than `rho` times the shorter op of the two, worst first (ratio, then
     transfer, then op numbers). Then the shortest op and the neighbour that it exchanges the longest transfer with, while ρ of
-    the whole graph (:func:`placelab.planning.approximation.sct_ratio`: least times on allowed devices, slowest link) is above
+    the whole graph (:func:`placelab.planning.lower_bounds.sct_ratio`: least times on allowed devices, slowest link) is above
     the target. An op without neighbours is merged with another short one. Two ops are merged only under two conditions. No
     other path leads from one to the other, and showing so moves at most ``SEEN`` ops in the topological order. And some device
     is allowed for both and has room for them, their colocation groups included (persistent bytes, and temporary and output

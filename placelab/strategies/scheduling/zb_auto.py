@@ -7,8 +7,18 @@ from itertools import product
 from math import inf
 from typing import Annotated, Literal
 
-from placelab.planning.pipeline_orders import Ranks, Slot, check_split, in_sequence, ranks_of, sequence, zero_bubble
-from placelab.planning.pipeline_timing import Work, replay, work_of
+from placelab.planning.pipeline_orders import (
+    Ranks,
+    Slot,
+    Work,
+    check_split,
+    in_sequence,
+    ranks_of,
+    replay,
+    sequence,
+    work_of,
+    zero_bubble,
+)
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Limits, scheduler
 from placelab.schedule.order import Order

@@ -7,8 +7,7 @@ from heapq import heappop, heappush
 from math import inf
 from typing import NamedTuple
 
-from placelab.planning.pipeline_orders import RECEIVE, Ranks, Slot
-from placelab.planning.pipeline_timing import Work
+from placelab.planning.pipeline_orders import RECEIVE, Ranks, Slot, Work
 
 
 class Choices(NamedTuple):

@@ -15,8 +15,7 @@ from placelab.analysis.stage_measures import bubbles, stages
 from placelab.analysis.validation import Violation
 from placelab.app.explorer.panels.panel import Item, item
 from placelab.base.units import Units, percent
-from placelab.planning.approximation import ratios
-from placelab.planning.lower_bounds import best_bound, bounds
+from placelab.planning.lower_bounds import best_bound, bounds, ratios
 from placelab.planning.read_orders import replica_column
 from placelab.problem.pipeline_columns import pipeline_of
 from placelab.schedule.placement import PROVEN
