@@ -10,7 +10,6 @@ import pytest
 
 import placelab as pl
 from placelab.analysis.slack import slack
-from placelab.app.widgets import colouring
 from placelab.app.widgets import gantt_wire as wire
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.schedule import schedule as schedules
@@ -79,14 +78,14 @@ def test_colours_are_sent_when_they_are_chosen(schedule):
     for way in ("scope", "layer", "slack"):
         chart.colour_by = way
         assert len(chart.colours) == schedule.problem.graph.n_ops
-        assert max(chart.colours) < len(chart.colour_names) <= colouring.COLOURS
+        assert max(chart.colours) < len(chart.colour_names) <= wire.COLOURS
     other = in_turn(schedule.problem.graph, 2)
     chart.show(other)
-    assert (chart.colours, chart.colour_names) == colouring.pack_slack(other)
+    assert (chart.colours, chart.colour_names) == wire.pack_slack(other)
     chart.colour_by = "device"
     assert chart.colours == b""
     assert re.findall(r'"([a-z -]+)"', re.search(r"WAYS = \[(.*?)\]", TYPESCRIPT.read_text(), re.DOTALL)[1]) == list(
-        colouring.WAYS
+        wire.WAYS
     )
 
 
@@ -115,7 +114,7 @@ def test_jobs_have_colours_of_their_own(schedule):
 
 def test_slack_has_a_colour_of_its_own_for_none(schedule):
     """Index 0 is no slack; the others rise with it."""
-    index = np.frombuffer(colouring.pack_slack(schedule)[0], np.uint8)
+    index = np.frombuffer(wire.pack_slack(schedule)[0], np.uint8)
     free = slack(schedule)
     np.testing.assert_array_equal(index == 0, free == 0)
     order = np.argsort(free, kind="stable")
@@ -127,14 +126,14 @@ def test_layers_and_scopes():
     chain = pl.OpGraph.from_arrays(
         ["n/a/x", "n/b/x", "n/b/y"], [1.0, 2.0, 3.0], [(0, 1), (1, 2)], edge_bytes=[1.0, 1.0]
     )
-    assert colouring.pack_layers(chain) == (b"\0\1\2", ["layer 1", "layer 2", "layer 3"])
-    index, names = colouring.pack_scopes(chain)
+    assert wire.pack_layers(chain) == (b"\0\1\2", ["layer 1", "layer 2", "layer 3"])
+    index, names = wire.pack_scopes(chain)
     assert (list(index), names[:2]) == ([1, 0, 0], ["n/b", "n/a"])
     long = pl.OpGraph.from_arrays(
         list("abcdefghijkl"), [1.0] * 12, [(i, i + 1) for i in range(11)], edge_bytes=[1.0] * 11
     )
-    assert colouring.pack_layers(long)[1][0] == "layers 1 to 2"
-    assert list(colouring.pack_scopes(long)[0]) == [7] * 12
+    assert wire.pack_layers(long)[1][0] == "layers 1 to 2"
+    assert list(wire.pack_scopes(long)[0]) == [7] * 12
 
 
 def test_transfers_to_the_selected_op(schedule):

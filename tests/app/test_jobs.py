@@ -15,7 +15,7 @@ from placelab.app.explorer.panels.job_panel import JobPanel
 from placelab.app.explorer.panels.numbers import job_details, job_items, numbers
 from placelab.app.explorer.panels.training_run import TrainingRun, lasting, shares
 from placelab.app.explorer.state import ALL_REDUCE, PIPELINE, SERVERS, Job, initial_state, preset
-from placelab.app.widgets.colouring import job_ways, pack_job
+from placelab.app.widgets.gantt_wire import job_ways, pack_job
 
 PATIENCE = 120
 JOBS = [

@@ -10,7 +10,6 @@ import pytest
 
 import placelab as pl
 from placelab.analysis.explanation import critical_steps, idle_gaps
-from placelab.app.widgets import colouring
 from placelab.app.widgets import gantt_wire as wire
 from placelab.pictures import kind_colours
 
@@ -181,14 +180,14 @@ def graph_of(kinds, compute):
 def test_the_most_expensive_kinds_get_colours_of_their_own():
     """Seven kinds by compute, the rest and the unknown share the last colour."""
     kinds = [f"k{i}" for i in range(9)] + [""]
-    colours, names = colouring.pack_kinds(graph_of(kinds, [*range(1, 10), 99.0]))
+    colours, names = wire.pack_kinds(graph_of(kinds, [*range(1, 10), 99.0]))
     assert list(colours) == [7, 7, 6, 5, 4, 3, 2, 1, 0, 7]
     assert names == ["k8", "k7", "k6", "k5", "k4", "k3", "k2", "other"]
 
 
 def test_a_graph_without_kinds_has_one_colour():
     """And its legend says what the bars are."""
-    assert colouring.pack_kinds(graph_of(["", ""], [1.0, 2.0])) == (b"\0\0", ["op"])
+    assert wire.pack_kinds(graph_of(["", ""], [1.0, 2.0])) == (b"\0\0", ["op"])
 
 
 def test_both_sides_agree_on_version_and_colours():

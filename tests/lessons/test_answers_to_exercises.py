@@ -10,7 +10,8 @@ import pytest
 from answers_to_exercises import ANSWERS
 from answers_to_later_exercises import LATER_ANSWERS
 
-from placelab.app.cli.lessons_command import LESSONS, shipped, students_copy
+from placelab.app.cli.lessons_command import LESSONS, students_copy
+from placelab.base.places import shipped
 from placelab.testing import answers
 
 NOTEBOOKS = sorted(shipped(LESSONS).glob("*.ipynb"))

@@ -13,7 +13,8 @@ import nbformat
 import pytest
 
 from placelab.app import cli
-from placelab.app.cli.lessons_command import LESSONS, shipped, students_copy
+from placelab.app.cli.lessons_command import LESSONS, students_copy
+from placelab.base.places import shipped
 
 NOTEBOOKS = sorted(shipped(LESSONS).glob("*.ipynb"))
 EMPTY = re.compile(r"is still empty: fill in its body|is not filled in yet: put your own")

@@ -1,7 +1,7 @@
 /**
  * A page that plays a schedule without a kernel: the chart's own module, with the traits in the page instead of a kernel.
  *
- * Written by placelab/app/page.py: base64 of gzip of [uint32 length of the JSON header, header, buffers]; the header holds the
+ * Written by placelab/app/export.py: base64 of gzip of [uint32 length of the JSON header, header, buffers]; the header holds the
  * plain traits, and name and length of each binary one.
  */
 import type { Model } from "../shared/model.ts";

@@ -20,7 +20,7 @@ from placelab.app.cli import (
     place_command,
     study_command,
 )
-from placelab.app.cli.terminal import printable
+from placelab.app.cli.arguments import printable
 from placelab.base.errors import PlacelabError
 
 COMMANDS = (

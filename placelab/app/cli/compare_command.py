@@ -7,9 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from placelab.analysis.comparing import compare as compare_pairs
-from placelab.app.cli.arguments import add_model, add_rules, command, ending, note_on_times, problem_of, several
+from placelab.app.cli.arguments import (
+    add_model,
+    add_rules,
+    command,
+    ending,
+    note_on_times,
+    printable,
+    problem_of,
+    several,
+    table,
+)
 from placelab.app.cli.place_command import OPTIMAL
-from placelab.app.cli.terminal import printable, table
 from placelab.base.units import Units, percent
 from placelab.schedule.catalogue import partitioners
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.app.cli.arguments import add_model, command, ending, model_of
-from placelab.app.cli.terminal import printable
+from placelab.app.cli.arguments import add_model, command, ending, model_of, printable
 from placelab.base.errors import FormatError, PlacelabError
 from placelab.base.names import is_name
 from placelab.base.saving import save

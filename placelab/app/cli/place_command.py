@@ -18,10 +18,11 @@ from placelab.app.cli.arguments import (
     ending,
     format_of,
     note_on_times,
+    pairs,
+    printable,
     problem_of,
     several,
 )
-from placelab.app.cli.terminal import pairs, printable
 from placelab.base.errors import FormatError
 from placelab.base.saving import save
 from placelab.base.units import counted, percent

@@ -11,8 +11,7 @@ from typing import Any
 
 from placelab.analysis.studies.problem_grid import grid
 from placelab.analysis.studies.study_runs import study as run_study
-from placelab.app.cli.arguments import check_folder, command, ending
-from placelab.app.cli.terminal import printable, table
+from placelab.app.cli.arguments import check_folder, command, ending, printable, table
 from placelab.base.errors import FormatError
 from placelab.base.limits import read_file
 from placelab.base.progress import Progress

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from IPython.display import display
 
-from placelab.app.page import page
+from placelab.app.export import page
 from placelab.base.threads import Background, Worker
 from placelab.pictures.cells.gantt import gantt
 from placelab.pictures.cells.markup import aside, picture, text

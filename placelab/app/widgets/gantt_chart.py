@@ -10,8 +10,17 @@ import anywidget
 import traitlets
 
 from placelab.analysis.explanation import carriers, why
-from placelab.app.widgets.colouring import JOB_WAYS, WAYS, colours_of, job_ways, pack_kinds
-from placelab.app.widgets.gantt_wire import pack_kept, pack_memory, pack_names, pack_schedule
+from placelab.app.widgets.gantt_wire import (
+    JOB_WAYS,
+    WAYS,
+    colours_of,
+    job_ways,
+    pack_kept,
+    pack_kinds,
+    pack_memory,
+    pack_names,
+    pack_schedule,
+)
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 

@@ -8,7 +8,7 @@ from math import ceil
 
 import numpy as np
 
-from placelab.app.widgets.colouring import depths
+from placelab.app.widgets.gantt_wire import depths
 from placelab.base.grouped import members
 from placelab.base.index_arrays import frozen
 from placelab.problem.graph import OpGraph

@@ -19,8 +19,7 @@ import traitlets
 
 from placelab.analysis.explanation import critical_steps
 from placelab.analysis.slack import slack
-from placelab.app.widgets.colouring import pack_kinds
-from placelab.app.widgets.gantt_wire import VERSION, joined
+from placelab.app.widgets.gantt_wire import VERSION, joined, pack_kinds
 from placelab.app.widgets.graph_scene import Scene, first_open, scene_of
 from placelab.app.widgets.graph_scopes import Scopes, scopes_of
 from placelab.kernels.explain.explain import OP
