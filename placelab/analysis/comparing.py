@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from inspect import signature
 from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.analysis.validation import validate
-from placelab.base.errors import deprecate, expect, formerly
+from placelab.base.errors import expect
 from placelab.base.interrupts import need
 from placelab.base.leaving import made_apart
 from placelab.base.progress import COMPILING, Progress, Report, never, silent
@@ -44,7 +43,6 @@ def fitting_schedulers(graph: OpGraph) -> tuple[str, ...]:
     )
 
 
-@formerly("seeds", "progress", "cancel", "prepare")
 def compare(
     problem: Problem,
     partitioners: Iterable[str | Partitioner] | None = None,
@@ -127,10 +125,7 @@ def _nothing(schedule: Schedule) -> Row:
 
 
 def _reporting(progress: Callable, total: int) -> Callable[..., None]:
-    """A function that reports the last row; a callback of three arguments gets (done, total, row), as formerly."""
-    if _takes(progress, 3) and not _takes(progress, 1):
-        deprecate("the progress of compare is called with one placelab.base.progress.Progress", frames=4)
-        return lambda rows, bound, compiling=False: None if compiling else progress(len(rows), total, rows[-1])
+    """A function that reports the last row."""
 
     def report(rows: list[Row], bound: float, compiling: bool = False) -> None:
         row, known = (
@@ -141,14 +136,6 @@ def _reporting(progress: Callable, total: int) -> Callable[..., None]:
         progress(Progress(doing, len(rows) / total, min(known, default=None), bound if bound > 0 else None, row))
 
     return report
-
-
-def _takes(function: Callable, n: int) -> bool:
-    try:
-        signature(function).bind(*(None,) * n)
-    except (TypeError, ValueError):  # other parameters; or a builtin, which shows none
-        return False
-    return True
 
 
 def seeds_of(seeds: int | Iterable[int]) -> list[int]:

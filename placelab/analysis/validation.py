@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from placelab.analysis.fair_bytes import fair_bytes
-from placelab.base.errors import UnsupportedError, expect, formerly
+from placelab.base.errors import UnsupportedError, expect
 from placelab.schedule.held_bytes import TOLERANCE, HeldBytes, differing
 from placelab.schedule.schedule import Schedule
 
@@ -46,7 +46,6 @@ class Violation:
     detail: str
 
 
-@formerly("memory")
 def validate(schedule: Schedule, *, memory: bool = True) -> list[Violation]:
     """Every violation of the problem's rules in a schedule; empty when it is legal.
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -98,55 +95,6 @@ def count(value: Any, what: str, least: int = 1) -> int:
 def described(value: Any) -> str:
     """What a value is, in two words: ``a Placement``, ``an int``; for messages about wrong types."""
     return "None" if value is None else _a(type(value))
-
-
-def formerly(*positional: str, **renamed: str) -> Callable[[Callable], Callable]:
-    """Let a function be called as before for one more version, with a DeprecationWarning.
-
-    Parameters
-    ----------
-    positional
-        Keyword-only parameters that could be given by position, in that order.
-    renamed
-        Former name = name of a parameter.
-
-    Examples
-    --------
-    Both ``scaled(2.0, "ms")`` and ``scaled(2.0, suffix="ms")`` still work, and warn.
-
-    >>> @formerly("unit", suffix="unit")
-    ... def scaled(number, *, unit="s"):
-    ...     return f"{number} {unit}"
-    >>> scaled(2.0, unit="ms")
-    '2.0 ms'
-    """
-
-    def keep(function: Callable) -> Callable:
-        parameters = inspect.signature(function).parameters.values()
-        n = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
-        title = function.__qualname__.removesuffix(".__init__")
-
-        @functools.wraps(function)
-        def call(*args: Any, **given: Any) -> Any:
-            moved = dict(zip(positional, args[n:], strict=False))
-            if moved and n + len(moved) == len(args) and not moved.keys() & given.keys():
-                deprecate(f"{title} takes {', '.join(moved)} by keyword only: write {next(iter(moved))}=…")
-                args, given = args[:n], given | moved
-            for old in renamed.keys() & given.keys():
-                deprecate(f"{title}'s {old} is called {renamed[old]} now")
-                if renamed[old] in given:
-                    raise TypeError(f"{title} got both {renamed[old]} and {old}, its former name")
-                given[renamed[old]] = given.pop(old)
-            return function(*args, **given)
-
-        return call
-
-    return keep
-
-
-def deprecate(what: str, frames: int = 2) -> None:
-    """Warn about a call that the next version refuses; the line to blame is so many frames above the caller's."""
-    warnings.warn(f"{what}; the next version of placelab refuses the former call", DeprecationWarning, frames + 1)
 
 
 def _one_line(text: str, longest: int) -> str:

@@ -1,6 +1,6 @@
 """Costs of ops and tensors: counted from shapes, estimated for a device, measured, or drawn at random."""
 
-from placelab.costs.descriptions import describe_op, sources, told
+from placelab.costs.descriptions import describe_op, sources
 from placelab.costs.measuring import FittedLink, fit_link, measured
 from placelab.costs.new_costs import in_seconds, mayer, scale
 from placelab.costs.origin import provenance
@@ -25,5 +25,4 @@ __all__ = [
     "scale",
     "sources",
     "specs",
-    "told",
 ]

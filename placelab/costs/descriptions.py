@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from placelab.base import units
-from placelab.base.errors import deprecate, expect
+from placelab.base.errors import expect
 from placelab.base.units import seconds, si
 from placelab.costs.origin import is_number, provenance
 from placelab.costs.roofline import TO_MATRIX_UNITS, bytes_touched, distinct
@@ -155,12 +155,6 @@ def describe_op(graph: OpGraph, op: str | int, device: str) -> str:
     if note.get("how") == "estimated":
         return f"estimated for {column}: {_roofline(graph, v, note)}"
     return f"seconds on {column} that came with the graph"
-
-
-def told(graph: OpGraph, op: str | int, device: str) -> str:
-    """:func:`describe_op` by its former name; deprecated."""
-    deprecate("costs.told is called costs.describe_op now")
-    return describe_op(graph, op, device)
 
 
 def _roofline(graph: OpGraph, v: int, note: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 
-from placelab.base.errors import FormatError, expect, formerly
+from placelab.base.errors import FormatError, expect
 from placelab.base.index_arrays import LARGEST
 from placelab.base.seeds import generator
 from placelab.costs.origin import provenance
@@ -18,7 +18,6 @@ from placelab.schedule.catalogue import Limits, checked
 from placelab.strategies.preparing.contraction import on_graph
 
 
-@formerly("compute", "transfer")
 def scale(graph: OpGraph, *, compute: float = 1.0, transfer: float = 1.0) -> OpGraph:
     """Multiply all operations and seconds by `compute`, and all tensor bytes by `transfer`.
 
@@ -72,7 +71,6 @@ def _factor(value: Any, label: str) -> float:
 Either = TypeVar("Either", OpGraph, Problem)
 
 
-@formerly("factor", "seed", "distribution")
 @checked
 def perturb(
     graph: Either,
@@ -115,8 +113,12 @@ def perturb(
     [0.5, 1.5]
     """
     if isinstance(graph, Problem):
-        return on_graph(graph, perturb(graph.graph, factor=factor, seed=seed, distribution=distribution))
+        return on_graph(graph, _perturbed(graph.graph, factor, seed, distribution))
     expect(graph, (OpGraph, Problem), "perturb")
+    return _perturbed(graph, factor, seed, distribution)
+
+
+def _perturbed(graph: OpGraph, factor: float, seed: int, distribution: str) -> OpGraph:
     drawn = 2 * generator(seed).random(graph.n_ops + graph.n_tensors) - 1
     off = 1 + factor * (drawn if distribution == "uniform" else np.where(drawn < 0, -1.0, 1.0))
     op, tensor = off[: graph.n_ops], off[graph.n_ops :]
@@ -127,7 +129,6 @@ def perturb(
     )
 
 
-@formerly("seed")
 def mayer(graph: OpGraph, *, seed: int = 0) -> OpGraph:
     """Redraw operations and tensor bytes uniformly from 1 to 100, the costs of Mayer 2017 §5.1.
 

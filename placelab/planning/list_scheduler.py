@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from placelab.base.errors import FormatError, InfeasibleError, UnsupportedError, expect, formerly
+from placelab.base.errors import FormatError, InfeasibleError, UnsupportedError, expect
 from placelab.planning.capacity import infeasible
 from placelab.planning.memory_plan import MemoryPlan, can_bind
 from placelab.planning.memory_waits import memory_waits
@@ -69,7 +69,6 @@ class ListScheduler:
     [5.0, 7.0]
     """
 
-    @formerly("insertion", "trace")
     def __init__(self, problem: Problem, *, insertion: bool = False, trace: bool = False) -> None:
         expect(problem, Problem, "ListScheduler")
         graph, n, k = problem.graph, problem.graph.n_ops, problem.cluster.n_devices

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.base.errors import FormatError, count, formerly
+from placelab.base.errors import FormatError, count
 from placelab.base.index_arrays import frozen
 from placelab.base.names import is_name
 from placelab.base.shown import bundle
@@ -65,7 +65,6 @@ class Cluster:
     hosts: tuple[str, ...]
     links: tuple[SharedLink, ...]
 
-    @formerly("memory", "bandwidth", "latency", "names", "types", "hosts")
     def __init__(
         self,
         speed: Any,
@@ -98,7 +97,6 @@ class Cluster:
         object.__setattr__(self, "links", shared_links(links, self._ends))
 
     @classmethod
-    @formerly("speed", "memory", "bandwidth", "latency")
     def uniform(
         cls,
         n: int,
@@ -112,7 +110,6 @@ class Cluster:
         return cls([speed] * count(n, "number of devices"), memory=memory, bandwidth=bandwidth, latency=latency)
 
     @classmethod
-    @formerly("speed", "memory", "inside", "between", "kind")
     def from_hosts(
         cls,
         hosts: Mapping[str, int],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.base.errors import FormatError, count, formerly
+from placelab.base.errors import FormatError, count
 from placelab.base.seeds import generator
 from placelab.problem.cluster import Cluster
 from placelab.problem.shared_links import SharedLink, links_among
@@ -15,7 +15,6 @@ def uniform(n: int = 4) -> Cluster:
     return Cluster.uniform(n, speed=1e13, memory=16e9, bandwidth=12e9, latency=50e-6)
 
 
-@formerly("seed", "devices")
 def mayer50(*, seed: int = 0, devices: int = 50) -> Cluster:
     """The simulated devices of Mayer 2017 §5.1: speeds U(10, 100) operations and rates U(10, 60) bytes per time unit.
 
@@ -51,7 +50,6 @@ def two_nodes(gpus: int = 4) -> Cluster:
     )
 
 
-@formerly("servers")
 def parameter_server(workers: int = 4, *, servers: int = 1) -> Cluster:
     """`workers` GPU machines and `servers` CPU machines (type ``ps``), joined by 10 Gbit/s Ethernet: 1.25 GB/s, 50 µs.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.base.errors import FormatError, expect, formerly
+from placelab.base.errors import FormatError, expect
 from placelab.base.index_arrays import frozen, pointers
 from placelab.base.shown import bundle
 from placelab.problem.cluster import Cluster
@@ -90,7 +90,6 @@ class Problem:
     mask: np.ndarray | None
     rules: Rules
 
-    @formerly("memory", "transfers", "duplex", "transfer_ops", "groups", "allowed")
     def __init__(
         self,
         graph: OpGraph,

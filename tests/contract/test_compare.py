@@ -117,17 +117,6 @@ def test_progress_and_cancel(problem):
     assert reports[-1].bound <= reports[-1].makespan
 
 
-def test_progress_of_the_former_form_still_works(problem):
-    """A callback of (done, total, row) still works, with a warning about the calling line."""
-    reports = []
-    with pytest.warns(DeprecationWarning, match="one placelab.base.progress.Progress") as warned:
-        pl.compare(
-            problem, ["single"], ["fifo", "pct"], progress=lambda done, total, row: reports.append((done, total))
-        )
-    assert reports == [(1, 2), (2, 2)]
-    assert warned[0].filename == __file__
-
-
 def test_seeds_may_be_given(problem):
     """Seeds can be given instead of their number; placements differ between them."""
     frame = pl.compare(problem, ["random"], ["fifo"], seeds=[7, 3])

@@ -126,10 +126,3 @@ def test_open_dimensions_are_listed_with_their_size(costs, sentence):
     """Unknown dimensions are listed by name in ONNX, as the batch in TensorFlow; invalid sizes are left out."""
     found = dict(sources(graph(metadata={"costs": costs})))
     assert found.get("open dimension") == sentence
-
-
-def test_the_former_name_still_works():
-    """`costs.told` gives the same sentence and warns of its new name."""
-    with pytest.warns(DeprecationWarning, match=r"costs\.told is called costs\.describe_op now"):
-        sentence = pl.costs.told(graph(), "op0", "cpu")
-    assert sentence == describe_op(graph(), "op0", "cpu")

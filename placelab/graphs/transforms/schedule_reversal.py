@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from placelab.base.errors import FormatError, UnsupportedError, expect, formerly
+from placelab.base.errors import FormatError, UnsupportedError, expect
 from placelab.graphs.transforms.backward_graph import backward, gradient_names
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
@@ -18,7 +18,6 @@ from placelab.strategies.preparing.contraction import on_graph
 TOLERANCE = 1e-9
 
 
-@formerly("graph", C0="ratio")
 def backward_schedule(schedule: Schedule, ratio: float | None = None, *, graph: OpGraph | None = None) -> Schedule:
     r"""The schedule of the backward pass that goes with one of the forward pass: legal, and at most `ratio` times as long.
 

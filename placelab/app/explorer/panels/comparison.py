@@ -235,7 +235,9 @@ class Comparison(Background):
             if progress.row is not None and not stop():
                 self._take(subject[0], progress)
 
-        options = dict(seeds=[subject[1]], prepare=prepare, measure=measures, progress=take, cancel=wait_or_stop)
+        options: dict[str, Any] = dict(
+            seeds=[subject[1]], prepare=prepare, measure=measures, progress=take, cancel=wait_or_stop
+        )
         try:
             run_abandonable(lambda: compare(subject[0], [name], **options), refresh_or_stop)
         except Abandoned:
