@@ -9,22 +9,19 @@ import placelab.strategies.partitioning  # enter their strategies into the catal
 import placelab.strategies.scheduling  # noqa: F401
 from placelab import costs
 from placelab.analysis import faults
-from placelab.analysis.collectives import allreduce_time, arrival_skew
-from placelab.analysis.comparing import compare
+from placelab.analysis.comparing import compare, list_members
 from placelab.analysis.explanation import critical_path, idle_reasons
 from placelab.analysis.faster import what_if
 from placelab.analysis.faults.expectations import checkpoint_interval
-from placelab.analysis.measures import metrics
-from placelab.analysis.stage_measures import stages
+from placelab.analysis.measures import metrics, stages
 from placelab.analysis.studies.adversary_search import Adversary, adversarial
 from placelab.analysis.studies.many_runs import iterations
-from placelab.analysis.studies.members_table import list_members
 from placelab.analysis.studies.over_values import sensitivity
 from placelab.analysis.studies.problem_grid import Problems, grid
 from placelab.analysis.studies.study_runs import study
 from placelab.analysis.two_schedules import Difference, difference
 from placelab.analysis.validation import Violation, validate
-from placelab.analysis.worker_measures import worker_metrics
+from placelab.analysis.worker_measures import allreduce_time, arrival_skew, worker_metrics
 from placelab.base.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
 from placelab.base.interrupts import need
 from placelab.base.shown import draw_with

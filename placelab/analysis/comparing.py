@@ -1,17 +1,17 @@
-"""Compare all pairs of partitioner and scheduler on a problem."""
+"""Compare all pairs of partitioner and scheduler on a problem, and all members of the parametric list scheduler."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from itertools import chain
+from itertools import chain, product
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from placelab.analysis.validation import validate
-from placelab.base.errors import expect
+from placelab.base.errors import InfeasibleError, expect
 from placelab.base.interrupts import need
 from placelab.base.leaving import made_apart
 from placelab.base.progress import COMPILING, Progress, Report, never, silent
@@ -25,6 +25,7 @@ from placelab.schedule.catalogue import schedulers as all_schedulers
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
+from placelab.strategies.partitioning.parametric import Place, Priority
 from placelab.strategies.placing import place
 from placelab.strategies.preparing.chain import Step, Steps, pipeline
 
@@ -227,3 +228,50 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float, str]:
         return call(), perf_counter() - began, ""
     except Exception as error:
         return None, perf_counter() - began, str(error) or type(error).__name__
+
+
+FLAGS = ("insertion", "pin_critical_path", "sufferage")
+
+
+def list_members(
+    problem: Problem, scheduler: str | Scheduler = "planned", *, cancel: Callable[[], bool] | None = None
+) -> pd.DataFrame:
+    """The makespans of all 72 members of the partitioner ``parametric``.
+
+    Parameters
+    ----------
+    scheduler
+        Name or decorated function; runs each placement.
+    cancel
+        Called before each member; when it returns True, the members so far are returned.
+
+    Returns
+    -------
+    DataFrame
+        A row per member: its options, ``makespan`` [s], ``ratio`` to the least of them, and ``error``: why there is no plan
+        (makespan NaN then), else ``""``.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> rows = list_members(pl.datasets.problem("topcuoglu"))
+    >>> len(rows), float(rows["makespan"].min())
+    (72, 76.0)
+    """
+    need("pandas")
+    import pandas as pd
+
+    expect(problem, Problem, "list_members")
+    rows, stopped = [], cancel or never
+    for priority, where, *flags in product(get_args(Priority), get_args(Place), *[(True, False)] + [(False, True)] * 2):
+        if stopped():
+            break
+        options: dict[str, Any] = {"priority": priority, "place": where, **dict(zip(FLAGS, flags, strict=True))}
+        try:
+            makespan, error = simulate(problem, place(problem, "parametric", **options), scheduler).makespan, ""
+        except InfeasibleError as refusal:
+            makespan, error = float("nan"), str(refusal)
+        rows.append({**options, "makespan": makespan, "error": error})
+    frame = pd.DataFrame(rows, columns=["priority", "place", *FLAGS, "makespan", "error"])
+    frame.insert(len(frame.columns) - 1, "ratio", frame["makespan"] / frame["makespan"].min())
+    return frame

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.analysis.explanation import carriers, critical_steps
-from placelab.analysis.slack import slack
+from placelab.analysis.explanation import carriers, critical_steps, slack
 
 
 def scheduled(transfers: str) -> pl.Schedule:

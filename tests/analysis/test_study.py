@@ -14,7 +14,7 @@ import pytest
 from studies.programs import finish, start, stored, wait_for
 
 import placelab as pl
-from placelab.analysis.studies import study_rows, study_workers
+from placelab.analysis.studies import study_cells, study_workers
 from placelab.analysis.studies.study_cells import Task, problem_key
 from placelab.base.errors import FormatError, UnsupportedError
 from placelab.base.threads import cores
@@ -141,17 +141,17 @@ def test_the_own_strategy_is_another_one_when_its_code_changes(problems, tmp_pat
 
 def test_a_damaged_part_is_refused_or_whole(tmp_path):
     """Whatever bit of a file is turned: one sentence that names the file, or the rows that were written."""
-    row = dict.fromkeys(study_rows.TEXTS, "é") | dict.fromkeys(study_rows.NUMBERS, 0.5)
-    written = study_rows.Rows(tmp_path)
-    written.add([row | dict.fromkeys(study_rows.FLAGS, True) | dict(key=f"ö{i}", seed=i) for i in range(10)])
+    row = dict.fromkeys(study_cells.TEXTS, "é") | dict.fromkeys(study_cells.NUMBERS, 0.5)
+    written = study_cells.Rows(tmp_path)
+    written.add([row | dict.fromkeys(study_cells.FLAGS, True) | dict(key=f"ö{i}", seed=i) for i in range(10)])
     written.write()
-    (part,) = study_rows.parts_of(tmp_path)
-    data, rows = part.read_bytes(), study_rows.rows_of(part)
+    (part,) = study_cells.parts_of(tmp_path)
+    data, rows = part.read_bytes(), study_cells.rows_of(part)
     assert [one["key"] for one in rows] == [f"ö{i}" for i in range(10)]
     for i in range(len(data)):
         part.write_bytes(data[:i] + bytes([data[i] ^ 1 << i % 8]) + data[i + 1 :])
         try:
-            found = study_rows.rows_of(part)
+            found = study_cells.rows_of(part)
         except FormatError as error:
             found = str(error)
         assert found in (rows, f"{part} is no part of a study; remove it, and its rows are computed again")
@@ -205,7 +205,7 @@ def test_one_sentence_names_the_extra(problems, tmp_path, monkeypatch):
 
 def test_a_half_written_part_is_no_part(problems, tmp_path, monkeypatch):
     """A kill between writing and renaming leaves a name that nobody reads, pandas neither."""
-    rows = study_rows.Rows(tmp_path / "s")
+    rows = study_cells.Rows(tmp_path / "s")
     rows.folder.joinpath(".a.parquet.partial").write_bytes(b"PAR1 half")
     assert rows.by_key() == {}
     assert len(pl.study(problems, "heft", "fifo", path=tmp_path / "s", **COMMON)) == 4

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.analysis.slack import slack
+from placelab.analysis.explanation import slack
 from placelab.app.widgets import gantt_wire as wire
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.schedule import schedule as schedules

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import placelab as pl
-from placelab.analysis.explanation import critical_steps
-from placelab.analysis.slack import slack
+from placelab.analysis.explanation import critical_steps, slack
 from placelab.app.widgets import graph_view
 from placelab.app.widgets.graph_scene import FEW, Edges, first_open, layers_of, order_of, place, scene_of
 from placelab.app.widgets.graph_scopes import WIDE, scopes_of

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import placelab as pl
-from placelab.analysis.stage_measures import bubbles
+from placelab.analysis.measures import bubbles
 from placelab.problem.pipeline_columns import pipeline_of
 
 training = pl.generators.pipeline_training

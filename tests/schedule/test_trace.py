@@ -10,7 +10,7 @@ from examples import fewer
 from problems import many
 
 import placelab as pl
-from placelab.analysis.decisions import first_difference, units
+from placelab.analysis.two_schedules import first_difference, units
 
 TRACED = sorted(name for name, function in pl.partitioners().items() if "trace" in function.reserved)
 RANKED = ("heft", "cpop", "etf", "m-etf", "sct", "m-sct", "mite", "dfs")

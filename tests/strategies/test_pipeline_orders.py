@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.analysis.stage_measures import bubbles
+from placelab.analysis.measures import bubbles
 
 training = pl.generators.pipeline_training
 COSTS = [(1, 1, 1), (10, 12, 8), (2, 3, 2), (3, 3, 2), (4, 4, 1)]

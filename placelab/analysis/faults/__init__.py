@@ -1,7 +1,6 @@
 """Training runs with checkpoints and failures: simulated, and in expectation."""
 
 from placelab.analysis.faults.checkpoint_times import disk_time, node_times, step_with_nodes
-from placelab.analysis.faults.detecting import Detection, detection
 from placelab.analysis.faults.expectations import (
     checkpoint_interval,
     expected_segment_time,
@@ -9,7 +8,7 @@ from placelab.analysis.faults.expectations import (
     over_intervals,
     system_mtbf,
 )
-from placelab.analysis.faults.training_runs import KINDS, TrainingRuns, simulate_training
+from placelab.analysis.faults.training_runs import KINDS, Detection, TrainingRuns, detection, simulate_training
 
 __all__ = [
     "KINDS",

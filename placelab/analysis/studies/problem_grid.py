@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from placelab.analysis.comparing import COLUMNS, several
-from placelab.analysis.studies.parameter import OF_DEVICES, OF_LINKS, Parameter
+from placelab.analysis.studies.over_values import OF_DEVICES, OF_LINKS, Parameter
 from placelab.base.errors import FormatError, PlacelabError, expect
 from placelab.problem import clusters
 from placelab.problem.cluster import Cluster

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from placelab.analysis.comparing import COLUMNS, Row, fitting_schedulers, gap_to, seeds_of
 from placelab.analysis.studies.problem_grid import Problems, named_problems
-from placelab.analysis.studies.study_cells import Plan, Task, choices, tasks_of
-from placelab.analysis.studies.study_rows import Rows
+from placelab.analysis.studies.study_cells import Plan, Rows, Task, choices, tasks_of
 from placelab.analysis.studies.study_workers import Done, in_processes, in_this_process, on_cluster
 from placelab.base.errors import FormatError, count
 from placelab.base.interrupts import need

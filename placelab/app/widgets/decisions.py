@@ -29,7 +29,7 @@ import anywidget
 import numpy as np
 import traitlets
 
-from placelab.analysis.decisions import first_difference
+from placelab.analysis.two_schedules import first_difference
 from placelab.app.widgets.gantt_wire import joined
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement

@@ -39,8 +39,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from placelab.analysis.explanation import GAP, idle_gaps
-from placelab.analysis.slack import slack
+from placelab.analysis.explanation import GAP, idle_gaps, slack
 from placelab.base.index_arrays import frozen
 from placelab.kernels.explain.explain import BY_SEND, TRANSFER
 from placelab.kernels.plan import ranks

@@ -17,8 +17,7 @@ import anywidget
 import numpy as np
 import traitlets
 
-from placelab.analysis.explanation import critical_steps
-from placelab.analysis.slack import slack
+from placelab.analysis.explanation import critical_steps, slack
 from placelab.app.widgets.gantt_wire import VERSION, joined, pack_kinds
 from placelab.app.widgets.graph_scene import Scene, first_open, scene_of
 from placelab.app.widgets.graph_scopes import Scopes, scopes_of

@@ -13,7 +13,7 @@ from weakref import WeakSet
 
 import ipywidgets as w
 
-from placelab.analysis.studies.study_rows import parts_of, rows_of
+from placelab.analysis.studies.study_cells import parts_of, rows_of
 from placelab.analysis.studies.study_runs import Work, of_study, planned, run
 from placelab.base.errors import FormatError
 from placelab.base.limits import path_of

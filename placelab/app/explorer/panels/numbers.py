@@ -9,10 +9,9 @@ import ipywidgets as w
 import numpy as np
 
 from placelab.analysis import worker_measures as workers
-from placelab.analysis.collectives import arrival_skew
-from placelab.analysis.measures import metrics
-from placelab.analysis.stage_measures import bubbles, stages
+from placelab.analysis.measures import bubbles, metrics, stages
 from placelab.analysis.validation import Violation
+from placelab.analysis.worker_measures import arrival_skew
 from placelab.app.explorer.panels.panel import Item, item
 from placelab.base.units import Units, percent
 from placelab.planning.lower_bounds import best_bound, bounds, ratios
