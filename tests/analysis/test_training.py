@@ -89,7 +89,7 @@ def test_the_parts_are_the_total():
         assert parts(runs) == pytest.approx([sums.sum(), *sums], rel=1e-9, abs=1e-9)
         assert runs.useful[0] == pytest.approx(step * iterations)
         assert len(runs.failed) == runs.failures[0]
-        time, steps = pl.plots.training_figure.progress(runs)
+        time, steps = pl.plots.training_figures.progress(runs)
         assert (np.diff(time) >= 0).all() and steps[-1] == pytest.approx(iterations)
 
 

@@ -127,7 +127,7 @@ def test_bokeh_and_pandas_are_imported_on_use():
     import subprocess
     import sys
 
-    code = "import sys, placelab, placelab.plots; print([m for m in ('bokeh', 'pandas') if m in sys.modules])"
+    code = "import sys, placelab; placelab.plots; print([m for m in ('bokeh', 'pandas') if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
 

@@ -9,7 +9,7 @@ from bokeh.resources import INLINE
 
 import placelab as pl
 from placelab.analysis.faults import KINDS, over_intervals, simulate_training
-from placelab.pictures.plots.training_figure import progress
+from placelab.pictures.plots.training_figures import progress
 
 
 def test_a_run_is_bars_marks_and_a_line():

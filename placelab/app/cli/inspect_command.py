@@ -26,7 +26,7 @@ from placelab.app.widgets.gantt_wire import depths
 from placelab.base.errors import PlacelabError
 from placelab.base.units import SI, Units, counted, percent
 from placelab.costs.descriptions import sources
-from placelab.pictures.cells.graph import graph_units
+from placelab.pictures.cells.problem import graph_units
 from placelab.planning.lower_bounds import critical_length, least_exec, sct_ratio
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph

@@ -11,9 +11,8 @@ from IPython.display import display
 
 from placelab.app.export import page
 from placelab.base.threads import Background, Worker
-from placelab.pictures.cells.gantt import gantt
 from placelab.pictures.cells.markup import aside, picture, text
-from placelab.pictures.cells.schedule import entries
+from placelab.pictures.cells.schedule import entries, gantt
 from placelab.schedule.critical_steps import critical_steps
 from placelab.schedule.schedule import Schedule
 

@@ -3,11 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from placelab.pictures.cells.cluster import show_cluster
-from placelab.pictures.cells.graph import show_graph
-from placelab.pictures.cells.placement import show_placement
-from placelab.pictures.cells.problem import show_problem
-from placelab.pictures.cells.schedule import show_schedule
+from placelab.pictures.cells.problem import show_cluster, show_graph, show_problem
+from placelab.pictures.cells.schedule import show_placement, show_schedule
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem

@@ -14,7 +14,24 @@ if TYPE_CHECKING:
 
 CRITICAL = "#c4161c"
 TOOLS = "pan,wheel_zoom,box_zoom,reset,save"
+MANY = 3000  # glyphs from which WebGL draws them
 INK = {False: "#111111", True: "#f2f2f2", None: "#767676"}  # text on a light, a dark, an unknown page (4 : 1 on both)
+
+
+def new_plot(*, glyphs: int = 0, **options: Any) -> figure:
+    """A figure that a hand moves and enlarges, drawn by WebGL if it has very many glyphs; `options` are those of Bokeh."""
+    need("bokeh.plotting")
+    from bokeh.plotting import figure
+
+    return figure(**{"tools": TOOLS, "output_backend": "webgl" if glyphs > MANY else "canvas", **options})
+
+
+def hover(plot: figure, drawn: list[Any], lines: list[tuple[str, str]], *, listed: bool = True) -> None:
+    """Show lines while the pointer is on what is drawn; `listed`: the toolbar has a button that ends this."""
+    need("bokeh.models")
+    from bokeh.models import HoverTool
+
+    plot.add_tools(HoverTool(renderers=drawn, tooltips=lines, visible=listed))
 
 
 def quad(plot: figure, columns: dict[str, Any], **style: Any) -> Any:
