@@ -88,7 +88,8 @@ def compare(
     -----
     A pair that does not fit together (``planned`` after a partitioner without a plan), an infeasible placement and a
     strategy that fails each give a row with the reason. A placement is made once per partitioner and seed. All this happens in
-    a thread of its own, so that an interrupt is heard at once.
+    a thread of its own, so that an interrupt is heard at once. ``frame.pivot_table("makespan", "partitioner", "scheduler")`` is
+    the table of all pairs, means over seeds.
 
     Examples
     --------

@@ -36,7 +36,7 @@ CALLS = {
     "networkx.utils.misc": "problem.graph.to_networkx()",
     "cvxpy.atoms": "pl.place(problem, 'ilp')",
     "ortools.sat.python.cp_model_helper": "pl.place(problem, 'cp-sat')",
-    "bokeh.core.enums": "pl.plots.gantt(pl.solve(problem, 'heft'))",
+    "bokeh.core.enums": "pl.plots.memory(pl.solve(problem, 'heft'))",
     "ipywidgets.widgets": "pl.explore(problem).close()",
     "scipy.sparse._base": "pl.place(problem, 'min-cut')",
     "pyarrow.lib": "pl.study([problem], 'heft', 'fifo', processes=0, path=sys.argv[3])",

@@ -39,7 +39,8 @@ def texts(problem):
     view = Decisions.of(placement)
     yield view.page.decode("latin-1")
     yield " ".join(f"1 {unit}" for name, unit in view.about.items() if name.endswith("unit"))
-    for figure in (pl.plots.gantt(schedule), *pl.plots.memory(schedule).children[:1]):
+    yield re.sub("<[^>]*>", " ", pl.plots.gantt(schedule))
+    for figure in pl.plots.memory(schedule).children[:1]:
         plot = figure[0] if isinstance(figure, tuple) else figure
         yield re.sub(r"\[(.*)\]", r"1 \1", f"{plot.title.text} {plot.xaxis[0].axis_label} {plot.yaxis[0].axis_label}")
 

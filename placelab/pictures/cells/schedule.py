@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, floor, log10
@@ -102,24 +102,40 @@ class Lanes:
         return 14 + 7 * min(NAME + 3, max(map(columns_of, self.names)) + (3 + NAME // 2) * (self.n < len(self.names)))
 
 
-def gantt(schedule: Schedule, steps: np.ndarray) -> str:
+def gantt(schedule: Schedule, steps: np.ndarray, key: Iterable[tuple[str, int, str]] = ()) -> str:
     """The chart as SVG: a lane per device, ops in the colours of their kinds, the critical path `steps` as a line below them.
 
     A column of pixels has the colour of the kind that takes most of its time. It is pale where devices are busy for less than
-    half of it.
+    half of it. `key` is the legend: colours, heights of their patches, and words.
     """
     problem = schedule.problem
     lanes = Lanes(problem.cluster.names)
-    height = lanes.n * lanes.pitch
-    rows = "".join(_lanes(schedule, lanes, steps))
+    width, height = lanes.left + PIXELS + 60, lanes.n * lanes.pitch
+    below, words = _legend(key, width, height + 24)
+    rows = "".join([*_lanes(schedule, lanes, steps), *words])
     n, k = counted(problem.graph.n_ops, "op"), counted(problem.cluster.n_devices, "device")
     return svg(
-        (lanes.left + PIXELS + 52, height + 24),
+        (width, below),
         f"Gantt chart of {n} on {k}, makespan {problem.cluster.units.time(schedule.makespan)}",
         rows,
         f'<g transform="translate({lanes.left} 0)">{"".join(_axis(schedule.makespan, height, problem.cluster.units))}</g>',
         _bars(schedule, lanes, steps, MOST_BYTES - len(rows.encode())),
     )
+
+
+def _legend(key: Iterable[tuple[str, int, str]], width: int, top: int) -> tuple[int, list[str]]:
+    """Where the legend ends; its patches and words, in lines of 20 pixels from `top` on."""
+    x, y = 0, top
+    drawn: list[str] = []
+    for colour, size, words in key:
+        wide = 32 + 7 * columns_of(words)
+        if not drawn or x + wide > width:
+            x = 0
+            y += 20
+        patch = f'<rect x="{x}" y="{y - 9 - size / 2:g}" width="11" height="{size}" fill="{colour}"/>' if colour else ""
+        drawn.append(f'{patch}<text x="{x + 16 * bool(colour)}" y="{y - 5}">{words}</text>')
+        x += wide
+    return y, drawn
 
 
 def _lanes(schedule: Schedule, lanes: Lanes, steps: np.ndarray) -> list[str]:
@@ -331,17 +347,18 @@ def _memory(schedule: Schedule) -> str:
 
 def entries(schedule: Schedule) -> str:
     """The legend of the chart, as HTML."""
-    return legend(_legend(schedule))
+    return legend((swatch(colour, height) if colour else "", words) for colour, height, words in key(schedule))
 
 
-def _legend(schedule: Schedule) -> Iterator[tuple[str, str]]:
+def key(schedule: Schedule) -> Iterator[tuple[str, int, str]]:
+    """What colours of the chart mean: colour, pixels of its patch's height, and words, escaped."""
     colour, kinds = kind_colours(schedule.problem.graph)
     for i in np.unique(colour).tolist():
-        yield swatch(PALETTE[i]), text(kinds[i], 24)
+        yield PALETTE[i], 11, text(kinds[i], 24)
     if len(schedule.sends):
-        yield swatch("currentColor"), "Send"
-    yield swatch(CRITICAL, 3), "critical path"
-    yield "", "pale: less than half busy"
+        yield "currentColor", 11, "Send"
+    yield CRITICAL, 3, "critical path"
+    yield "", 0, "pale: less than half busy"
 
 
 NOTES = 4  # sentences shown
