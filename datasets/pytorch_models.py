@@ -21,7 +21,7 @@ from torch._subclasses import FakeTensorMode
 
 from placelab import OpGraph, costs
 from placelab.costs.torch_steps import profile_training
-from placelab.formats.torch.training import from_training
+from placelab.formats.torch.module import from_training
 
 HERE = Path(__file__).parent
 RUNS, DIGITS = 3, 3

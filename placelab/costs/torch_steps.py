@@ -15,9 +15,8 @@ from placelab.base.errors import FormatError, UnsupportedError
 from placelab.base.limits import path_of
 from placelab.costs.profile import Profile
 from placelab.formats.torch.exported_program import Program, names_of, torch_module
-from placelab.formats.torch.module import exported, program_of
+from placelab.formats.torch.module import exported, program_of, training_program
 from placelab.formats.torch.profiler_trace import read_profile
-from placelab.formats.torch.training import training_program
 
 
 def profile_module(

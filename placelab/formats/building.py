@@ -1,4 +1,4 @@
-"""Build the graph of a file from the columns that its reader makes."""
+"""What readers build a graph with: columns within limits, and the units of files in plain numbers."""
 
 from __future__ import annotations
 
@@ -18,3 +18,26 @@ def build(names: Sequence[str], compute: Any, edges: Any, **columns: Any) -> OpG
         A graph larger than :mod:`placelab.problem.graph_size` allows, or one that `from_arrays` refuses.
     """
     return OpGraph.from_arrays(**checked(names=names, compute=compute, edges=edges, **columns))
+
+
+PROCESSORS = 4  # if the file does not give a number
+MAX_PROCESSORS = 2_000
+
+
+def unit_metadata(processors: int | None = None) -> dict[str, Any]:
+    """Metadata of a graph whose costs are plain numbers: a cluster on which one unit takes one second.
+
+    The cluster has `processors` equal processors, by default `PROCESSORS`, of one operation/s, and links of one byte/s
+    without latency. On other clusters the numbers count as operations and bytes.
+    """
+    k = processors or PROCESSORS
+    return {
+        "reference_speed": 1.0,
+        "costs": {"compute": "units", "unit": "1 s on a processor, or 1 byte over a link of 1 byte/s"},
+        "cluster": {
+            "speed": [1.0] * k,
+            "bandwidth": 1.0,
+            "names": [f"P{i + 1}" for i in range(k)],
+            "types": ["processor"] * k,
+        },
+    }

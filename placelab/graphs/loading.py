@@ -17,8 +17,7 @@ from placelab.costs.profile import Profile
 from placelab.costs.roofline import with_estimates
 from placelab.formats import profiles
 from placelab.formats.profile_columns import ProfileColumns
-from placelab.formats.torch.module import from_exported, from_module, is_exported, is_module
-from placelab.formats.torch.training import from_training
+from placelab.formats.torch.module import from_exported, from_module, from_training, is_exported, is_module
 from placelab.graphs import datasets
 from placelab.problem.graph import OpGraph
 from placelab.schedule.catalogue import check_options
@@ -89,7 +88,7 @@ def load(what: Any, **options: Any) -> OpGraph:
     options
         Options of the format's reader in ``placelab.formats``: ``load("bert.onnx", dimensions={"batch": 8})``. For a module,
         `args`, the tuple of its arguments, and `loss`, a function of its output that returns one number: with `loss`, the graph
-        includes the backward pass (``placelab.formats.torch.training.from_training``).
+        includes the backward pass (``placelab.formats.torch.module.from_training``).
 
     Returns
     -------

@@ -332,7 +332,7 @@ def test_convert_says_what_the_file_does_not_hold(capsys, tmp_path):
 
 def test_a_converted_file_that_is_not_read_again_is_noted(capsys, path, tmp_path, monkeypatch):
     """Some formats have limits that graphs do not have, so their files may not be readable."""
-    monkeypatch.setattr("placelab.formats.task_graphs.dot_parser.MAX_NODES", 3)
+    monkeypatch.setattr("placelab.formats.task_graphs.dot.MAX_NODES", 3)
     text = said(capsys, "convert", path, str(tmp_path / "d.dot"))
     assert "note: it cannot be read again: " in text and "over 3 nodes" in text
 

@@ -16,7 +16,7 @@ from problems import many
 
 import placelab as pl
 from placelab.app import export
-from placelab.formats import csv_tables
+from placelab.formats import exports
 from placelab.formats.exports import TABLES
 
 
@@ -73,7 +73,7 @@ def test_any_name_is_one_cell(name):
         problem = pl.Problem(pl.OpGraph.from_arrays([name], [1.0], []), pl.Cluster([1.0]))
     except pl.FormatError:
         return
-    text = "".join(csv_tables.ops_csv(pl.solve(problem, "single", "fifo"), as_it_is=True))
+    text = "".join(exports.ops_csv(pl.solve(problem, "single", "fifo"), as_it_is=True))
     assert list(csv.reader(io.StringIO(text, newline="")))[1][0] == name
 
 
@@ -128,7 +128,7 @@ def test_a_table_is_what_csv_writes(schedule, table, as_it_is):
         written = "".join(TABLES[table](one, as_it_is=as_it_is))
         file = io.StringIO()
         for row in rows_of(one, table):
-            formulas = [not as_it_is and isinstance(cell, str) and cell.startswith(csv_tables.FORMULA) for cell in row]
+            formulas = [not as_it_is and isinstance(cell, str) and cell.startswith(exports.FORMULA) for cell in row]
             csv.writer(file).writerow(f"'{cell}" if bad else cell for cell, bad in zip(row, formulas, strict=True))
         assert written.partition("\r\n")[2] == file.getvalue()
 

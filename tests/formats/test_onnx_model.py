@@ -13,7 +13,7 @@ import pytest
 from chakra_files import varint
 
 import placelab as pl
-from placelab.formats.onnx import model_proto, node_proto, shape_inference, tensor_values, weights
+from placelab.formats.onnx import model_proto, node_proto, shape_inference
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 
@@ -253,9 +253,9 @@ def test_quantised_weights_stay_as_small_as_they_are_stored():
 def test_every_element_type_has_a_size():
     """The table knows all of onnx's types but texts; numpy's own sizes agree where a type is no part of a byte."""
     types = {number for name, number in TensorProto.DataType.items() if name not in ("UNDEFINED", "STRING")}
-    assert set(tensor_values.BITS) == types
+    assert set(node_proto.BITS) == types
     for number in (1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15):
-        assert tensor_values.BITS[number] == 8 * helper.tensor_dtype_to_np_dtype(number).itemsize
+        assert node_proto.BITS[number] == 8 * helper.tensor_dtype_to_np_dtype(number).itemsize
 
 
 def test_unknown_sizes_and_operations_are_counted_not_guessed():
@@ -282,7 +282,7 @@ def test_weights_are_not_read():
     """Only the structure and small tensors, on which shapes depend, are read."""
     model = onnx_models.model(onnx_models.LINEAR)
     data = model.SerializeToString()
-    slim = weights.without_weights(data, "m.onnx")
+    slim = model_proto.without_weights(data, "m.onnx")
     again = onnx.ModelProto.FromString(slim)
     assert len(slim) < 1000 < len(data)
     assert [tensor.dims for tensor in again.graph.initializer] == [tensor.dims for tensor in model.graph.initializer]
@@ -298,18 +298,18 @@ def test_weights_inside_nodes_and_bodies_are_not_read_either():
     nodes = [helper.make_node("If", ["x"], ["y"], then_branch=body, else_branch=body)]
     function = helper.make_function("local", "f", [], ["c"], [constant], [helper.make_opsetid("", 17)])
     model = onnx_models.built(nodes, {"x": (TensorProto.BOOL, [])}, functions=[function])
-    assert len(weights.without_weights(model.SerializeToString(), "m.onnx")) < 1000
+    assert len(model_proto.without_weights(model.SerializeToString(), "m.onnx")) < 1000
 
 
 def test_the_table_of_fields_on_the_way_to_tensors_is_onnx_own():
     """Every field that leads to a tensor, by its number in onnx's descriptors, training left out."""
     known = onnx.ModelProto.DESCRIPTOR.file.message_types_by_name
-    for message, inside in weights.INSIDE.items():
+    for message, inside in model_proto.INSIDE.items():
         fields = {f.number: f.message_type.name for f in known[message].fields if f.message_type}
-        reachable = {n: kind for n, kind in fields.items() if kind in weights.INSIDE or kind == "TensorProto"}
+        reachable = {n: kind for n, kind in fields.items() if kind in model_proto.INSIDE or kind == "TensorProto"}
         assert inside == reachable
     elements = [f.number for f in known["TensorProto"].fields if f.name.endswith("_data") and f.name != "external_data"]
-    assert set(elements) == weights.NUMBERS
+    assert set(elements) == model_proto.NUMBERS
 
 
 def test_external_weights_count_by_their_shape_and_their_file_is_never_opened(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 
 import placelab as pl
 from placelab.formats.tensorflow.graph_def import read
-from placelab.formats.tensorflow.op_types import size_of
+from placelab.formats.tensorflow.nodes import size_of
 from placelab.formats.tensorflow.run_metadata import read_profile
 from placelab.formats.tensorflow.write_graph_def import write
 

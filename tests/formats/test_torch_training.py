@@ -9,9 +9,8 @@ import pytest
 
 import placelab as pl
 from placelab.costs.torch_steps import profile_module, profile_training
-from placelab.formats.torch.module import from_module
+from placelab.formats.torch.module import from_module, from_training, training_program
 from placelab.formats.torch.profiler_trace import read_profile
-from placelab.formats.torch.training import from_training, training_program
 from placelab.strategies.preparing.gradients import backward_part, forward_ops
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install placelab[torch]")

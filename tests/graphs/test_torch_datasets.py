@@ -112,7 +112,7 @@ def test_the_script_builds_what_is_there(monkeypatch):
     import torch_resnet
     from torch._subclasses import FakeTensorMode
 
-    from placelab.formats.torch.training import from_training
+    from placelab.formats.torch.module import from_training
 
     with FakeTensorMode():
         module, batch = torch_resnet.model(), torch_resnet.batch(8)

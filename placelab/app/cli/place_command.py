@@ -26,7 +26,7 @@ from placelab.app.cli.arguments import (
 from placelab.base.errors import FormatError
 from placelab.base.saving import save
 from placelab.base.units import counted, percent
-from placelab.formats.csv_tables import ops_csv
+from placelab.formats.exports import ops_csv
 from placelab.formats.tensorflow import write_graph_def
 from placelab.formats.torch import device_map
 from placelab.problem.graph import OpGraph

@@ -11,9 +11,19 @@ from functools import lru_cache
 from math import inf, log2, prod
 from typing import Any
 
-from placelab.formats.flops.contractions import attention, convolution, matmul, recurrent
+from placelab.formats.flops.contractions import (
+    Shape,
+    Unknown,
+    at,
+    attention,
+    broadcast,
+    convolution,
+    largest,
+    matmul,
+    recurrent,
+    size,
+)
 from placelab.formats.flops.kinds import category, name_of
-from placelab.formats.flops.shapes import Shape, Unknown, at, broadcast, largest, size
 
 __all__ = ["Shape", "count"]
 

@@ -1,15 +1,16 @@
-"""Read a NodeProto of an ONNX model: its name, the values it reads, its body graphs, and floating-point operations."""
+"""Read a NodeProto of an ONNX model: name, values, their sizes, body graphs, and floating-point operations."""
 
 from __future__ import annotations
 
 import math
 from collections import ChainMap, Counter
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
 from typing import Any
 
+from placelab.base.errors import FormatError
 from placelab.base.fields import one_line
 from placelab.formats.flops.counting import count
-from placelab.formats.onnx.tensor_values import UNKNOWN, Value, values_of
 
 MAX_ATTRIBUTE = 64  # entries; longer attributes are data, on which no cost depends
 
@@ -92,3 +93,111 @@ def held_bytes(body: Any) -> float:
     own += [node.output[0] for node in body.node if node.op_type == "Constant" and node.output]
     inner = (held_bytes(deeper) for node in body.node for deeper in body_graphs(node))
     return sum(values.get(name, UNKNOWN).bytes or 0.0 for name in own) + sum(inner)
+
+
+BITS = {  # of an element, by TensorProto.DataType; texts (8) have any length
+    **dict.fromkeys((2, 3, 9, 17, 18, 19, 20, 24), 8),  # uint8 int8 bool float8…
+    **dict.fromkeys((4, 5, 10, 16), 16),  # uint16 int16 float16 bfloat16
+    **dict.fromkeys((1, 6, 12), 32),  # float int32 uint32
+    **dict.fromkeys((7, 11, 13, 14), 64),  # int64 double uint64 complex64
+    15: 128,  # complex128
+    **dict.fromkeys((21, 22, 23), 4),  # uint4 int4 float4e2m1
+    **dict.fromkeys((25, 26), 2),  # uint2 int2
+    **dict.fromkeys((27, 28), 6),  # float6…
+}
+MAX_RANK = 64
+MAX_ELEMENTS = 1 << 60
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor: its shape and the bits of an element; None if unknown."""
+
+    shape: tuple[int, ...] | None
+    bits: int | None
+
+    @property
+    def bytes(self) -> float | None:
+        """Size, with elements below a byte packed; None if unknown.
+
+        >>> Value((3, 3), 4).bytes
+        5.0
+        """
+        if self.shape is None or self.bits is None:
+            return None
+        return float(-(-math.prod(self.shape) * self.bits // 8))
+
+
+UNKNOWN = Value(None, None)
+
+
+def values_of(graph: Any) -> dict[str, Value]:
+    """Name → value of all inputs, outputs, initializers and intermediate values in a GraphProto.
+
+    Raises
+    ------
+    FormatError
+        A tensor of more than 2⁶⁰ elements.
+    """
+    values = {info.name: _value(info) for info in (*graph.value_info, *graph.output, *graph.input)}
+    values |= {tensor.name: _checked(tensor.name, tensor.dims, tensor.data_type) for tensor in graph.initializer}
+    return values | {sparse.values.name: _stored(sparse) for sparse in graph.sparse_initializer}
+
+
+def assume(graph: Any, dimensions: Mapping[str, int]) -> dict[str, int]:
+    """Set the unknown dimensions of a GraphProto's inputs to their size in `dimensions`, else to 1; return the sizes by name.
+
+    A dimension without a name is called ``input[axis]``. Named dimensions of other values are set likewise or cleared, for
+    inference to find them.
+    """
+    given = {tensor.name for tensor in graph.initializer}
+    assumed: dict[str, int] = {}
+    for info in graph.input:
+        for axis, dim in enumerate(_dims(info)) if info.name not in given else ():
+            if not dim.HasField("dim_value") or dim.dim_value < 0:
+                name = dim.dim_param or f"{info.name}[{axis}]"
+                dim.dim_value = assumed[name] = dimensions.get(name, 1)
+    for info in (*graph.value_info, *graph.output):
+        for dim in _dims(info):
+            if dim.dim_param in assumed:
+                dim.dim_value = assumed[dim.dim_param]
+            else:
+                dim.ClearField("dim_param")
+    return assumed
+
+
+def _dims(info: Any) -> Iterable[Any]:
+    return info.type.tensor_type.shape.dim
+
+
+def is_sized(info: Any) -> bool:
+    """Whether a ValueInfoProto has all sizes of a tensor."""
+    tensor = info.type.tensor_type
+    return tensor.HasField("shape") and all(dim.HasField("dim_value") and dim.dim_value >= 0 for dim in _dims(info))
+
+
+def _value(info: Any) -> Value:
+    if info.type.WhichOneof("value") != "tensor_type":
+        return UNKNOWN  # a sequence, a map, an optional
+    tensor = info.type.tensor_type
+    bits = BITS.get(tensor.elem_type)
+    if not is_sized(info):
+        return Value(None, bits)
+    return _checked(info.name, [dim.dim_value for dim in _dims(info)], tensor.elem_type)
+
+
+def _stored(sparse: Any) -> Value:
+    """A sparse tensor as one tensor of bytes: those of its stored values and indices."""
+    parts = (_checked(tensor.name, tensor.dims, tensor.data_type) for tensor in (sparse.values, sparse.indices))
+    return Value((int(sum(part.bytes or 0 for part in parts)),), 8)
+
+
+def _checked(name: str, dims: Iterable[int], data_type: int) -> Value:
+    shape = tuple(dims)
+    if len(shape) > MAX_RANK or any(size < 0 for size in shape) or math.prod(shape) > MAX_ELEMENTS:
+        shown = ", ".join(map(str, shape[:8])) + (", …" if len(shape) > 8 else "")
+        raise FormatError(
+            f"value {name!r:.80} has the shape ({shown}); expected at most {MAX_RANK} sizes, 0 or more each, "
+            f"and {MAX_ELEMENTS:.0e} elements"
+        )
+    return Value(shape, BITS.get(data_type))

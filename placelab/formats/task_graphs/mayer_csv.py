@@ -3,7 +3,7 @@
 Columns: id; successors; predecessors; colocated ops; tensor size; operations; RAM; device constraint (NO, CPU, GPU); name. The
 last three may be missing. An op's name is its number: names in the file are not unique. One output tensor goes to all
 successors; predecessors repeat them and are ignored. A constraint holds on clusters with devices of that type. ``memory`` is
-the RAM column. Units: :mod:`placelab.formats.task_graphs.unit_costs`.
+the RAM column. Units: :mod:`placelab.formats.building`.
 
 References
 ----------
@@ -18,8 +18,7 @@ import re
 from placelab.base.errors import FormatError
 from placelab.base.fields import cost_of_text, nonempty, read_from, title
 from placelab.base.limits import MAX_OPS, text_of
-from placelab.formats.building import build
-from placelab.formats.task_graphs.unit_costs import unit_metadata
+from placelab.formats.building import build, unit_metadata
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a graph in Mayer's CSV"

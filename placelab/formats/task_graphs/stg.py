@@ -5,7 +5,7 @@ number of predecessors, and these; with communication costs, each predecessor is
 anywhere; ``#`` begins a comment. The two dummy tasks, which the first line does not count, become ops without cost, so that
 results can be compared by task number. Op names are task numbers.
 
-Units: :mod:`placelab.formats.task_graphs.unit_costs`. Each edge is a tensor of its own, as costs are per edge.
+Units: :mod:`placelab.formats.building`. Each edge is a tensor of its own, as costs are per edge.
 
 References
 ----------
@@ -23,8 +23,7 @@ from placelab.base.errors import FormatError
 from placelab.base.fields import cost_of_text, nonempty, read_from, title
 from placelab.base.limits import MAX_OPS, text_of
 from placelab.base.saving import save
-from placelab.formats.building import build
-from placelab.formats.task_graphs.unit_costs import MAX_PROCESSORS, unit_metadata
+from placelab.formats.building import MAX_PROCESSORS, build, unit_metadata
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a Standard Task Graph"

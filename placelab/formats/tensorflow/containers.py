@@ -1,19 +1,22 @@
-"""Read the nodes and functions of a TensorFlow file, and the outputs of a SavedModel, from binary and from text."""
+"""Read the nodes and functions of a TensorFlow file, and the outputs of a SavedModel, from binary and from text.
+
+A SavedModel has a graph per set of tags, and signatures by which programs run it. The graph includes ops that save and restore
+the model, which no signature needs. Of protobuf's text format (``.pbtxt``) only the ends of blocks are looked for.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 from placelab.base.errors import FormatError
 from placelab.base.limits import MAX_OPS
-from placelab.formats.protobuf import BYTES, fields, parse, spans_of
+from placelab.formats.protobuf import BYTES, VARINT, MessageType, fields, messages, parse, spans_of
 from placelab.formats.tensorflow.functions import Function, Library, function_of
 from placelab.formats.tensorflow.nodes import EXPECTED, Node, node_of, schema
-from placelab.formats.tensorflow.saved_model import is_saved_model, saved_graph
-from placelab.formats.tensorflow.text_format import Block, blocks, message_of
 from placelab.problem.graph_size import check_size
 
 NODE, LIBRARY, FUNCTION = 1, 2, 1  # fields of GraphDef, and of the library in it
@@ -140,3 +143,145 @@ def _function_name(data: bytes, where: str, start: int, end: int) -> str:
         for name in spans_of(NAME, data, where, *signature):
             return data[slice(*name)].decode(errors="replace")
     return ""
+
+
+VERSION, META_GRAPH = 1, 2  # fields of SavedModel
+META_INFO, GRAPH, SIGNATURES = 1, 2, 5  # of MetaGraphDef
+TABLES = {
+    "MetaInfo": "repeated string tags = 4; string tensorflow_version = 5",
+    "Signature": "string key = 1; SignatureDef value = 2",
+    "SignatureDef": "map<string, Tensor> outputs = 2",
+    "Tensor": "string name = 1",
+}
+SERVE = "serve"
+PRIVATE = "__saved_model"  # prefix of signatures that only restore or initialise a model
+
+
+class Saved(NamedTuple):
+    """A graph in a SavedModel."""
+
+    start: int
+    end: int  # the GraphDef is data[start:end]
+    tags: tuple[str, ...]
+    version: str  # of the TensorFlow that wrote it
+    outputs: tuple[str, ...]  # tensors that signatures return, as ``op:0``
+
+
+def is_saved_model(data: bytes) -> bool:
+    """Whether a file begins like a SavedModel, with a version number and a graph; a GraphDef begins with a node."""
+    return data[:1] == bytes([VERSION << 3 | VARINT]) and data[2:3] == bytes([META_GRAPH << 3 | BYTES])
+
+
+def saved_graph(data: bytes, where: str) -> Saved:
+    """The graph with the tag ``serve``, else the first one; FormatError if there is none."""
+    found = [
+        _saved(data, where, value, end)
+        for number, wire, _, value, end in fields(data, where)
+        if (number, wire) == (META_GRAPH, BYTES)
+    ]
+    graphs = [saved for saved in found if saved.end]
+    if not graphs:
+        raise FormatError(f"{where} is a SavedModel without a graph")
+    return next((saved for saved in graphs if SERVE in saved.tags), graphs[0])
+
+
+def _saved(data: bytes, where: str, start: int, end: int) -> Saved:
+    saved, outputs = Saved(0, 0, (), "", ()), []
+    for number, wire, _, value, stop in fields(data, where, start, end):
+        if (number, wire) == (META_INFO, BYTES):
+            info = parse(_schema()["MetaInfo"], data[value:stop], where)
+            saved = saved._replace(tags=tuple(info.tags), version=info.tensorflow_version)
+        elif (number, wire) == (GRAPH, BYTES):
+            saved = saved._replace(start=value, end=stop)
+        elif (number, wire) == (SIGNATURES, BYTES):
+            signature = parse(_schema()["Signature"], data[value:stop], where)
+            if not signature.key.startswith(PRIVATE):
+                outputs += [signature.value.outputs[name].name for name in sorted(signature.value.outputs)]
+    return saved._replace(outputs=tuple(outputs))
+
+
+@cache
+def _schema() -> dict[str, MessageType]:
+    return messages("tensorflow_saved", TABLES)
+
+
+STRING = r"""(?:"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')"""  # possessive: no backtracking
+MARK = re.compile(STRING + r"""|[{}<>"']|#[^\n]*""")
+FIELD = re.compile(r"(\w+)\s*:?\s*\Z")
+MAX_DEPTH = 100  # as in binary files
+MAX_FIELDS = 100_000  # of one op or function; parsing takes 20 µs for each
+VALUE = re.compile(STRING + "|([:,{<])")
+
+
+class Block(NamedTuple):
+    """``name { … }``: the text between the braces is ``text[start:end]``."""
+
+    name: str
+    start: int
+    end: int
+
+
+def blocks(text: str, where: str, start: int = 0, end: int | None = None) -> Iterator[Block]:
+    """The outermost blocks of a text, in order.
+
+    Raises
+    ------
+    FormatError
+        Braces that do not match, or blocks more than 100 deep. O(len(text)).
+    """
+    depth, begin, name, past = 0, 0, "", start
+    for found in MARK.finditer(text, start, len(text) if end is None else end):
+        mark = found[0]
+        if mark in "{<":
+            if depth == 0:
+                begin, name = found.end(), _name(text, past, found.start(), where)
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise FormatError(
+                    f"{where} is nested more than {MAX_DEPTH} deep {_at(text, found)}; such files are not read"
+                )
+        elif mark in "}>":
+            depth -= 1
+            if depth < 0:
+                raise FormatError(f"{where} closes a block that is not open {_at(text, found)}")
+            if depth == 0:
+                yield Block(name, begin, found.start())
+                past = found.end()
+        elif len(mark) == 1 and mark != "#":
+            raise FormatError(f"{where} has a quotation mark that nothing closes {_at(text, found)}")
+    if depth:
+        raise FormatError(f"{where} ends inside a block: {depth} braces are not closed")
+
+
+def message_of(kind: MessageType, text: str, where: str, at: int) -> Any:
+    """Parse the text of a block as a message; `at` is its position in the file, for errors."""
+    from google.protobuf import text_format
+
+    if _has_over(MAX_FIELDS, text):
+        raise FormatError(
+            f"{where} has a block of more than {MAX_FIELDS:,} fields at character {at:,}; such files are not read"
+        )
+    try:
+        return text_format.Parse(text, kind(), allow_unknown_field=True, allow_unknown_extension=True)
+    except (text_format.ParseError, ValueError, RecursionError) as error:
+        found = str(error).replace("\n", " ")[:200]
+        raise FormatError(f"{where} is not a protobuf text file: in the block at character {at:,}, {found}") from None
+
+
+def _has_over(limit: int, text: str) -> bool:
+    """Whether a text has more than `limit` fields and list entries, strings ignored."""
+    if sum(map(text.count, ":,{<")) <= limit:
+        return False
+    marks = (found for found in VALUE.finditer(text) if found[1])
+    return next(islice(marks, limit, None), None) is not None
+
+
+def _name(text: str, past: int, at: int, where: str) -> str:
+    found = FIELD.search(text, max(past, at - 100), at)
+    if found is None:
+        raise FormatError(f"{where} opens a block without a name at character {at:,}; expected node {{ … }}")
+    return found[1]
+
+
+def _at(text: str, found: re.Match) -> str:
+    return f"in line {text.count(chr(10), 0, found.start()) + 1:,}"

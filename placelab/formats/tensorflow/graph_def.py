@@ -35,8 +35,7 @@ from placelab.formats.flops.counting import count
 from placelab.formats.tensorflow.containers import Contents, binary, is_text, textual
 from placelab.formats.tensorflow.device_names import allowed
 from placelab.formats.tensorflow.functions import inlined
-from placelab.formats.tensorflow.nodes import DATA_TYPE, EXPECTED, Node
-from placelab.formats.tensorflow.op_types import MAX_OUTPUTS, size_of
+from placelab.formats.tensorflow.nodes import DATA_TYPE, EXPECTED, MAX_OUTPUTS, Node, size_of
 from placelab.formats.tensorflow.output_shapes import Sizes, Source, held
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_building import topological_order

@@ -13,8 +13,7 @@ from itertools import zip_longest
 from math import ceil, prod
 from typing import Any
 
-from placelab.formats.tensorflow.nodes import Node, Shape
-from placelab.formats.tensorflow.op_types import size_of
+from placelab.formats.tensorflow.nodes import Node, Shape, size_of
 
 Source = tuple[int, int]  # op, output
 Shapes = tuple[Shape, ...]

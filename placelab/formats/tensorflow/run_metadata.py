@@ -18,7 +18,7 @@ from placelab.base.errors import FormatError
 from placelab.base.limits import JSON, MAX_OPS, json_of, read_file, unzipped
 from placelab.formats.profile_columns import ProfileColumns, median_columns
 from placelab.formats.protobuf import BYTES, MessageType, fields, messages, parse, spans_of
-from placelab.formats.tensorflow.op_types import REFERENCE, size_of
+from placelab.formats.tensorflow.nodes import REFERENCE, size_of
 
 EXPECTED = "RunMetadata or StepStats of a TensorFlow step, or its timeline as JSON"
 TABLES = {

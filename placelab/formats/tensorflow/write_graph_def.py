@@ -14,10 +14,8 @@ from placelab.base.errors import FormatError, UnsupportedError, expect
 from placelab.base.limits import path_of, read_file, text_of, unzipped
 from placelab.base.saving import save
 from placelab.formats.protobuf import BYTES, fields, tagged
-from placelab.formats.tensorflow.containers import NODE, is_text
+from placelab.formats.tensorflow.containers import NODE, STRING, Block, blocks, is_saved_model, is_text
 from placelab.formats.tensorflow.device_names import tensorflow_names
-from placelab.formats.tensorflow.saved_model import is_saved_model
-from placelab.formats.tensorflow.text_format import STRING, Block, blocks
 from placelab.schedule.placement import Placement
 
 NAME, DEVICE = 1, 4  # fields of NodeDef
