@@ -15,6 +15,8 @@ from placelab.costs.profile import Profile
 from placelab.costs.roofline import with_times
 from placelab.problem.graph import OpGraph
 
+ROUNDING = 1e-9
+
 
 def measured(
     graph: OpGraph,
@@ -166,9 +168,6 @@ def _check(device: Any, speed: Any, reference_speed: Any) -> None:
     for label, value in (("speed", speed), ("reference_speed", reference_speed)):
         if value is not None and not (isinstance(value, (int, float)) and 0 < value <= LARGEST):
             raise FormatError(f"{label} is {value!r:.80}; expected operations/s above 0")
-
-
-ROUNDING = 1e-9
 
 
 class FittedLink(NamedTuple):

@@ -17,6 +17,9 @@ from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Limits, checked
 from placelab.strategies.preparing.contraction import on_graph
 
+Either = TypeVar("Either", OpGraph, Problem)
+SPEED, BANDWIDTH = 1e13, 12e9  # operations/s and bytes/s of the preset `uniform`, on which a unit takes `unit` seconds
+
 
 def scale(graph: OpGraph, *, compute: float = 1.0, transfer: float = 1.0) -> OpGraph:
     """Multiply all operations and seconds by `compute`, and all tensor bytes by `transfer`.
@@ -66,9 +69,6 @@ def _factor(value: Any, label: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= LARGEST:
         raise FormatError(f"factor of {label} is {value!r:.80}; expected a finite number, 0 or more")
     return float(value)
-
-
-Either = TypeVar("Either", OpGraph, Problem)
 
 
 @checked
@@ -178,9 +178,6 @@ def mayer(graph: OpGraph, *, seed: int = 0) -> OpGraph:
         tensor_bytes=tensor_bytes,
         metadata={**kept, "costs": f"mayer, seed {seed}"},
     )
-
-
-SPEED, BANDWIDTH = 1e13, 12e9  # operations/s and bytes/s of the preset `uniform`, on which a unit takes `unit` seconds
 
 
 @checked

@@ -17,6 +17,26 @@ from placelab.problem.time_columns import known_speeds
 
 DEFAULT = ("rtx2080ti", "h100")
 TO_MATRIX_UNITS = PRODUCTS | {"call"}  # called functions spend most of their time on products
+TOUCHED_PER_GRADIENT = {  # of an optimiser: the gradient read, the variable and each slot read and written
+    "GradientDescent": 3,
+    "Momentum": 5,
+    "CenteredRMSProp": 9,
+    "RMSProp": 7,
+    "AdagradDA": 7,
+    "Adagrad": 5,
+    "Amsgrad": 9,
+    "Ada": 7,
+    "Ftrl": 7,
+    "Sign": 5,
+}
+WRITES = {
+    "Assign": 1,
+    "AssignVariableOp": 1,
+    "AssignAdd": 2,
+    "AssignAddVariableOp": 2,
+    "AssignSub": 2,
+    "AssignSubVariableOp": 2,
+}
 
 
 def estimate(
@@ -144,27 +164,6 @@ def _note(spec: Spec, precision: str, overhead: float | None, efficiency: float)
 
 
 # -------------------------------------------------------------------- bytes
-
-TOUCHED_PER_GRADIENT = {  # of an optimiser: the gradient read, the variable and each slot read and written
-    "GradientDescent": 3,
-    "Momentum": 5,
-    "CenteredRMSProp": 9,
-    "RMSProp": 7,
-    "AdagradDA": 7,
-    "Adagrad": 5,
-    "Amsgrad": 9,
-    "Ada": 7,
-    "Ftrl": 7,
-    "Sign": 5,
-}
-WRITES = {
-    "Assign": 1,
-    "AssignVariableOp": 1,
-    "AssignAdd": 2,
-    "AssignAddVariableOp": 2,
-    "AssignSub": 2,
-    "AssignSubVariableOp": 2,
-}
 
 
 def distinct(kind: np.ndarray) -> tuple[list[str], np.ndarray]:

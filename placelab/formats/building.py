@@ -8,6 +8,9 @@ from typing import Any
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_size import checked
 
+PROCESSORS = 4  # if the file does not give a number
+MAX_PROCESSORS = 2_000
+
 
 def build(names: Sequence[str], compute: Any, edges: Any, **columns: Any) -> OpGraph:
     """Build a graph within the limits on files; arguments are those of :meth:`OpGraph.from_arrays`.
@@ -18,10 +21,6 @@ def build(names: Sequence[str], compute: Any, edges: Any, **columns: Any) -> OpG
         A graph larger than :mod:`placelab.problem.graph_size` allows, or one that `from_arrays` refuses.
     """
     return OpGraph.from_arrays(**checked(names=names, compute=compute, edges=edges, **columns))
-
-
-PROCESSORS = 4  # if the file does not give a number
-MAX_PROCESSORS = 2_000
 
 
 def unit_metadata(processors: int | None = None) -> dict[str, Any]:

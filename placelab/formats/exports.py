@@ -35,6 +35,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 UNUSUAL = re.compile(r"""^[=+\-@\t]|[,"\r]""", re.MULTILINE)  # in lines of cells: some are formulas or need quotes
 
 Columns = Sequence[Sequence[str]]
+GRAPHS = {".json": graph_json.dumps, ".dot": dot.dumps, ".gv": dot.dumps, ".stg": stg.dumps}
 
 
 def ops_csv(schedule: Schedule, *, as_it_is: bool = False) -> Iterator[str]:
@@ -104,7 +105,6 @@ def _numbers(column: np.ndarray, unknown: str = "nan") -> list[str]:
 
 
 TABLES = {"ops": ops_csv, "transfers": transfers_csv}
-GRAPHS = {".json": graph_json.dumps, ".dot": dot.dumps, ".gv": dot.dumps, ".stg": stg.dumps}
 
 
 def chrome_trace(schedule: Schedule, path: str | Path) -> Path:

@@ -11,7 +11,7 @@ import problems
 import pytest
 
 import placelab as pl
-from placelab.strategies.preparing.held_back import held_back
+from placelab.strategies.placing import held_back
 
 
 def two_senders(**models) -> pl.Problem:

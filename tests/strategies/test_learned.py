@@ -14,8 +14,7 @@ from placelab.base.progress import never, silent
 from placelab.planning.capacity import units
 from placelab.planning.ranks import rounded
 from placelab.simulation import many_placements
-from placelab.strategies.searches.sampled_search import SampledSearch, draw
-from placelab.strategies.searches.together import tied_by
+from placelab.strategies.searches.sampled_search import SampledSearch, draw, tied_by
 
 LEARNED = ("cem", "policy-gradient")
 STARTS = ("m-etf", "heft", "single", "uniform")

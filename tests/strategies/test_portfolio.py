@@ -20,8 +20,7 @@ from placelab.kernels.search import replaying
 from placelab.planning.list_scheduler import planned_order
 from placelab.schedule import catalogue as strategies
 from placelab.strategies.partitioning import portfolio as search
-from placelab.strategies.partitioning.portfolio import STALE, Search
-from placelab.strategies.searches.catalogue_plans import Plan, run
+from placelab.strategies.partitioning.portfolio import STALE, Plan, Search, run
 
 
 def any_plan(problem, seed):

@@ -39,6 +39,40 @@ ROWS_ARE_OUTPUTS = (
     "inner",
     "linalg_vecdot",
 )  # the weight is (out, in)
+MOST_FACTORS = 100
+TENSORFLOW = (
+    "Conv2D",
+    "Conv3D",
+    "DepthwiseConv2dNative",
+    "_FusedConv2D",
+    "_FusedDepthwiseConv2dNative",
+    "_FusedConv3D",
+    "QuantizedConv2D",
+    "QuantizedDepthwiseConv2D",
+)
+SEQUENCE_FIRST = ("_flash_attention", "_efficient_attention")  # (batch, sequence, heads, depth)
+WEIGHTS = {  # indices of the weight matrices among the inputs
+    "BlockLSTM": (4,),
+    "BlockLSTMV2": (4,),
+    "BlockLSTMGrad": (4,),
+    "BlockLSTMGradV2": (4,),
+    "LSTMBlockCell": (3,),
+    "LSTMBlockCellGrad": (3,),
+    "GRUBlockCell": (2, 3),
+    "GRUBlockCellGrad": (2, 3),
+    "CudnnRNN": (3,),
+    "CudnnRNNV2": (3,),
+    "CudnnRNNV3": (3,),
+    "CudnnRNNBackprop": (3,),
+    "CudnnRNNBackpropV2": (3,),
+    "CudnnRNNBackpropV3": (3,),
+    "mkldnn_rnn_layer": (1, 2),
+    "mkldnn_rnn_layer_backward": (1, 2),
+    "LSTM": (1, 2),
+    "GRU": (1, 2),
+    "RNN": (1, 2),
+}
+Shape = tuple[int, ...] | None  # None: unknown
 
 
 def matmul(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
@@ -88,9 +122,6 @@ def _products(first: Shape, second: Shape, first_transposed: bool, second_transp
     m = prod(a[-2:]) // max(k, 1)
     n = prod(b[-2:]) // max(k, 1)
     return 2.0 * prod(broadcast([tuple(a[:-2]), tuple(b[:-2])])) * m * n * k
-
-
-MOST_FACTORS = 100
 
 
 def einsum(equation: Any, inputs: Sequence[Shape]) -> float:
@@ -166,18 +197,6 @@ def convolution(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], at
     return 2.0 * size(at(inputs, 0) if transposed else at(outputs, 0)) * prod(weight[1:])
 
 
-TENSORFLOW = (
-    "Conv2D",
-    "Conv3D",
-    "DepthwiseConv2dNative",
-    "_FusedConv2D",
-    "_FusedDepthwiseConv2dNative",
-    "_FusedConv3D",
-    "QuantizedConv2D",
-    "QuantizedDepthwiseConv2D",
-)
-
-
 def _per_output(name: str, weight: tuple[int, ...]) -> int:
     """Products per output element; a depthwise filter is (height, width, channels, multiplier)."""
     return prod(weight[:-2] if "Depthwise" in name else weight[:-1])
@@ -198,8 +217,6 @@ def _aten_backward(inputs: Sequence[Shape], outputs: Sequence[Shape], attributes
 
 
 # -------------------------------------------------------------------- attention
-
-SEQUENCE_FIRST = ("_flash_attention", "_efficient_attention")  # (batch, sequence, heads, depth)
 
 
 def attention(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
@@ -232,28 +249,6 @@ def _pairs(
 
 # -------------------------------------------------------------------- recurrent networks
 
-WEIGHTS = {  # indices of the weight matrices among the inputs
-    "BlockLSTM": (4,),
-    "BlockLSTMV2": (4,),
-    "BlockLSTMGrad": (4,),
-    "BlockLSTMGradV2": (4,),
-    "LSTMBlockCell": (3,),
-    "LSTMBlockCellGrad": (3,),
-    "GRUBlockCell": (2, 3),
-    "GRUBlockCellGrad": (2, 3),
-    "CudnnRNN": (3,),
-    "CudnnRNNV2": (3,),
-    "CudnnRNNV3": (3,),
-    "CudnnRNNBackprop": (3,),
-    "CudnnRNNBackpropV2": (3,),
-    "CudnnRNNBackpropV3": (3,),
-    "mkldnn_rnn_layer": (1, 2),
-    "mkldnn_rnn_layer_backward": (1, 2),
-    "LSTM": (1, 2),
-    "GRU": (1, 2),
-    "RNN": (1, 2),
-}
-
 
 def recurrent(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
     """2 · (steps · batch) · (elements of the weights of all gates); gradients twice that. Elementwise ops are not counted.
@@ -273,9 +268,6 @@ def _matrices(name: str, others: Sequence[Shape]) -> int:
     states = 2 if name == "lstm_cell" else 1 if name.endswith("_cell") else 0
     matrices = [size(shape) for shape in others if shape is None or len(shape) == 2]
     return sum(matrices[states:])
-
-
-Shape = tuple[int, ...] | None  # None: unknown
 
 
 class Unknown(Exception):

@@ -44,6 +44,36 @@ EXPECTED = "an ONNX model"
 MAX_FILE = (2 << 30) - 1  # bytes; protobuf has no larger messages
 MAX_SLIM = 64 << 20  # bytes of a model without its weights
 MAX_SIZE = 1 << 31  # of a dimension in `dimensions`
+SHARED = 1024  # bytes; a smaller parameter does not colocate the ops that read it
+DOMAINS = ("", "ai.onnx")
+HALVES = {10: "float16", 16: "bfloat16"}  # TensorProto.DataType → 16-bit number type
+NOT_FOLDED = {  # ops that run each time although all their inputs are constant
+    "DequantizeLinear",
+    "RandomNormal",
+    "RandomNormalLike",
+    "RandomUniform",
+    "RandomUniformLike",
+    "Multinomial",
+    "Bernoulli",
+}
+SMALL = 1 << 10  # bytes; smaller tensors are kept, as shapes are computed from them
+MAX_DEPTH = 100  # messages, protobuf's own limit
+INSIDE = {  # message → field number → message in it, on the paths to tensors
+    "ModelProto": {7: "GraphProto", 25: "FunctionProto"},
+    "FunctionProto": {7: "NodeProto", 11: "AttributeProto"},
+    "GraphProto": {1: "NodeProto", 5: "TensorProto", 15: "SparseTensorProto"},
+    "NodeProto": {5: "AttributeProto"},
+    "AttributeProto": {
+        5: "TensorProto",
+        6: "GraphProto",
+        10: "TensorProto",
+        11: "GraphProto",
+        22: "SparseTensorProto",
+        23: "SparseTensorProto",
+    },
+    "SparseTensorProto": {1: "TensorProto", 2: "TensorProto"},
+}
+NUMBERS = {4, 5, 6, 7, 9, 10, 11}  # fields of a tensor: float_data … raw_data … uint64_data
 
 
 def read(path: Any, *, dimensions: Mapping[str, int] | None = None) -> OpGraph:
@@ -168,20 +198,6 @@ def _onnx() -> Any:
     except ImportError:
         raise UnsupportedError("ONNX models need onnx: pip install placelab[onnx]") from None
     return onnx
-
-
-SHARED = 1024  # bytes; a smaller parameter does not colocate the ops that read it
-DOMAINS = ("", "ai.onnx")
-HALVES = {10: "float16", 16: "bfloat16"}  # TensorProto.DataType → 16-bit number type
-NOT_FOLDED = {  # ops that run each time although all their inputs are constant
-    "DequantizeLinear",
-    "RandomNormal",
-    "RandomNormalLike",
-    "RandomUniform",
-    "RandomUniformLike",
-    "Multinomial",
-    "Bernoulli",
-}
 
 
 @dataclass(frozen=True)
@@ -350,27 +366,6 @@ def _unique(name: str, kind: str, number: int, seen: set[str], taken: set[str]) 
         free = name not in seen and name not in taken
     seen.add(name)
     return name
-
-
-SMALL = 1 << 10  # bytes; smaller tensors are kept, as shapes are computed from them
-MAX_DEPTH = 100  # messages, protobuf's own limit
-
-INSIDE = {  # message → field number → message in it, on the paths to tensors
-    "ModelProto": {7: "GraphProto", 25: "FunctionProto"},
-    "FunctionProto": {7: "NodeProto", 11: "AttributeProto"},
-    "GraphProto": {1: "NodeProto", 5: "TensorProto", 15: "SparseTensorProto"},
-    "NodeProto": {5: "AttributeProto"},
-    "AttributeProto": {
-        5: "TensorProto",
-        6: "GraphProto",
-        10: "TensorProto",
-        11: "GraphProto",
-        22: "SparseTensorProto",
-        23: "SparseTensorProto",
-    },
-    "SparseTensorProto": {1: "TensorProto", 2: "TensorProto"},
-}
-NUMBERS = {4, 5, 6, 7, 9, 10, 11}  # fields of a tensor: float_data … raw_data … uint64_data
 
 
 def without_weights(data: Any, where: str) -> bytes:

@@ -13,6 +13,18 @@ from placelab.base.fields import one_line
 from placelab.formats.flops.counting import count
 
 MAX_ATTRIBUTE = 64  # entries; longer attributes are data, on which no cost depends
+BITS = {  # of an element, by TensorProto.DataType; texts (8) have any length
+    **dict.fromkeys((2, 3, 9, 17, 18, 19, 20, 24), 8),  # uint8 int8 bool float8…
+    **dict.fromkeys((4, 5, 10, 16), 16),  # uint16 int16 float16 bfloat16
+    **dict.fromkeys((1, 6, 12), 32),  # float int32 uint32
+    **dict.fromkeys((7, 11, 13, 14), 64),  # int64 double uint64 complex64
+    15: 128,  # complex128
+    **dict.fromkeys((21, 22, 23), 4),  # uint4 int4 float4e2m1
+    **dict.fromkeys((25, 26), 2),  # uint2 int2
+    **dict.fromkeys((27, 28), 6),  # float6…
+}
+MAX_RANK = 64
+MAX_ELEMENTS = 1 << 60
 
 
 def op_name(name: str) -> str:
@@ -93,20 +105,6 @@ def held_bytes(body: Any) -> float:
     own += [node.output[0] for node in body.node if node.op_type == "Constant" and node.output]
     inner = (held_bytes(deeper) for node in body.node for deeper in body_graphs(node))
     return sum(values.get(name, UNKNOWN).bytes or 0.0 for name in own) + sum(inner)
-
-
-BITS = {  # of an element, by TensorProto.DataType; texts (8) have any length
-    **dict.fromkeys((2, 3, 9, 17, 18, 19, 20, 24), 8),  # uint8 int8 bool float8…
-    **dict.fromkeys((4, 5, 10, 16), 16),  # uint16 int16 float16 bfloat16
-    **dict.fromkeys((1, 6, 12), 32),  # float int32 uint32
-    **dict.fromkeys((7, 11, 13, 14), 64),  # int64 double uint64 complex64
-    15: 128,  # complex128
-    **dict.fromkeys((21, 22, 23), 4),  # uint4 int4 float4e2m1
-    **dict.fromkeys((25, 26), 2),  # uint2 int2
-    **dict.fromkeys((27, 28), 6),  # float6…
-}
-MAX_RANK = 64
-MAX_ELEMENTS = 1 << 60
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,23 @@ KNOWN = networkx_graph.NODE | networkx_graph.EDGE | COSTS | {"metadata"}
 AS_JSON = {"time", "outputs", "devices"}
 EDGE_SIZE = "size of an edge"  # None if negative: a control edge
 DUMMIES = {"root", "end"}  # SimGrid's, without size
+MAX_NODES = 100_000
+MAX_EDGES = 200_000  # an edge of 8 bytes of text takes a hundred times as much memory
+MAX_TOKENS = 4_000_000  # a graph of 23,500 ops has a fifth of that
+MAX_NESTING = 100  # subgraphs inside subgraphs
+TOKEN = re.compile(  # Python 3.11.2 matches too little where possessive repetitions are nested
+    r"""(?:\s++|//[^\n]*+|/\*[^*]*(?:\*(?!/)[^*]*)*\*/|(?m:^)\#[^\n]*+)*+
+    (?:(?P<mark>->|--|[{}\[\];,=:+])
+      | (?P<word>[^\W\d]\w*+|-?(?:\.\d++|\d++(?:\.\d*+)?)(?:[eE][-+]?\d++)?(?!\w))
+      | "(?P<quoted>[^"\\]*+(?:\\.[^"\\]*+)*+)"
+      | (?P<html><)
+      | (?P<end>\Z))""",
+    re.VERBOSE | re.DOTALL,
+)
+SPACE = re.compile(r"\s*+")
+BRACKET = re.compile("[<>]")
+KEYWORDS = {"node", "edge", "graph", "digraph", "subgraph", "strict"}
+Attributes = dict[str, str]
 
 
 def loads(data: bytes, where: str = "the upload") -> OpGraph:
@@ -209,26 +226,6 @@ def _value(text: str, key: str, where: str) -> Any:
     if key == EDGE_SIZE:
         return None if text.lstrip().startswith("-") else cost_of_text(text, f"size of {where}")
     return text if key in ("kind", "group") else cost_of_text(text, f"{key} of {where}")
-
-
-MAX_NODES = 100_000
-MAX_EDGES = 200_000  # an edge of 8 bytes of text takes a hundred times as much memory
-MAX_TOKENS = 4_000_000  # a graph of 23,500 ops has a fifth of that
-MAX_NESTING = 100  # subgraphs inside subgraphs
-TOKEN = re.compile(  # Python 3.11.2 matches too little where possessive repetitions are nested
-    r"""(?:\s++|//[^\n]*+|/\*[^*]*(?:\*(?!/)[^*]*)*\*/|(?m:^)\#[^\n]*+)*+
-    (?:(?P<mark>->|--|[{}\[\];,=:+])
-      | (?P<word>[^\W\d]\w*+|-?(?:\.\d++|\d++(?:\.\d*+)?)(?:[eE][-+]?\d++)?(?!\w))
-      | "(?P<quoted>[^"\\]*+(?:\\.[^"\\]*+)*+)"
-      | (?P<html><)
-      | (?P<end>\Z))""",
-    re.VERBOSE | re.DOTALL,
-)
-SPACE = re.compile(r"\s*+")
-BRACKET = re.compile("[<>]")
-KEYWORDS = {"node", "edge", "graph", "digraph", "subgraph", "strict"}
-
-Attributes = dict[str, str]
 
 
 @dataclass

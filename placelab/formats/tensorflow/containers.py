@@ -26,6 +26,22 @@ BOM = b"\xef\xbb\xbf"  # byte order mark of Windows editors
 TEXT = re.compile(
     rb"\s*(?:#[^\n]*\n\s*)*(?:node|library|versions|version|meta_graphs|saved_model_schema_version)\s*[:{<]"
 )
+VERSION, META_GRAPH = 1, 2  # fields of SavedModel
+META_INFO, GRAPH, SIGNATURES = 1, 2, 5  # of MetaGraphDef
+TABLES = {
+    "MetaInfo": "repeated string tags = 4; string tensorflow_version = 5",
+    "Signature": "string key = 1; SignatureDef value = 2",
+    "SignatureDef": "map<string, Tensor> outputs = 2",
+    "Tensor": "string name = 1",
+}
+SERVE = "serve"
+PRIVATE = "__saved_model"  # prefix of signatures that only restore or initialise a model
+STRING = r"""(?:"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')"""  # possessive: no backtracking
+MARK = re.compile(STRING + r"""|[{}<>"']|#[^\n]*""")
+FIELD = re.compile(r"(\w+)\s*:?\s*\Z")
+MAX_DEPTH = 100  # as in binary files
+MAX_FIELDS = 100_000  # of one op or function; parsing takes 20 µs for each
+VALUE = re.compile(STRING + "|([:,{<])")
 
 
 class Contents(NamedTuple):
@@ -145,18 +161,6 @@ def _function_name(data: bytes, where: str, start: int, end: int) -> str:
     return ""
 
 
-VERSION, META_GRAPH = 1, 2  # fields of SavedModel
-META_INFO, GRAPH, SIGNATURES = 1, 2, 5  # of MetaGraphDef
-TABLES = {
-    "MetaInfo": "repeated string tags = 4; string tensorflow_version = 5",
-    "Signature": "string key = 1; SignatureDef value = 2",
-    "SignatureDef": "map<string, Tensor> outputs = 2",
-    "Tensor": "string name = 1",
-}
-SERVE = "serve"
-PRIVATE = "__saved_model"  # prefix of signatures that only restore or initialise a model
-
-
 class Saved(NamedTuple):
     """A graph in a SavedModel."""
 
@@ -203,14 +207,6 @@ def _saved(data: bytes, where: str, start: int, end: int) -> Saved:
 @cache
 def _schema() -> dict[str, MessageType]:
     return messages("tensorflow_saved", TABLES)
-
-
-STRING = r"""(?:"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')"""  # possessive: no backtracking
-MARK = re.compile(STRING + r"""|[{}<>"']|#[^\n]*""")
-FIELD = re.compile(r"(\w+)\s*:?\s*\Z")
-MAX_DEPTH = 100  # as in binary files
-MAX_FIELDS = 100_000  # of one op or function; parsing takes 20 µs for each
-VALUE = re.compile(STRING + "|([:,{<])")
 
 
 class Block(NamedTuple):

@@ -48,6 +48,11 @@ KEPT = frozenset(
 )
 
 Shape = tuple[int, ...] | None  # -1 for an unknown dimension, None for an unknown number of dimensions
+RESOURCE = 20  # number of the type of handles
+REFERENCE = 100  # added to a type's number for references to a variable of that type
+BYTES = {1: 4, 2: 8, 3: 4, 4: 1, 5: 2, 6: 1, 8: 8, 9: 8, 10: 1, 11: 1, 12: 1, 13: 4, 14: 2, 15: 2, 16: 2, 17: 2}
+MAX_OUTPUTS = 100_000  # of one op
+Outputs = tuple[tuple[str, str, str, bool, bool], ...]
 
 
 class Node(NamedTuple):
@@ -121,13 +126,7 @@ def _plain(value: Any) -> Any:
     return tuple(value.list.i)
 
 
-RESOURCE = 20  # number of the type of handles
-REFERENCE = 100  # added to a type's number for references to a variable of that type
-BYTES = {1: 4, 2: 8, 3: 4, 4: 1, 5: 2, 6: 1, 8: 8, 9: 8, 10: 1, 11: 1, 12: 1, 13: 4, 14: 2, 15: 2, 16: 2, 17: 2}
 BYTES |= {18: 16, 19: 2, 22: 4, 23: 8, 24: 1, 25: 1, 26: 1, 27: 1, 28: 1, 29: 1, 30: 1}  # 4-bit types fill a byte
-MAX_OUTPUTS = 100_000  # of one op
-
-Outputs = tuple[tuple[str, str, str, bool, bool], ...]
 
 
 def outputs(kind: str, attributes: Any, shapes: int | None) -> tuple[tuple[str, ...], tuple[int | None, ...]]:

@@ -16,11 +16,10 @@ from placelab.schedule.catalogue import transform
 from placelab.schedule.catalogue import transforms as catalogue
 from placelab.strategies.preparing.chain import pipeline
 from placelab.strategies.preparing.coarsening import coarsen
-from placelab.strategies.preparing.colocation import colocate
+from placelab.strategies.preparing.colocation import colocate, post_adjust
 from placelab.strategies.preparing.coplacement import coplace
 from placelab.strategies.preparing.forward_pass import expand_backward, forward_only
 from placelab.strategies.preparing.fusion import fuse
-from placelab.strategies.preparing.post_adjustment import post_adjust
 
 __all__ = [
     "backward",

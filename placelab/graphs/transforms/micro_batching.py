@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import NamedTuple
@@ -11,16 +12,19 @@ from typing import NamedTuple
 import numpy as np
 
 from placelab.base.errors import UnsupportedError, count, expect
-from placelab.graphs.transforms.recomputation import Node, Read, recomputed, with_forward
-from placelab.graphs.transforms.step_phases import INPUTS, added_bytes, optimisers, phases, summed_where_read
+from placelab.formats.flops.kinds import FREE, category, name_of
 from placelab.graphs.transforms.unrolling import Carried, Part, Receive, unrolled
 from placelab.problem.graph import OpGraph
 from placelab.problem.pipeline_columns import KEY, ONCE
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
+from placelab.strategies.preparing.gradients import backward_part, depending, gradient_ops
 
 MICRO = ("F", "B", "W", "BW")
+Node = tuple[str, int]  # phase, device
 Folded = tuple[Node, tuple[Node, ...], float, bool]  # producer, consumers, bytes, whether it only orders
+INPUTS = ("input", "Placeholder", "PlaceholderWithDefault", "IteratorGetNext")
+SUMS = ("AddN", "Add", "AddV2", "add")
 
 
 class Placed(NamedTuple):
@@ -250,3 +254,157 @@ def _overhead(placed: Placed) -> np.ndarray:
         if isinstance(value, (int, float)) and value > 0:
             known[d] = value / problem.divisor[d]
     return np.minimum(known[placed.device], problem.exec_times(placed.device))
+
+
+def phases(graph: OpGraph, device: np.ndarray, split: bool) -> np.ndarray:
+    """Phase of each op, shape (n_ops,): ``P``, ``F``, ``BW`` (with `split`: ``B`` or ``W``) or ``U``.
+
+    ``W`` are backward ops from which no backward op on another device can be reached. ``U`` are optimiser ops, ops that read
+    gradients and are none (their names say so: clipping), what depends on them, and sums of gradients of weights over devices:
+    backward additions with an input from another device on which only updates depend, if anything does. ``P`` are forward ops
+    that depend on no input, in graphs that have inputs.
+
+    Raises
+    ------
+    UnsupportedError
+        The graph has no backward pass, or nothing but one.
+    """
+    back = backward_part(graph)
+    gradient = gradient_ops(graph)
+    if not back.any() or back.all():
+        raise UnsupportedError(
+            f"microbatches needs a training step with a forward and a backward pass, and {graph.title} has no "
+            f"{'forward' if back.all() else 'backward'} op; transforms.backward makes one of a forward graph"
+        )
+    update = depending(graph, back & (optimisers(graph) | ~gradient))
+    update |= _summed(graph, device, back, update)
+    fed = depending(graph, np.isin(graph.kind, INPUTS))
+    phase = np.where(back, "BW", "F").astype(object)
+    if split:
+        phase[back] = np.where(_awaited(graph, device, back & ~update), "B", "W")[back]
+    phase[~back & ~fed & fed.any()] = "P"
+    phase[update] = "U"
+    return phase
+
+
+def summed_where_read(graph: OpGraph, device: np.ndarray) -> np.ndarray:
+    """The device of each op, with additions of the backward pass moved to the device of what reads them, where that is one.
+
+    Gradients of a tensor with several readers are summed by an op that belongs to no op of the forward pass; wherever it was
+    placed, a pipeline sums them on the stage that needs the sum. Shape (n_ops,).
+    """
+    sums = backward_part(graph) & _kinds(graph, lambda kind: name_of(kind) in SUMS)
+    moved = device.copy()
+    for v in np.flatnonzero(sums)[::-1]:
+        readers = np.unique(moved[graph.consumer[graph.succ_ptr[v] : graph.succ_ptr[v + 1]]])
+        if len(readers) == 1:
+            moved[v] = readers[0]
+    return moved
+
+
+def added_bytes(graph: OpGraph, device: np.ndarray, phase: np.ndarray) -> np.ndarray:
+    """Bytes of gradients that the updates of each device only add to others, shape (highest device + 1,).
+
+    Of a weight that several stages hold: all parts but one, as their sum has the bytes of one.
+    """
+    sums, views = _kinds(graph, lambda kind: name_of(kind) in SUMS), _kinds(graph, lambda kind: category(kind) in FREE)
+    gradient = np.isin(phase, ("BW", "B", "W"))
+    added = np.zeros(device.max(initial=0) + 1)
+    for v in np.flatnonzero((phase == "U") & (sums | views)):
+        edges = graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]
+        edges = edges[~graph.tensor_control[graph.edge_tensor[edges]]]
+        if len(edges) and gradient[graph.producer[edges]].all():
+            gradient[v] = True
+            if sums[v]:
+                added[device[v]] += graph.edge_bytes[edges].sum() - graph.edge_bytes[edges].max()
+    return added
+
+
+def optimisers(graph: OpGraph) -> np.ndarray:
+    """Whether each op is an optimiser's, by its kind; shape (n_ops,)."""
+    return _kinds(graph, lambda kind: category(kind) == "optimiser")
+
+
+def _kinds(graph: OpGraph, wanted: Callable[[str], bool]) -> np.ndarray:
+    """Whether each op's kind is wanted, shape (n_ops,)."""
+    return np.isin(graph.kind, [kind for kind in set(graph.kind.tolist()) if wanted(kind)])
+
+
+def _summed(graph: OpGraph, device: np.ndarray, back: np.ndarray, update: np.ndarray) -> np.ndarray:
+    """Whether each op is a sum of gradients over devices, or a view of one."""
+    on, ops, edges = device.tolist(), back.tolist(), graph.edges.tolist()
+    light = _kinds(graph, lambda kind: name_of(kind) in SUMS or category(kind) in FREE)
+    last = (back & ~update & light).tolist()  # on which only updates, and others of these, depend
+    for u, v in reversed(edges):
+        last[u] = last[u] and (last[v] or bool(update[v]))
+    summed = [False] * graph.n_ops
+    for u, v in edges:
+        summed[v] = summed[v] or (last[v] and ops[u] and (summed[u] or on[u] != on[v]))
+    return np.array(summed, dtype=bool)
+
+
+def _awaited(graph: OpGraph, device: np.ndarray, ops: np.ndarray) -> np.ndarray:
+    """Whether one of `ops` on another device than v is v's successor, or the successor of one of `ops` that depends on v."""
+    on, inside = device.tolist(), ops.tolist()
+    awaited = [False] * graph.n_ops
+    for u, v in reversed(graph.edges.tolist()):
+        if inside[u] and inside[v]:
+            awaited[u] = awaited[u] or awaited[v] or on[u] != on[v]
+    return np.array(awaited, dtype=bool)
+
+
+class Read(NamedTuple):
+    """A tensor: the op and the part that make it, the parts that read it, bytes, and whether it only orders."""
+
+    op: int
+    part: Node
+    to: set[Node]
+    bytes: float
+    control: bool
+
+
+def recomputed(
+    tensors: list[Read], is_input: np.ndarray, backs: tuple[str, ...]
+) -> tuple[list[Read], dict[int, float]]:
+    """The tensors of a step whose first backward part on each device runs the device's forward ops again.
+
+    What a forward op makes for the backward pass of its own device is made again, unless it is an input of the model; what the
+    forward ops of a device read from elsewhere is kept for that.
+
+    Returns
+    -------
+    tensors, again
+        `again`: bytes that are made and read within the first backward part, by device.
+    """
+    found, again, first = [], defaultdict[int, float](float), backs[0]
+    for t in tensors:
+        phase, d = t.part
+        if phase != "F" or t.control:
+            found.append(t)
+            continue
+        from_elsewhere = {at for reader, at in t.to if reader == "F" and (at != d or is_input[t.op])}
+        to = t.to | {(first, at) for at in from_elsewhere}
+        if not is_input[t.op]:
+            own = {(back, d) for back in backs} & to
+            to -= own
+            if later := own - {(first, d)}:
+                found.append(t._replace(part=(first, d), to=later))
+            elif own:
+                again[d] += t.bytes
+        found.append(t._replace(to=to))
+    return found, again
+
+
+def with_forward(parts: list[Part], again: dict[int, float]) -> list[Part]:
+    """The parts, with time and bytes of each device's forward part in its first backward part."""
+    forward = {part.device: part for part in parts if part.phase == "F"}
+    return [
+        replace(
+            part,
+            seconds=part.seconds + forward[part.device].seconds,
+            temporary=max(part.temporary, forward[part.device].temporary) + again.get(part.device, 0.0),
+        )
+        if part.phase in ("B", "BW")
+        else part
+        for part in parts
+    ]

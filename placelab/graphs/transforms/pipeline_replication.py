@@ -8,8 +8,7 @@ import numpy as np
 
 from placelab.base.errors import FormatError, UnsupportedError, count, expect
 from placelab.base.limits import MAX_OPS
-from placelab.graphs.transforms.collective_hops import Hops, hops
-from placelab.graphs.transforms.reduce_steps import Reduction, all_reduce, counts
+from placelab.graphs.transforms.reduce_steps import Hops, Reduction, all_reduce, counts, hops
 from placelab.graphs.transforms.replica_ops import BACKWARD, FORWARD, UPDATE, ReplicaOps
 from placelab.problem.clusters import replicated
 from placelab.problem.graph import OpGraph

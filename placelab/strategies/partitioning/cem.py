@@ -11,8 +11,7 @@ from placelab.base.progress import Report, never, silent
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Limits, partitioner
 from placelab.schedule.placement import Placement
-from placelab.strategies.searches.sampled_search import SampledSearch, Samples, Start, draw
-from placelab.strategies.searches.together import tied_by
+from placelab.strategies.searches.sampled_search import SampledSearch, Samples, Start, draw, tied_by
 
 STUCK = 3  # rounds without a better sample after which some units are drawn evenly again
 

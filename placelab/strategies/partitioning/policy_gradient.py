@@ -12,8 +12,7 @@ from placelab.planning.ranks import downward_rank, mean_exec, upward_rank
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Limits, partitioner
 from placelab.schedule.placement import Placement
-from placelab.strategies.searches.sampled_search import SampledSearch, Samples, Start
-from placelab.strategies.searches.together import tied_by
+from placelab.strategies.searches.sampled_search import SampledSearch, Samples, Start, tied_by
 
 KINDS = 16  # op kinds that have a feature each, those that take most time
 KEPT = 0.9  # share of the baseline that a round leaves

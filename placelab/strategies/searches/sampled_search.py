@@ -1,4 +1,7 @@
-"""Searches by samples, for partitioners that learn from them: start, makespans of samples, the best one, the learning curve."""
+"""Searches by samples, for partitioners that learn from them: start, makespans of samples, the best one, the learning curve.
+
+Ops that transforms place as one are tied in the problem of all ops.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from placelab.base.errors import InfeasibleError
+from placelab.base.errors import InfeasibleError, expect
 from placelab.base.interrupts import need
 from placelab.base.progress import Progress, Report
 from placelab.base.seeds import generator
-from placelab.planning.capacity import Assignment
+from placelab.planning.capacity import Assignment, units
 from placelab.planning.list_scheduler import planned_order
 from placelab.planning.lower_bounds import best_bound
 from placelab.planning.ranks import rounded, upward_rank
@@ -22,6 +25,7 @@ from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.simulation.event_simulation import simulate, times_under
 from placelab.simulation.many_placements import makespans
+from placelab.strategies.preparing.chain import pipeline
 
 COLUMNS = ("samples", "best", "mean", "placement_time")
 FEWER = 100  # samples per unit and device, at most
@@ -32,6 +36,7 @@ NEAR = 1e-6  # relative: nothing is searched for below that
 
 Start = Literal["m-etf", "m-sct", "heft", "single", "uniform"]
 Samples = Annotated[int, Limits(1)]
+DRAWN = 64  # placements; two units of which none is pinned share a device in all of them once in 2⁶⁴ times at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,3 +211,36 @@ def draw(chance: np.ndarray, n: int, random: np.random.Generator) -> np.ndarray:
     for d in range(chance.shape[1] - 1):
         number += place >= reached[:, d]
     return np.minimum(number, last)
+
+
+def tied_by(problem: Problem, names: str) -> Problem:
+    """The problem with a colocation group for all ops that always share a device after some transforms.
+
+    Parameters
+    ----------
+    names
+        Transforms of the catalogue in their order, such as ``"forward-only coplace fuse"``; "": the problem itself.
+
+    Returns
+    -------
+    Problem
+        All ops run, where after ``prepare=`` only the smaller problem is looked at; but what is to be decided is as small.
+
+    Notes
+    -----
+    Random placements of the smaller problem are expanded; ops that have the same device in all of them are tied.
+    """
+    expect(names, str, "units, the names of transforms,")
+    small, expand = pipeline(names.split())(problem)
+    if small is problem:
+        return problem
+    unit, random = units(small), generator(0)
+    choices = [small.feasible(v) for v in unit.first]
+    drawn = np.empty((problem.graph.n_ops, DRAWN), dtype=np.int32)
+    for i in range(DRAWN):
+        place = np.array([choice[random.integers(len(choice))] for choice in choices])
+        drawn[:, i] = expand(Placement(small, place[unit.of])).device
+    _, number = np.unique(drawn, axis=0, return_inverse=True)
+    members = np.argsort(number.reshape(-1), kind="stable")
+    groups = np.split(problem.graph.names[members], np.cumsum(np.bincount(number.reshape(-1)))[:-1])
+    return problem.replace(groups=[group.tolist() for group in groups if len(group) > 1])
