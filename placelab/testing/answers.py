@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
 import dis
 import inspect
 import traceback
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from threading import Thread
+from time import monotonic
 from typing import Any, NoReturn
 
 import numpy as np
 
+from placelab.base.leaving import Abandoned, run_abandonable
 from placelab.base.places import PACKAGE
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -137,28 +138,14 @@ def _expect_filled(value: Any, name: str) -> None:
 
 
 def _called(function: Callable, arguments: tuple, seconds: float | None) -> Any:
-    """The result of a call, made in a thread that is ended when it takes too long."""
-    name, done, failed = title(function), [], []
-
-    def call() -> None:
-        try:
-            done.append(function(*arguments))
-        except BaseException as error:
-            failed.append(error)
-
-    if seconds is None:
-        call()
-    else:
-        thread = Thread(target=call, daemon=True)
-        thread.start()
-        thread.join(seconds)
-        if thread.is_alive():
-            assert thread.ident is not None
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
-            fail(f"{name} takes longer than {seconds:g} s: look for a loop that does not end, or search less")
-    if failed:
-        _report(name, failed[0])
-    return done[0]
+    """The result of a call, made in a thread that is left, and ended, when it takes too long."""
+    name, call, began = title(function), partial(function, *arguments), monotonic()
+    try:
+        return call() if seconds is None else run_abandonable(call, lambda: monotonic() - began > seconds)
+    except Abandoned:
+        fail(f"{name} takes longer than {seconds:g} s: look for a loop that does not end, or search less")
+    except BaseException as error:
+        _report(name, error)
 
 
 def _report(name: str, error: BaseException) -> NoReturn:

@@ -112,7 +112,7 @@ def test_cancel_and_errors(problems, monkeypatch):
 SCRIPT = """
 import atexit, threading
 from time import sleep
-atexit.register(lambda: print([t.name for t in threading.enumerate() if t.name == "study view"]))  # as ipykernel, before
+atexit.register(lambda: print([t.name for t in threading.enumerate() if "study view" in t.name]))  # as ipykernel, before
 import placelab as pl
 from placelab.app.widgets import live_study
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -258,6 +260,21 @@ def test_a_slow_answer_is_one_sentence(name):
     with pytest.raises(AssertionError, match=r"takes longer than .* s: look for a loop") as error:
         CHECKS[name][0](FUNCTIONS.get(name, lambda f: f)(slow))
     assert "\n" not in str(error.value)
+
+
+def test_an_answer_that_catches_its_end_is_ended_too():
+    """A loop that takes an exception for one of its own is ended again, so that it does not slow later cells."""
+    ended = threading.Event()
+
+    def stubborn():
+        for _ in range(2):
+            with suppress(BaseException):
+                slow()
+        ended.set()
+
+    with pytest.raises(AssertionError, match="takes longer than"):
+        testing.check_value(stubborn, 1, seconds=SECONDS)
+    assert ended.wait(10)
 
 
 def test_a_value_can_be_judged_by_a_function():

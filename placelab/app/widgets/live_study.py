@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from html import escape
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Event, Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
 import ipywidgets as w
 
@@ -18,6 +17,7 @@ from placelab.analysis.studies.study_runs import Work, of_study, planned, run
 from placelab.base.errors import FormatError
 from placelab.base.limits import path_of
 from placelab.base.progress import Progress
+from placelab.base.threads import Worker
 from placelab.pictures.heat_map import Cells, heat_map
 from placelab.strategies.preparing.chain import Steps
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 PAUSE = 1.0  # seconds between two pictures at least
 SHARE = 20  # times as long as one takes to draw
-END = 1.0  # seconds that all threads together have to end when Python does
-_views: WeakSet[StudyView] = WeakSet()
 
 
 class StudyView(w.VBox):
@@ -41,9 +39,8 @@ class StudyView(w.VBox):
     def __init__(self) -> None:
         self._cells, self._lock = Cells(), Lock()
         self._fresh: list[Mapping[str, Any]] = []
-        self._ended, self._stopped, self._closed = Event(), Event(), Event()
-        self._awake = Event()  # ended, or closed: what draws waits no longer
-        self._threads: list[Thread] = []
+        self._ended, self._stopped = Event(), Event()
+        self._drawer = Worker(self._keep_drawn, "study view")
         self._frame: pd.DataFrame | None = None
         self._error: BaseException | None = None
         self._share, self._total = 0.0, 0
@@ -54,7 +51,6 @@ class StudyView(w.VBox):
         self._map = w.HTML(layout=w.Layout(max_height="70vh", overflow="auto", margin="4px 0 0"))
         head = w.HBox([self._bar, self._said, self._button], layout=w.Layout(align_items="center"))
         super().__init__([head, self._map])
-        _views.add(self)
 
     def __repr__(self) -> str:
         return f"StudyView({len(self._cells):,} rows{'' if self._ended.is_set() else ' so far'})"
@@ -83,28 +79,28 @@ class StudyView(w.VBox):
 
     def close(self) -> None:
         """End the view; the study goes on, and :func:`placelab.study_view` opens another view of what is in its folder."""
-        self._leave()
+        self._drawer.close()
         super().close()
-
-    def _leave(self) -> None:
-        self._closed.set()
-        self._awake.set()
-
-    def _in_thread(self, name: str, call: Callable[..., None], *arguments: Any) -> None:
-        self._threads.append(Thread(target=call, args=arguments, name=name, daemon=True))
-        self._threads[-1].start()
 
     # ---------------------------------------------------------------- a study that runs here
 
-    def _run(self, work: Work, client: Any, processes: int | None) -> None:
+    def _start(self, work: Work, client: Any, processes: int | None) -> None:
+        """Run the study on a thread of its own, which ends with Python, and draw it on another."""
+        runner = Worker(
+            lambda: self._run(work, client, processes, lambda: self._stopped.is_set() or runner.closed), "study"
+        )
+        for worker in (runner, self._drawer):
+            worker.wake()
+
+    def _run(self, work: Work, client: Any, processes: int | None, stop: Callable[[], bool]) -> None:
         self._total = sum(len(task.keys) for task in work.tasks)
         self._take(of_study(work, work.known))
         try:
-            self._frame = run(work, client, processes, self._report, self._stopped.is_set)
+            self._frame = run(work, client, processes, self._report, stop)
         except BaseException as error:  # raised by result()
             self._error = error
         self._ended.set()
-        self._awake.set()
+        self._drawer.wake()
 
     def _report(self, progress: Progress) -> None:
         self._take([progress.row or {}])
@@ -125,7 +121,7 @@ class StudyView(w.VBox):
     def _follow(self, folder: Path, seen: set[Path]) -> None:
         """Draw again whenever there are new parts, until the view is closed."""
         pause = PAUSE
-        while not self._awake.wait(pause):
+        while self._drawer.sleep(pause):
             try:
                 self._read(folder, seen)
             except (FormatError, OSError) as error:
@@ -136,10 +132,11 @@ class StudyView(w.VBox):
     # ---------------------------------------------------------------- the picture
 
     def _keep_drawn(self) -> None:
+        """Draw while the study runs, and once it has ended; called again when the end comes while it draws for the last time."""
         pause = PAUSE
-        while not self._awake.wait(pause):
+        while not self._ended.is_set() and self._drawer.sleep(pause):
             pause = self._draw()
-        if not self._closed.is_set():
+        if self._ended.is_set() and not self._drawer.closed:
             self._draw()
             self._finish()
 
@@ -209,8 +206,7 @@ def start_study(
     """
     work = planned(problems, partitioners, schedulers, seeds, prepare, path, processes)
     view = StudyView()
-    view._in_thread("study", view._run, work, client, processes)
-    view._in_thread("study view", view._keep_drawn)
+    view._start(work, client, processes)
     return view
 
 
@@ -240,19 +236,6 @@ def study_view(path: Any) -> StudyView:
     for part in (view._bar, view._button):
         part.layout.display = "none"
     view._draw()
-    view._in_thread("study view", view._follow, folder, seen)
+    view._drawer = Worker(partial(view._follow, folder, seen), "study view")
+    view._drawer.wake()
     return view
-
-
-@atexit.register
-def _end_all() -> None:
-    """End all threads while the kernel can still take their messages, and write finished rows.
-
-    As :mod:`placelab.base.threads`, which says why.
-    """
-    until = monotonic() + END
-    for view in list(_views):
-        view._stopped.set()
-        view._leave()
-    for thread in [thread for view in list(_views) for thread in view._threads]:
-        thread.join(max(0.0, until - monotonic()))
