@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from placelab.analysis.measures import gap_to
 from placelab.analysis.validation import validate
 from placelab.base.errors import InfeasibleError, expect
 from placelab.base.interrupts import need
@@ -210,11 +211,6 @@ def run_pair(
         seconds=placing + took,
         error="",
     )
-
-
-def gap_to(makespan: float, bound: float) -> float:
-    """Makespan over a lower bound minus 1; NaN where the bound says nothing."""
-    return makespan / bound - 1 if bound > 0 else 0.0 if makespan == 0 else np.nan
 
 
 def failed(seconds: float, error: str) -> Row:

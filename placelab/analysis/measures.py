@@ -19,7 +19,7 @@ from placelab.schedule.schedule import Schedule, busy_time
 if TYPE_CHECKING:
     import pandas as pd
 
-ROUNDING = 1e-9  # relative: U and L add the same times in different orders
+ROUNDING = 1e-9  # relative: what is equal is summed in different orders
 
 
 def metrics(schedule: Schedule) -> dict[str, float]:
@@ -28,8 +28,9 @@ def metrics(schedule: Schedule) -> dict[str, float]:
     =======================  ========================================================================================
     ``makespan``             finish of the last op [s]
     ``speedup``              Σ exec on the best single device that may run all ops (memory aside), over the makespan
-    ``slr``                  schedule length ratio: makespan over the longest path at least times (Topcuoglu)
-    ``efficiency``           speedup / number of devices
+    ``slr``                  schedule length ratio: makespan over the longest path at least times (Topcuoglu), 1 or more
+    ``efficiency``           speedup / number of devices; above 1 only where some op runs faster elsewhere than on the best
+                             single device
     ``utilisation``          share of time that a device runs ops or Sends, mean over devices
     ``load_balance``         mean over maximum of the devices' busy time; 1 is even
     ``memory_balance``       mean over maximum of the devices' peak memory
@@ -37,7 +38,8 @@ def metrics(schedule: Schedule) -> dict[str, float]:
     ``transfers``            their number
     ``ordering_efficiency``  :math:`E = (U - t) / (U - L)`: t the makespan, U the sum of all op, Send and transfer
                              times, L the busiest resource (:func:`placelab.bounds`); 1 if U = L (Hashemi §1),
-                             which includes a relative difference of 1e-9, the rounding of the sums
+                             which includes a relative difference of 1e-9, the rounding of the sums; below 0 only if
+                             an order keeps all devices and links waiting
     ``critical_compute``     seconds of the realised critical path (:func:`placelab.critical_path`) in ops,
     ``critical_transfer``    in transfers and Sends,
     ``critical_wait``        and in line for a device or link; the three sum to the makespan
@@ -60,18 +62,18 @@ def metrics(schedule: Schedule) -> dict[str, float]:
     return {
         "makespan": t,
         "speedup": speedup,
-        "slr": _ratio(t, most),
+        "slr": within(_ratio(t, most), low=1.0),
         "efficiency": speedup / problem.cluster.n_devices,
-        "utilisation": _ratio(float(busy.mean()), t),
-        "load_balance": _ratio(float(busy.mean()), float(busy.max())),
-        "memory_balance": _ratio(float(schedule.peak_memory.mean()), float(schedule.peak_memory.max())),
+        "utilisation": within(_ratio(float(busy.mean()), t), high=1.0),
+        "load_balance": _balance(busy),
+        "memory_balance": _balance(schedule.peak_memory),
         "bytes_moved": float(problem.graph.tensor_bytes[schedule.transfers["tensor"]].sum()),
         "transfers": len(schedule.transfers),
         "ordering_efficiency": ordering_efficiency(schedule),
         "critical_compute": split["op"],
         "critical_transfer": split["transfer"],
         "critical_wait": split["wait"],
-        "bound_gap": _ratio(t, max(best_bound(problem), schedule.placement.proven(t))) - 1.0,
+        "bound_gap": gap_to(t, max(best_bound(problem), schedule.placement.proven(t))),
         "sct_ratio": sct_ratio(problem),
         **bubbles(schedule),
     }
@@ -89,13 +91,29 @@ def ordering_efficiency(schedule: Schedule) -> float:
     took = transfer_times(problem, moved["tensor"], moved["source"], moved["destination"])
     most = float(busy_time(schedule).sum() + took.sum())
     least = max(busiest(problem, schedule.device, moved["tensor"], moved["destination"]).values())
-    return 1.0 if most <= least * (1 + ROUNDING) else (most - schedule.makespan) / (most - least)
+    end = within(schedule.makespan, least, most)
+    return 1.0 if most <= least * (1 + ROUNDING) else (most - end) / (most - least)
+
+
+def gap_to(makespan: float, bound: float) -> float:
+    """Makespan over a lower bound minus 1; NaN where the bound says nothing."""
+    return within(_ratio(makespan, bound), low=1.0) - 1.0
+
+
+def within(value: float, low: float = -np.inf, high: float = np.inf) -> float:
+    """The value; the end of its range where it is beyond it by no more than rounding."""
+    nearest = min(max(value, low), high)
+    return nearest if abs(value - nearest) <= ROUNDING * abs(nearest) else value
 
 
 def _critical_split(schedule: Schedule) -> dict[str, float]:
     steps = critical_steps(schedule)
     spent = np.bincount(steps["kind"], steps["finish"] - steps["start"], minlength=len(KINDS))
     return dict(zip(KINDS, spent.tolist(), strict=True))
+
+
+def _balance(use: np.ndarray) -> float:
+    return within(_ratio(float(use.mean()), float(use.max())), high=1.0)
 
 
 def _ratio(a: float, b: float) -> float:
@@ -151,14 +169,15 @@ def stages(schedule: Schedule) -> pd.DataFrame:
 
 def _row(schedule: Schedule, pipeline: Pipeline, ops: np.ndarray, d: int) -> dict[str, object]:
     start, finish = schedule.start[ops], schedule.finish[ops]
-    busy, span = float((finish - start).sum()), float(finish.max() - start.min())
+    span = float(finish.max() - start.min())
+    busy = min(float((finish - start).sum()), span)  # the sum may be rounded up
     return {
         "device": schedule.problem.cluster.names[d],
         "replica": int(pipeline.replica[ops[0]]),
         "stages": len(np.unique(pipeline.stage[ops])),
         "busy": busy,
         "span": span,
-        "idle": max(span - busy, 0.0),
+        "idle": span - busy,
         "activations": _held(schedule, pipeline, ops),
         "memory": float(schedule.peak_memory[d]),
     }

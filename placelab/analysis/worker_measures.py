@@ -1,4 +1,4 @@
-"""Compute measures of each worker of a data-parallel job: ordering efficiency, potential, straggling; times of all-reduces."""
+"""Compute measures of each worker of a data-parallel job: waits, ordering efficiency, straggling; times of all-reduces."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from placelab.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+COMPUTING = ("forward", "backward")  # roles of ops that are copies of a model's
 
 
 class Workers(NamedTuple):
@@ -40,20 +43,23 @@ def worker_metrics(schedule: Schedule) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per worker. ``worker``: the name of its device; ``end`` [s]: when its last op or transfer ends, t;
-        ``potential``: :math:`(U - L) / L`, what a perfect overlap would gain over none; ``efficiency``:
-        :math:`E = (U - t) / (U - L)`, 1 if U = L up to rounding. U is the sum of its ops, Sends and transfers, in and out, L its
-        busiest device, channel or port.
+        One row per worker. ``worker``: the name of its device; ``end`` [s]: when its last op or transfer ends, t; ``waited``
+        [s]: for how long before that it waited for others, w; ``late`` [s]: how much later than the first worker it has
+        computed an iteration, the most of all iterations; ``potential``: :math:`(U - L) / L`, what a perfect overlap would
+        gain over none; ``efficiency``: :math:`E = (U - (t - w)) / (U - L)`, from 0, nothing overlaps, to 1, as much as can; 1
+        if U = L up to rounding. U is the sum of its ops, Sends and transfers, in and out, L its busiest device, channel or port.
 
     Notes
     -----
     Workers are those of ``graph.metadata["replica"]`` (:func:`placelab.transforms.model_replica`), each with the devices of its
-    ops; without it each device that runs an op. Devices of type ``ps`` are servers, unless there are no others. E of the whole
-    graph (:func:`placelab.metrics`) tends to 1 with the number of workers, these do not.
+    ops; without it each device that runs an op. Devices of type ``ps`` are servers, unless there are no others. A worker waits
+    for others, workers or servers, while it runs no op and no Send and none of its transfers is under way. Under ``fair`` a
+    transfer that others slow down is under way for the share of the time that it takes alone. E of the whole graph
+    (:func:`placelab.metrics`) tends to 1 with the number of workers, these do not.
 
     References
     ----------
-    Hashemi et al. (2018) §1, per worker.
+    Hashemi et al. (2018) §1, per worker; there without waits, so that E of a worker that waits is negative.
     """
     need("pandas")
     import pandas as pd
@@ -61,9 +67,10 @@ def worker_metrics(schedule: Schedule) -> pd.DataFrame:
     expect(schedule, Schedule, "worker_metrics")
     workers = workers_of(schedule.placement)
     most, least = work(schedule, workers)
-    end = ends(schedule, workers)
-    columns = dict(worker=workers.names, end=end, potential=potential(most, least))
-    return pd.DataFrame(columns | dict(efficiency=efficiency(most, least, end)))
+    end, waited = ends(schedule, workers), waits(schedule, workers)
+    columns = dict(worker=workers.names, end=end, waited=waited, late=lateness(schedule, workers))
+    columns |= dict(potential=potential(most, least))
+    return pd.DataFrame(columns | dict(efficiency=efficiency(most, least, end - waited)))
 
 
 def workers_of(placement: Placement) -> Workers:
@@ -97,7 +104,7 @@ def work(schedule: Schedule, workers: Workers) -> tuple[np.ndarray, np.ndarray]:
         most[w] = busy[own].sum() + took[mine].sum()
         carried = sum((np.bincount(queue[mine], used[mine], minlength=n_queues) for queue in queues), np.zeros(1))
         least[w] = max(busy[own].max(), carried.max(initial=0.0))
-    return most, least
+    return np.maximum(most, least), least  # sums in different orders
 
 
 def _device_work(problem: Problem, schedule: Schedule) -> np.ndarray:
@@ -116,10 +123,54 @@ def ends(schedule: Schedule, workers: Workers) -> np.ndarray:
     return np.where(workers.owns, end, 0.0).max(axis=1)
 
 
-def efficiency(most: np.ndarray, least: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """E = (U − t) / (U − L) of each worker; 1 where U = L up to rounding."""
+def waits(schedule: Schedule, workers: Workers) -> np.ndarray:
+    """Seconds before each worker's end in which it waits for others [s], shape (n_workers,); see :func:`worker_metrics`."""
+    problem, sends, moved = schedule.problem, schedule.sends, schedule.transfers
+    source, destination = moved["source"], moved["destination"]
+    start, finish = (
+        np.concatenate([getattr(schedule, label), sends[label], moved[label]]) for label in ("start", "finish")
+    )
+    pace = np.ones(len(start))
+    if problem.transfer_model.shared:
+        alone, took = transfer_times(problem, moved["tensor"], source, destination), moved["finish"] - moved["start"]
+        np.divide(alone, took, out=pace[len(start) - len(moved) :], where=took > alone)
+    order = np.argsort(np.concatenate([start, finish]), kind="stable")
+    time, change = np.concatenate([start, finish])[order], np.concatenate([pace, -pace])[order]
+    passed, waited = np.diff(time, prepend=0.0), np.empty(len(workers.owns))
+    for w, own in enumerate(workers.owns):
+        mine = np.concatenate([own[schedule.device], own[sends["source"]], own[source] | own[destination]])
+        mine = np.tile(mine, 2)[order]
+        n = len(mine) - int(mine[::-1].argmax())  # events up to its last one
+        running = np.cumsum(np.where(mine[: n - 1], change[: n - 1], 0.0)).clip(max=1.0)
+        waited[w] = min(passed[0] + ((1.0 - running) * passed[1:n]).sum(), time[n - 1])
+    return waited
+
+
+def lateness(schedule: Schedule, workers: Workers) -> np.ndarray:
+    """How much later than the first worker each has computed an iteration [s], at most, shape (n_workers,).
+
+    Computing are forward and backward ops of a job, all ops of other graphs.
+    """
+    graph = schedule.problem.graph
+    role, iteration = (replica_column(graph, label) for label in ("role", "iteration"))
+    if role is None or iteration is None:
+        ops, step = np.arange(graph.n_ops), np.zeros(graph.n_ops, int)
+    else:
+        roles = enumerate(graph.metadata["replica"].get("roles", ()))
+        ops = np.flatnonzero(np.isin(role, [i for i, name in roles if name in COMPUTING]))
+        step = np.unique(iteration[ops], return_inverse=True)[1]
+    done = np.full((len(workers.owns), step.max(initial=-1) + 1), -np.inf)
+    for w, own in enumerate(workers.owns):
+        mine = own[schedule.device[ops]]
+        np.maximum.at(done[w], step[mine], schedule.finish[ops[mine]])
+    first = np.where(done >= 0, done, np.inf).min(axis=0)
+    return np.maximum(done - first, 0.0).max(axis=1, initial=0.0)
+
+
+def efficiency(most: np.ndarray, least: np.ndarray, took: np.ndarray) -> np.ndarray:
+    """E = (U − (t − w)) / (U − L) of workers that took t − w, waits left out; 1 where U = L up to rounding."""
     same = most <= least * (1 + ROUNDING)
-    return np.where(same, 1.0, (most - end) / np.where(same, 1.0, most - least))
+    return np.where(same, 1.0, (most - np.clip(took, least, most)) / np.where(same, 1.0, most - least))
 
 
 def potential(most: np.ndarray, least: np.ndarray) -> np.ndarray:
@@ -219,7 +270,8 @@ def arrival_skew(schedule: Schedule) -> pd.DataFrame:
     -------
     DataFrame
         A row per iteration and bucket, in seconds: ``earliest`` and ``latest``, when the first and the last worker has computed
-        the bucket's gradients; ``skew``, their difference; ``end``, when the last worker has the sum. O(n_ops + n_edges).
+        the bucket's gradients; ``skew``, their difference; ``end``, when the last worker has the sum; ``worker``, the name of
+        the last one as in :func:`placelab.worker_metrics`, "" where all are ready at once. O(n_ops + n_edges).
 
     Raises
     ------
@@ -249,8 +301,12 @@ def arrival_skew(schedule: Schedule) -> pd.DataFrame:
     arrival = np.zeros(graph.n_ops)  # the latest finish of each op's inputs
     np.maximum.at(arrival, graph.consumer[wanted], schedule.finish[graph.producer[wanted]])
     found = pd.DataFrame({"iteration": iteration[ready], "bucket": bucket[ready], "at": arrival[ready]})
-    rows = found.groupby(["iteration", "bucket"])["at"].agg(earliest="min", latest="max")
+    arrivals = found.groupby(["iteration", "bucket"])["at"]
+    rows = arrivals.agg(earliest="min", latest="max")
     ends = pd.DataFrame({"iteration": iteration[part], "bucket": bucket[part], "end": schedule.finish[part]})
     rows["skew"] = rows["latest"] - rows["earliest"]
     rows["end"] = ends.groupby(["iteration", "bucket"])["end"].max()
+    workers = workers_of(schedule.placement)
+    owner = workers.owns[:, schedule.device[ready]].argmax(axis=0)[arrivals.idxmax()]
+    rows["worker"] = np.where(rows["skew"] > 0, np.array(workers.names, object)[owner], "")
     return rows.reset_index()

@@ -21,7 +21,7 @@ def test_devices_are_workers_without_replicas():
     problem = pl.Problem(graph, cluster, transfers="channel")
     frame = pl.worker_metrics(pl.simulate(problem, pl.Placement(problem, [0, 1, 2]), "fifo"))
     assert frame["worker"].tolist() == ["x", "y"] and frame["end"].tolist() == [4, 4]
-    assert frame["potential"].tolist() == [1, 1] and frame["efficiency"].tolist() == [-2, -2]
+    assert frame["potential"].tolist() == [1, 1] and frame["efficiency"].tolist() == [0, 0]
     alone = pl.simulate(problem, pl.Placement(problem, [0, 0, 0]), "fifo")
     assert pl.worker_metrics(alone)["worker"].tolist() == ["w"] and pl.worker_metrics(alone)["efficiency"].item() == 1
 
@@ -68,3 +68,48 @@ def test_streams_belong_to_their_worker():
     frame = pl.worker_metrics(schedule)
     assert len(frame) == 1 and frame["end"].item() == schedule.makespan
     assert np.isclose(frame["potential"], 3)
+
+
+def straggling_job(compute: float, size: float, workers: int = 4) -> pl.Schedule:
+    """One worker, number 2, is 1.3 times slower than the others; `compute` seconds and `size` seconds of bytes."""
+    model = pl.OpGraph.from_arrays(["r", "f"], [0, compute], [(0, 1)], edge_bytes=[size], kind=["read", ""])
+    made = pl.transforms.model_replica(model, workers, sync="allreduce", iterations=2)
+    cluster = with_streams(workers)
+    speed = cluster.speed.copy()
+    speed[2] /= 1.3
+    return run(made, cluster.replace(speed=speed), "fifo", "sequential", duplex=True)
+
+
+@pytest.mark.parametrize(("compute", "size"), [(100.0, 1.0), (1.0, 1.0), (1.0, 100.0)])
+def test_the_late_worker_is_named(compute, size):
+    """Whether computing or transfers take long, both tables say who it is; who waits for it has as good an E."""
+    schedule = straggling_job(compute, size)
+    frame, skew = pl.worker_metrics(schedule), pl.arrival_skew(schedule)
+    assert frame["late"].tolist() == pytest.approx([0, 0, 0.6 * compute, 0])
+    assert skew["worker"].tolist() == ["worker:2"] * 2
+    healthy = frame["worker"] != "worker:2"
+    assert frame["waited"][healthy].min() >= frame["waited"][2]
+    assert frame["waited"][healthy].tolist() == pytest.approx([1.2 * compute] * 3, abs=size)
+    assert frame["efficiency"].tolist() == pytest.approx([frame["efficiency"][2]] * 4, abs=0.5)
+
+
+def test_workers_wait_while_nothing_of_them_runs():
+    """One computes 2 s and sends for 1 s; the other waits 3 s, computes 1 s while its second input is on its way, then 1 s."""
+    graph = pl.OpGraph.from_arrays(
+        list("abcd"), [2.0, 1.0, 1.0, 1.0], [(0, 2), (1, 3), (2, 3)], edge_bytes=[1.0, 1.0, 0.0]
+    )
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=1.0), transfers="channel")
+    frame = pl.worker_metrics(pl.simulate(problem, pl.Placement(problem, [0, 0, 1, 1]), "fifo"))
+    assert frame["end"].tolist() == [4, 5] and frame["waited"].tolist() == [0, 2]
+    assert frame["late"].tolist() == [0, 2]
+    assert frame["efficiency"].tolist() == [0.5, 0.5]  # U 5 and 4, L 3 and 2; they took 4 and 3
+
+
+def test_a_transfer_that_others_slow_down_is_waiting_in_part():
+    """Two workers fetch 2 bytes each over one card of 1 byte/s: 4 s, of which each took 2 s alone; then each computes 1 s."""
+    graph = pl.OpGraph.from_arrays(list("abcd"), [0.0, 0.0, 1.0, 1.0], [(0, 2), (1, 3)], edge_bytes=[2.0, 2.0])
+    cluster = pl.Cluster([1.0] * 3, bandwidth=1.0, types=["ps", "gpu", "gpu"], links={"card": (1.0, [(0, 1), (0, 2)])})
+    problem = pl.Problem(graph, cluster, transfers="fair")
+    frame = pl.worker_metrics(pl.simulate(problem, pl.Placement(problem, [0, 0, 1, 2]), "fifo"))
+    assert frame["end"].tolist() == [5, 5] and frame["waited"].tolist() == [2, 2]
+    assert frame["efficiency"].tolist() == [0, 0]  # nothing overlaps: U 3, and they took 3

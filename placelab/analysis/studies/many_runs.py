@@ -145,8 +145,8 @@ class _Runs:
     def row(self, seed: int, schedule: Schedule) -> dict[str, float]:
         """What is measured of one run."""
         most, least = self._work(schedule)
-        end = measures.ends(schedule, self.workers)
-        step, efficiency = schedule.makespan / self.steps, measures.efficiency(most, least, end).min()
+        end, waited = measures.ends(schedule, self.workers), measures.waits(schedule, self.workers)
+        step, efficiency = schedule.makespan / self.steps, measures.efficiency(most, least, end - waited).min()
         facts = (seed, step, efficiency, measures.potential(most, least).min(), measures.straggling(end), *end.tolist())
         return dict(zip(self.columns, facts, strict=True))
 

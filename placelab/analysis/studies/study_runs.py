@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from placelab.analysis.comparing import COLUMNS, Row, fitting_schedulers, gap_to, seeds_of
+from placelab.analysis.comparing import COLUMNS, Row, fitting_schedulers, seeds_of
+from placelab.analysis.measures import gap_to
 from placelab.analysis.studies.problem_grid import Problems, named_problems
 from placelab.analysis.studies.study_cells import Plan, Rows, Task, choices, tasks_of
 from placelab.analysis.studies.study_workers import Done, in_processes, in_this_process, on_cluster

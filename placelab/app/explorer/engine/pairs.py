@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from placelab.analysis.comparing import gap_to
+from placelab.analysis.measures import gap_to
 from placelab.analysis.studies.adversary_search import Adversary, adversarial
 from placelab.app.explorer.engine.failure import sentence
 from placelab.base.interrupts import need

@@ -24,7 +24,7 @@ from placelab.schedule.shared_way import free_again
 LISTED = 32  # devices that a tooltip names
 EFFICIENCY = (
     "Ordering efficiency E = (U − t) / (U − L) of the worker where it is least: U its computing and communication one after the "
-    "other, L its busiest resource alone, t its end. 1: perfect overlap; 0: none."
+    "other, L its busiest resource alone, t its end less its waits for others. 1: perfect overlap; 0: none."
 )
 STRAGGLING = "How long the first worker waits for the last one, over the last one's end."
 BUBBLE = "Makespan less the time of the busiest stage's ops"
@@ -60,17 +60,19 @@ def _replicas(schedule: Schedule) -> list[Item]:
     units = schedule.problem.cluster.units
     group = workers.workers_of(schedule.placement)
     most, least = workers.work(schedule, group)
-    end = workers.ends(schedule, group)
-    each = workers.efficiency(most, least, end)
+    end, waited, late = (measure(schedule, group) for measure in (workers.ends, workers.waits, workers.lateness))
+    each = workers.efficiency(most, least, end - waited)
     gain = workers.potential(most, least).min()
     listed = ", ".join(f"{name} {e:.2f}" for name, e in zip(group.names[:8], each[:8], strict=True))
     wait = workers.straggling(end)
     title = f"{EFFICIENCY} {listed}. A perfect overlap would gain {percent(gain)} over none."
     ends = f"{STRAGGLING} Ends: {units.time(end.min())} to {units.time(end.max())}"
-    late = item("straggling", "Straggling", percent(wait), ends, "bad" if wait >= 0.1 else "")
-    if _summed(schedule):  # a worker of an all-reduce waits for what others send: E tells nothing of its own order
-        return [late]
-    return [item("efficiency", "E", f"{each.min():.2f}", title, "good" if each.min() >= 0.9 else ""), late]
+    if late.any():
+        ends += f". {group.names[late.argmax()]} computes longest, {units.time(late.max())} after the first"
+    return [
+        item("efficiency", "E", f"{each.min():.2f}", title, "good" if each.min() >= 0.9 else ""),
+        item("straggling", "Straggling", percent(wait), ends, "bad" if wait >= 0.1 else ""),
+    ]
 
 
 def _pipeline(schedule: Schedule) -> list[Item]:
@@ -136,7 +138,8 @@ def _buckets(schedule: Schedule) -> list[Item]:
     units = schedule.problem.cluster.units
     table = arrival_skew(schedule)
     skew = table["skew"].to_numpy()
-    listed = ", ".join(f"bucket {b} {units.time(s)}" for b, s in zip(table["bucket"][:12], skew[:12], strict=True))
+    each = zip(table["bucket"][:12], skew[:12], table["worker"][:12], strict=True)
+    listed = ", ".join(f"bucket {b} {units.time(s)}" + f" ({last} last)" * bool(last) for b, s, last in each)
     worst = int(np.argmax(skew))
     last = float((table["end"] - table["latest"]).max())
     return [
