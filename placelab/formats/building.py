@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from placelab.problem.graph import OpGraph
-from placelab.problem.graph_size import checked
+from placelab.problem.graph_checks import checked
 
 PROCESSORS = 4  # if the file does not give a number
 MAX_PROCESSORS = 2_000
@@ -18,7 +18,7 @@ def build(names: Sequence[str], compute: Any, edges: Any, **columns: Any) -> OpG
     Raises
     ------
     FormatError
-        A graph larger than :mod:`placelab.problem.graph_size` allows, or one that `from_arrays` refuses.
+        A graph larger than :mod:`placelab.problem.graph_checks` allows, or one that `from_arrays` refuses.
     """
     return OpGraph.from_arrays(**checked(names=names, compute=compute, edges=edges, **columns))
 

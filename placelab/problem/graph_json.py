@@ -17,8 +17,8 @@ from placelab.base.fields import read_from
 from placelab.base.grouped import members
 from placelab.base.saving import save
 from placelab.problem import time_columns
+from placelab.problem.graph_checks import check_size, checked
 from placelab.problem.graph_columns import GraphColumns
-from placelab.problem.graph_size import check_size, checked
 
 FORMAT, VERSIONS = "placelab-graph", (1, 2)
 EXPECTED = "placelab JSON"

@@ -19,8 +19,8 @@ import numpy as np
 from placelab.base.errors import FormatError, described
 from placelab.base.interrupts import need
 from placelab.problem import time_columns
+from placelab.problem.graph_checks import check_size, checked
 from placelab.problem.graph_columns import GraphColumns
-from placelab.problem.graph_size import check_size, checked
 
 if TYPE_CHECKING:
     import networkx as nx

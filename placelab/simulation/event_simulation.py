@@ -14,10 +14,18 @@ from placelab.kernels.codes import FREE
 from placelab.kernels.run import events
 from placelab.kernels.run.simulation_blocks import Arguments, Results
 from placelab.problem.problem import Problem
-from placelab.schedule.catalogue import Rule, Scheduler, StaticScheduler, default_scheduler, find, keywords, schedulers
+from placelab.schedule.catalogue import (
+    Rule,
+    RunState,
+    Scheduler,
+    StaticScheduler,
+    default_scheduler,
+    find,
+    keywords,
+    schedulers,
+)
 from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
-from placelab.schedule.run_state import RunState
 from placelab.schedule.schedule import TOLERANCE, TRANSFER, Schedule
 from placelab.simulation.kernel_arrays import RULES, Moves, arguments, moves
 

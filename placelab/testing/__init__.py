@@ -5,19 +5,21 @@ smallest counter-example as code. It never says the answer, and an answer found 
 not filled in, fails, or takes longer than its limit in seconds is one sentence, too.
 """
 
-from placelab.testing.contests import check_strategy, contest_problems
-from placelab.testing.contracts import check_partitioner, check_scheduler
-from placelab.testing.example_problems import examples
-from placelab.testing.problem_as_code import as_code
-from placelab.testing.schedule_checks import (
+from placelab.testing.contracts import check_partitioner, check_scheduler, check_strategy, contest_problems
+from placelab.testing.example_problems import as_code, examples
+from placelab.testing.exercise_checks import (
     check_beats,
+    check_error,
+    check_frame,
     check_placement,
     check_problem,
+    check_property,
+    check_run,
     check_schedule,
     check_transform,
+    check_value,
     check_violation,
 )
-from placelab.testing.value_checks import check_error, check_frame, check_property, check_run, check_value
 
 __all__ = [
     "as_code",

@@ -21,7 +21,7 @@ import placelab as pl
 from placelab import formats
 from placelab.base import limits
 from placelab.formats.workflows.files import workflow_edges
-from placelab.problem import graph_size
+from placelab.problem import graph_checks
 
 MIB = 1 << 20
 
@@ -191,14 +191,14 @@ def test_small_files_do_not_become_large(name):
 def test_what_a_graph_may_have(sizes, words):
     """The sentence has the amount found and the limit; a graph at the limit is read."""
     with pytest.raises(pl.FormatError, match=words):
-        graph_size.check_size(**sizes)
+        graph_checks.check_size(**sizes)
     what, found = list(sizes.items())[-1]
-    graph_size.check_size(**{**sizes, what: found - 1})
+    graph_checks.check_size(**{**sizes, what: found - 1})
 
 
 def test_a_million_ops_are_read():
     """With ten inputs and ten device types each, and eight allowed devices."""
-    graph_size.check_size(ops=1_000_000, edges=10_000_000, outputs=8_000_000, time_types=10, device_names=8_000_000)
+    graph_checks.check_size(ops=1_000_000, edges=10_000_000, outputs=8_000_000, time_types=10, device_names=8_000_000)
 
 
 def test_every_reader_builds_its_graph_within_the_limits():

@@ -45,7 +45,7 @@ from placelab.base.saving import save
 from placelab.formats.building import unit_metadata
 from placelab.problem import networkx_graph
 from placelab.problem.graph import OpGraph
-from placelab.problem.graph_size import check_size
+from placelab.problem.graph_checks import check_size
 
 EXPECTED = "a digraph in DOT"
 OWN_COSTS = ("compute", "time")

@@ -17,7 +17,7 @@ from placelab.base.limits import MAX_OPS
 from placelab.formats.protobuf import BYTES, VARINT, MessageType, fields, messages, parse, spans_of
 from placelab.formats.tensorflow.functions import Function, Library, function_of
 from placelab.formats.tensorflow.nodes import EXPECTED, Node, node_of, schema
-from placelab.problem.graph_size import check_size
+from placelab.problem.graph_checks import check_size
 
 NODE, LIBRARY, FUNCTION = 1, 2, 1  # fields of GraphDef, and of the library in it
 SIGNATURE, NAME = 1, 1  # of a function, and of its signature

@@ -39,7 +39,7 @@ from placelab.formats.tensorflow.nodes import DATA_TYPE, EXPECTED, MAX_OUTPUTS, 
 from placelab.formats.tensorflow.output_shapes import Sizes, Source, held
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_building import topological_order
-from placelab.problem.graph_size import check_size
+from placelab.problem.graph_checks import check_size
 from placelab.schedule.catalogue import Limits, checked
 
 CONTROL = -1  # output number of a control edge
