@@ -32,7 +32,8 @@ def run(tmp_path):
     """``run(*arguments, **environment)``: CALL where not even root can write package and home: files stand for folders."""
     quick = shutil.ignore_patterns("__pycache__", "static")
     shutil.copytree(Path(placelab.__file__).parent, tmp_path / "placelab", ignore=quick)
-    (tmp_path / "placelab" / "kernels" / "__pycache__").touch()
+    for folder in (tmp_path / "placelab" / "kernels", *(tmp_path / "placelab" / "kernels").glob("*/")):
+        (folder / "__pycache__").touch()
     nowhere = {"PYTHONDONTWRITEBYTECODE": "1", "HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null", "PLACELAB_JIT": "1"}
 
     def process(*arguments, **changed):
