@@ -20,7 +20,7 @@ from placelab.base.seeds import seed_number
 from placelab.planning.lower_bounds import best_bound
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
-from placelab.schedule.catalogue import Partitioner, Scheduler, find
+from placelab.schedule.catalogue import Partitioner, Scheduler, checked, find
 from placelab.schedule.catalogue import partitioners as all_partitioners
 from placelab.schedule.catalogue import schedulers as all_schedulers
 from placelab.schedule.placement import Placement
@@ -45,6 +45,7 @@ def fitting_schedulers(graph: OpGraph) -> tuple[str, ...]:
     )
 
 
+@checked
 def compare(
     problem: Problem,
     partitioners: Iterable[str | Partitioner] | None = None,
@@ -230,6 +231,7 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float, str]:
 FLAGS = ("insertion", "pin_critical_path", "sufferage")
 
 
+@checked
 def list_members(
     problem: Problem, scheduler: str | Scheduler = "planned", *, cancel: Callable[[], bool] | None = None
 ) -> pd.DataFrame:

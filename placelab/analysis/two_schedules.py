@@ -14,6 +14,7 @@ from placelab.base.index_arrays import frozen
 from placelab.base.interrupts import need
 from placelab.kernels.explain import explain as kernels
 from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import checked
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.schedule.trace import Trace
@@ -123,6 +124,7 @@ class Difference:
         return f"Difference({time(self.a.makespan)} → {time(self.b.makespan)}: {change}{share}; {moved})"
 
 
+@checked
 def difference(a: Schedule, b: Schedule) -> Difference:
     """Compare two schedules of one graph, whatever problems and strategies they come from.
 

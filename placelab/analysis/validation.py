@@ -13,6 +13,7 @@ import numpy as np
 
 from placelab.analysis.fair_bytes import fair_bytes
 from placelab.base.errors import UnsupportedError, expect
+from placelab.schedule.catalogue import checked
 from placelab.schedule.held_bytes import TOLERANCE, HeldBytes, differing
 from placelab.schedule.schedule import Schedule
 
@@ -46,6 +47,7 @@ class Violation:
     detail: str
 
 
+@checked
 def validate(schedule: Schedule, *, memory: bool = True) -> list[Violation]:
     """Every violation of the problem's rules in a schedule; empty when it is legal.
 

@@ -19,6 +19,7 @@ from placelab.app.widgets.gantt_chart import Gantt, gantt_traits
 from placelab.base.errors import FormatError, expect
 from placelab.base.saving import save
 from placelab.formats.exports import chrome_trace, csv, graph, placement, tensorflow, torch_device_map, torch_schedule
+from placelab.schedule.catalogue import checked
 from placelab.schedule.schedule import Schedule
 
 __all__ = ["chrome_trace", "csv", "graph", "html", "placement", "tensorflow", "torch_device_map", "torch_schedule"]
@@ -45,6 +46,7 @@ h1 {{ font-size: 18px; font-weight: 600; margin: 0 0 12px }}</style>
 """
 
 
+@checked
 def html(schedule: Schedule, path: str | Path, *, numbers: Iterable[Mapping[str, str]] = (), title: str = "") -> Path:
     """Write a page that shows and plays a schedule in any browser, without a kernel and without a network.
 

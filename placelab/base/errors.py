@@ -78,7 +78,7 @@ def expect(value: Any, kind: type | tuple[type, ...], who: str) -> None:
     """
     kinds = kind if isinstance(kind, tuple) else (kind,)
     if not isinstance(value, kind) or (isinstance(value, bool) and bool not in kinds):
-        raise FormatError(f"{who} needs {' or '.join(map(_a, kinds))}, found {described(value)}")
+        raise FormatError(f"{who} needs {' or '.join(map(with_article, kinds))}, found {described(value)}")
 
 
 def count(value: Any, what: str, least: int = 1) -> int:
@@ -94,7 +94,12 @@ def count(value: Any, what: str, least: int = 1) -> int:
 
 def described(value: Any) -> str:
     """What a value is, in two words: ``a Placement``, ``an int``; for messages about wrong types."""
-    return "None" if value is None else _a(type(value))
+    return "None" if value is None else with_article(type(value))
+
+
+def with_article(kind: type) -> str:
+    """The name of a class in a sentence: ``a Placement``, ``an int``."""
+    return f"{'an' if kind.__name__[0] in 'AEIOUaeiou' else 'a'} {kind.__name__}"
 
 
 def _one_line(text: str, longest: int) -> str:
@@ -102,7 +107,3 @@ def _one_line(text: str, longest: int) -> str:
     end = longest // 3
     short = text if len(text) <= longest else f"{text[: longest - end - 3]} … {text[-end:]}"
     return " ".join(short.splitlines())
-
-
-def _a(kind: type) -> str:
-    return f"{'an' if kind.__name__[0] in 'AEIOUaeiou' else 'a'} {kind.__name__}"

@@ -22,6 +22,7 @@ from placelab.formats.torch import device_map, schedule_table
 from placelab.formats.trace_events import trace_json
 from placelab.problem import graph_json
 from placelab.problem.graph import OpGraph
+from placelab.schedule.catalogue import checked
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 
@@ -126,6 +127,7 @@ def chrome_trace(schedule: Schedule, path: str | Path) -> Path:
     return save(trace_json(schedule), path)
 
 
+@checked
 def csv(schedule: Schedule, path: str | Path, *, table: str = "ops", as_it_is: bool = False) -> Path:
     """Write a table of a schedule as CSV: UTF-8, a first line of names with units, SI.
 

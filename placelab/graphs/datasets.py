@@ -18,6 +18,7 @@ from placelab.formats.onnx import model_proto
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import checked
 
 SUFFIX = ".json.gz"
 LIGHT = "backend/test/data/light"  # in the onnx package
@@ -59,6 +60,7 @@ def problem(name: str) -> Problem:
     return Problem(graph, cluster)
 
 
+@checked
 def own_cluster(graph: OpGraph) -> Cluster | None:
     """The cluster in a graph's metadata, or None; FormatError if it is malformed or has over 2,000 devices."""
     given = graph.metadata.get("cluster")

@@ -14,9 +14,11 @@ from placelab.planning.favourite_child import infinite_machine_bound
 from placelab.planning.memory_plan import can_bind
 from placelab.planning.plan_arrays import successors
 from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import checked
 from placelab.schedule.placement import Placement
 
 
+@checked
 def bounds(problem: Problem, placement: Placement | None = None, *, lp: bool = False) -> dict[str, float]:
     r"""Lower bounds on the makespan, in seconds, by name; the largest is the best.
 

@@ -26,7 +26,7 @@ from typing import Annotated, Any, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 
-from placelab.base.errors import FormatError, UnsupportedError, described, expect
+from placelab.base.errors import FormatError, UnsupportedError, described, with_article
 from placelab.base.names import is_name
 from placelab.base.seeds import seed_number
 from placelab.kernels.run.memory_in_use import fits
@@ -158,7 +158,9 @@ KINDS: dict[Any, tuple[tuple[type, ...], str]] = {
     bool: ((bool, np.bool_), "True or False"),
     int: ((int, np.integer), "a whole number"),
     float: ((int, float, np.integer, np.floating), "a number"),
+    Callable: ((Callable,), "a function"),  # type: ignore[dict-item]
 }
+NUMBERS = (int, float)
 # Keywords that the caller fills in, not options of a strategy. A strategy that names them gets: the seed; whether to record a
 # trace; whether a quick approximation is enough (while a user drags); a function to call with Progress now and then; and a
 # function to call now and then that returns True to stop, whereupon the strategy returns its best result.
@@ -286,22 +288,28 @@ def check_options(who: str, known: Mapping[str, tuple[Any, Any]], options: Mappi
 
 
 def _wanted(hint: Any, value: Any) -> str:
-    """What an annotation expects instead of a value; "" where the value is allowed."""
+    """What an annotation expects instead of a value; "" where the value is allowed, or where the annotation does not tell."""
     if typing.get_origin(hint) in (typing.Union, UnionType):
         kinds = [kind for kind in typing.get_args(hint) if kind is not NoneType]
-        if len(kinds) > 1 or (value is None and len(kinds) < len(typing.get_args(hint))):
+        none = len(kinds) < len(typing.get_args(hint))
+        if (none and value is None) or (len(kinds) > 1 and not _is_class(hint)):
             return ""
-        wanted = _wanted(kinds[0], value)
-        return wanted and f"{wanted}, or None"
+        wanted = [_wanted(kind, value) for kind in kinds]
+        return " or ".join(wanted) + ", or None" * none if all(wanted) else ""
     hint, limits = typing.get_args(hint)[:2] if typing.get_origin(hint) is Annotated else (hint, None)
     if typing.get_origin(hint) is Literal:
         choices = typing.get_args(hint)
         return "" if isinstance(value, Hashable) and value in choices else ", ".join(map(str, choices))
-    if not isinstance(hint, Hashable) or hint not in KINDS:
+    hint = typing.get_origin(hint) or hint  # Callable[…], Mapping[…]
+    if isinstance(hint, Hashable) and hint in KINDS:
+        types, words = KINDS[hint]
+    elif isinstance(hint, type) and _is_own(hint):
+        types, words = (hint,), with_article(hint)
+    else:
         return ""
-    types, words = KINDS[hint]
     limits = _limits(limits)
-    good = isinstance(value, types) and (hint is bool or not isinstance(value, bool)) and value == value
+    good = isinstance(value, types) and not (hint in NUMBERS and isinstance(value, bool))
+    good = good and not (hint is float and value != value)
     good = good and (limits is None or limits.hold(value))
     return "" if good else words if limits is None else f"{words}, {limits}"
 
@@ -323,24 +331,62 @@ def options_of(function: Callable) -> dict[str, tuple[Any, Any]]:
 
 
 def checked(function: Function, kinds: Sequence[type] = ()) -> Function:
-    """Wrap a function so that it checks its options when it is called, as :func:`keywords` does for calls by name.
+    """Wrap a function so that it checks its arguments against their annotations when it is called.
 
-    Its first arguments must be of `kinds`. What it hands on in a ``**`` parameter is not checked.
+    What is no option, or must be of one of placelab's classes, raises FormatError; options raise UnsupportedError, as
+    :func:`keywords` does for options by name. The first arguments must be of `kinds`, whatever their annotations. Keywords that
+    the function does not have are its own affair where it has a ``**`` parameter.
     """
-    options, name, parameters = options_of(function), function.__name__, inspect.signature(function).parameters
+    parameters = inspect.signature(function).parameters
     hands_on = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    others = {*RESERVED, *parameters} - set(options)
+    positional = [p.name for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    hints: dict[str, Any] = {}  # read at the first call, since annotations may name what is defined later
+    fine: set[tuple[str, type]] = set()  # arguments and types that have passed, where the type alone tells
+
+    def check(label: str, value: Any) -> None:
+        who = getattr(call, "name", function.__name__)
+        if label not in parameters and not hands_on:
+            check_options(who, options_of(function), {label: value})
+        if not hints:
+            hints.update({"return": Any} | _hints(function) | dict(zip(positional, kinds, strict=False)))
+        hint = hints.get(label, Any)
+        if label == "seed":
+            seed_number(value)
+        elif wanted := _wanted(hint, value):
+            if _is_class(hint):
+                raise FormatError(f"{who} needs {wanted.removesuffix(', or None')}, found {described(value)}")
+            kind = FormatError if label in positional else UnsupportedError
+            raise kind(f"{who}: {label} is {value!r}; expected {wanted}")
+        elif _type_tells(hint):
+            fine.add((label, type(value)))
 
     @functools.wraps(function)
     def call(*args: Any, **given: Any) -> Any:
-        who = getattr(call, "name", name)
-        for value, kind in zip(args, kinds, strict=False):
-            expect(value, kind, who)
-        mine = options if hands_on else given.keys() - others
-        check_options(who, options, {key: value for key, value in given.items() if key in mine})
+        for label, value in zip(positional, args, strict=False):
+            if (label, type(value)) not in fine:
+                check(label, value)
+        for label, value in given.items():
+            if (label, type(value)) not in fine:
+                check(label, value)
         return function(*args, **given)
 
     return cast(Function, call)
+
+
+def _is_class(hint: Any) -> bool:
+    """Whether an annotation is a class of placelab, or several; a protocol, as of strategies, is none."""
+    kinds = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, UnionType) else (hint,)
+    return all(kind is NoneType or (isinstance(kind, type) and _is_own(kind)) for kind in kinds)
+
+
+def _is_own(kind: type) -> bool:
+    return kind.__module__.startswith("placelab.") and not getattr(kind, "_is_protocol", False)
+
+
+def _type_tells(hint: Any) -> bool:
+    """Whether a value fits an annotation if another one of its type did."""
+    kinds = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, UnionType) else (hint,)
+    return all(typing.get_origin(kind) not in (Annotated, Literal) and kind is not float for kind in kinds)
 
 
 def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], first: tuple[str, ...]) -> Any:

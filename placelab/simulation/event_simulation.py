@@ -19,6 +19,7 @@ from placelab.schedule.catalogue import (
     RunState,
     Scheduler,
     StaticScheduler,
+    checked,
     default_scheduler,
     find,
     keywords,
@@ -32,6 +33,7 @@ from placelab.simulation.kernel_arrays import RULES, Moves, arguments, moves
 OOM = ("mark", "raise", "wait")
 
 
+@checked
 def simulate(
     problem: Problem,
     placement: Placement,

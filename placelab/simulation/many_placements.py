@@ -13,6 +13,7 @@ from placelab.base.threads import cores, results
 from placelab.kernels import codes
 from placelab.kernels.run import events
 from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import checked
 from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.simulation.batches import batch, is_movable, room
@@ -22,6 +23,7 @@ from placelab.simulation.kernel_arrays import NO_RESULTS, NO_ROWS, RULES, argume
 ENOUGH = 20_000  # ops that a thread is worth
 
 
+@checked
 def makespans(problem: Problem, devices: Any, order: Order | None = None, *, sequences: Any = None) -> np.ndarray:
     """Simulate many placements of a problem.
 

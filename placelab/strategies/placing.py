@@ -18,7 +18,7 @@ from placelab.base.progress import Report, never, silent
 from placelab.planning.lower_bounds import claim
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.problem import Problem
-from placelab.schedule.catalogue import RESERVED, Partitioner, Scheduler, find, keywords, partitioners
+from placelab.schedule.catalogue import RESERVED, Partitioner, Scheduler, checked, find, keywords, partitioners
 from placelab.schedule.held_bytes import HeldBytes
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
@@ -30,6 +30,7 @@ WORK = 100_000  # rounds times ops, between these: large graphs get few, as a ha
 SHIFTS, HOLDS = 2, 4  # how often an op starts later by the length of a shortage, and at all
 
 
+@checked
 def place(
     problem: Problem,
     partitioner: str | Partitioner = "heft",
@@ -110,6 +111,7 @@ def _is_as_proven(function: Partitioner, options: Mapping[str, Any], preview: bo
     return own and not preview and all(value == function.options[name][1] for name, value in options.items())
 
 
+@checked
 def solve(
     problem: Problem,
     partitioner: str | Partitioner = "heft",

@@ -12,6 +12,7 @@ from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.problem.shared_links import as_argument
+from placelab.schedule.catalogue import checked
 
 
 def examples() -> list[Problem]:
@@ -104,6 +105,7 @@ RULES = ("memory", "transfers", "duplex", "transfer_ops", "latency", "groups", "
 DEFAULTS = {"memory": "none", "transfers": "parallel", "latency": "holds"}
 
 
+@checked
 def as_code(problem: Problem) -> str:
     """A small problem as the code that makes it, after ``import placelab as pl; from numpy import inf, nan``."""
     if problem.graph.n_ops > 50:

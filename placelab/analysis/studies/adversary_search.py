@@ -17,7 +17,7 @@ from placelab.base.leaving import made_apart
 from placelab.base.progress import COMPILING, Progress, Report, never, silent
 from placelab.planning.lower_bounds import bounds
 from placelab.problem.problem import Problem
-from placelab.schedule.catalogue import Partitioner, Scheduler, find, partitioners, schedulers
+from placelab.schedule.catalogue import Partitioner, Scheduler, checked, find, partitioners, schedulers
 from placelab.schedule.schedule import Schedule
 from placelab.strategies.placing import solve
 
@@ -62,6 +62,7 @@ class Adversary:
     path: pd.DataFrame
 
 
+@checked
 def adversarial(
     a: Strategy,
     b: Strategy,

@@ -14,7 +14,7 @@ from placelab.base.progress import Progress, Report, never, silent
 from placelab.base.threads import in_batches
 from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
-from placelab.schedule.catalogue import Partitioner, Scheduler, Strategy, find, partitioners, schedulers
+from placelab.schedule.catalogue import Partitioner, Scheduler, Strategy, checked, find, partitioners, schedulers
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.batches import simulate_all
 from placelab.simulation.event_simulation import Run
@@ -29,6 +29,7 @@ Row = dict[str, Any]
 Pair = tuple[Partitioner, Scheduler | None]
 
 
+@checked
 def sensitivity(
     problem: Problem,
     partitioner: str | Partitioner | Iterable[tuple[str | Partitioner, str | Scheduler | None]] = "heft",

@@ -16,6 +16,7 @@ from placelab.base.errors import FormatError, count
 from placelab.base.interrupts import need
 from placelab.base.progress import Progress, Report, never, silent
 from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import checked
 from placelab.schedule.catalogue import partitioners as all_partitioners
 from placelab.schedule.catalogue import schedulers as all_schedulers
 from placelab.strategies.preparing.chain import Steps, pipeline
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@checked
 def study(
     problems: Any,
     partitioners: Any = None,

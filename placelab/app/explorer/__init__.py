@@ -8,11 +8,13 @@ from typing import Any
 from placelab.app.explorer.application import Explorer
 from placelab.app.explorer.state import initial_state
 from placelab.problem.cluster import Cluster
+from placelab.schedule.catalogue import checked
 from placelab.schedule.schedule import Schedule
 
 __all__ = ["Explorer", "explore"]
 
 
+@checked
 def explore(
     problem_or_graph: Any = None,
     cluster: Cluster | None = None,

@@ -23,6 +23,7 @@ from placelab.pictures.plots.style import (
     time_unit,
     units_of,
 )
+from placelab.schedule.catalogue import checked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 NEEDED = ("partitioner", "scheduler", "over", "value", "relative", "makespan", "oom", "error")
 
 
+@checked
 def sensitivity(frame: pd.DataFrame, *, dark: bool | None = None, width: int = 640, height: int = 320) -> figure:
     """Makespan over the parameter of :func:`placelab.sensitivity`, a line per pair of strategies.
 
@@ -150,6 +152,7 @@ def _unit(over: str, value: pd.Series, written: Units) -> tuple[str, float]:
     return "operations/s", 1.0
 
 
+@checked
 def iterations(
     frames: pd.DataFrame | Mapping[str, pd.DataFrame],
     *,

@@ -25,6 +25,7 @@ from placelab.pictures.plots.style import (
     quad,
     time_unit,
 )
+from placelab.schedule.catalogue import checked
 from placelab.schedule.critical_steps import critical_steps
 from placelab.schedule.schedule import Schedule
 
@@ -81,6 +82,7 @@ class Axes:
         return max(self.top / self.bytes[1], 1e-12) * 1.08
 
 
+@checked
 def memory(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) -> GridPlot:
     """Memory in use on each device over time, against its capacity; spans out of memory are red.
 

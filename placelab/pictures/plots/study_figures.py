@@ -11,6 +11,7 @@ from placelab.base.errors import FormatError, expect
 from placelab.base.interrupts import need
 from placelab.base.seeds import generator
 from placelab.pictures.plots.style import INK, PALETTE, dress, hover, move_legend, new_plot
+from placelab.schedule.catalogue import checked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,6 +90,7 @@ class Ranks:
     critical: float
 
 
+@checked
 def mean_ranks(frame: pd.DataFrame, *, level: float = 0.05, dark: bool | None = None, width: int = 640) -> figure:
     """Mean ranks of the strategies of a study, the best above, each with a bar of one critical difference.
 
@@ -167,6 +169,7 @@ def _text(p: float) -> str:
     return f"= {p:.2g}" if p >= 1e-15 else "< 1e-15"
 
 
+@checked
 def performance_profile(
     frame: pd.DataFrame, *, most: float = 10.0, dark: bool | None = None, width: int = 640, height: int = 360
 ) -> figure:
@@ -240,6 +243,7 @@ def profile(table: StrategyTable, strategy: int, most: float) -> tuple[np.ndarra
 SAMPLES, AT_ONCE = 10_000, 2_000_000  # numbers drawn in one array
 
 
+@checked
 def ratio_intervals(
     frame: pd.DataFrame,
     to: str = "",
@@ -326,6 +330,7 @@ def interval(ratio: np.ndarray, level: float, seed: int = 0) -> tuple[float, flo
     return float(np.exp(low)), float(np.exp(logs.mean())), float(np.exp(high))
 
 
+@checked
 def winners(frame: pd.DataFrame, x: str, y: str, *, dark: bool | None = None, width: int = 560) -> figure:
     """The best strategy of a study for each pair of values of two columns that describe its problems.
 

@@ -24,6 +24,7 @@ from placelab.pictures.plots.style import (
     quad,
     time_unit,
 )
+from placelab.schedule.catalogue import checked
 from placelab.schedule.placement import Placement
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ USEFUL, SAVING, LOST, DETECTING, RESTORING = range(len(KINDS))
 COLOURS = {"useful": "#009E73", "saving": "#0072B2", "lost": "#D55E00", "detecting": "#CC79A7", "restoring": "#E69F00"}
 
 
+@checked
 def training(runs: TrainingRuns, *, width: int = 1000, height: int = 300, dark: bool | None = None) -> figure:
     """Completed steps over time in the first run of a simulation, with what it did as the background.
 
@@ -132,6 +134,7 @@ NEEDED = ("every", "seconds", "expected")
 HIGHEST = 2.0  # times the least total: the axis ends there, as totals of long intervals have no bound
 
 
+@checked
 def checkpoint_intervals(
     curves: np.ndarray | Mapping[str, np.ndarray], *, width: int = 640, height: int = 320, dark: bool | None = None
 ) -> figure:
@@ -222,6 +225,7 @@ def _draw(plot: figure, columns: dict[str, Any], colour: str) -> Any:
 LEARNED = {"samples", "best", "mean"}
 
 
+@checked
 def learning_curves(
     placements: Placement | Mapping[str, Placement],
     *,
