@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const out = join(here, "..", "placelab", "widgets", "static");
+const out = join(here, "..", "placelab", "app", "widgets", "static");
 const views = [
   "gantt",
   "cluster",

@@ -1,4 +1,4 @@
-"""Each example of CONTRIBUTING.md works when it is followed literally in a copy of the package."""
+"""Each example of CONTRIBUTING.md and of widgets/README.md works when it is followed literally in a copy of the package."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from placelab.problem import resource_models
 from placelab.schedule import catalogue as strategies
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXT = (ROOT / "CONTRIBUTING.md").read_text()
+FRONT_END = (ROOT / "widgets" / "README.md").read_text()
+TEXT = (ROOT / "CONTRIBUTING.md").read_text() + FRONT_END
+MODULES = ROOT / "widgets" / "node_modules"
 SECTIONS = dict(re.findall(r"^## Add (.*?)\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL))
 FILE = re.compile(r"^`([^`\n]+)`\n```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -33,6 +35,7 @@ def follow(section: str, root: Path) -> list[str]:
             target.write_text(patched(target.read_text(), text, path))
         else:
             assert not target.exists(), f"{path} is no new file; show the change as a diff"
+            target.parent.mkdir(exist_ok=True)
             target.write_text(text)
     return [path for path, _, _ in steps]
 
@@ -52,9 +55,9 @@ def patched(text: str, diff: str, path: str) -> str:
 
 
 def copy(to: Path) -> None:
-    """Copy what the examples change: package, datasets and tests, without caches of Python and numba."""
-    for folder in ("placelab", "datasets", "tests"):
-        copytree(ROOT / folder, to / folder, ignore=ignore_patterns("__pycache__", "artifacts"))
+    """Copy what the examples change: package, datasets, tests and front end, without caches and what npm has installed."""
+    for folder in ("placelab", "datasets", "tests", "widgets"):
+        copytree(ROOT / folder, to / folder, ignore=ignore_patterns("__pycache__", "artifacts", "node_modules"))
     (to / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
 
 
@@ -64,6 +67,10 @@ def copy(to: Path) -> None:
 def test_an_example_works_as_it_is_written(title, tmp_path):
     """Its files and changes fit the code, its commands succeed, and its code passes ruff."""
     copy(tmp_path)
+    if title == "a view":
+        if not MODULES.is_dir():
+            pytest.skip("npm has not installed what the front end is built with; make frontend does")
+        (tmp_path / "widgets" / "node_modules").symlink_to(MODULES)
     changed = follow(SECTIONS[title], tmp_path)
     commands = "".join(COMMANDS.findall(SECTIONS[title]))
     assert changed and commands
@@ -119,7 +126,7 @@ def test_examples_serve_calls_of_many_runs(jit, monkeypatch):
 
 
 def test_every_kind_of_extension_has_its_example():
-    """There are six sections, in the README's order."""
+    """There are six sections, in the README's order, and one for the front end."""
     assert list(SECTIONS) == [
         "a partitioner",
         "a scheduler",
@@ -127,7 +134,20 @@ def test_every_kind_of_extension_has_its_example():
         "a panel to the explorer",
         "a transfer model",
         "a dataset",
+        "a view",
     ]
+
+
+def test_the_map_of_the_front_end_names_its_folders():
+    """Each folder of views is in the table, with the Python file of its traits, and is built."""
+    rows = re.findall(r"^\| (`.*?/`) \|[^|]*\|([^|]*)\|$", FRONT_END, re.MULTILINE)
+    folders = [name for cell, _ in rows for name in re.findall(r"`(\w+)/`", cell)]
+    views = {path.parent.name for path in ROOT.glob("widgets/*/index.ts")}
+    assert set(folders) == {*views, "shared"}
+    for _, traits in rows:
+        assert all(
+            (ROOT / "placelab" / "app" / "widgets" / name).is_file() for name in re.findall(r"`(\w+\.py)`", traits)
+        )
 
 
 def test_a_change_that_no_longer_fits_is_found():
