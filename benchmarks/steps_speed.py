@@ -22,7 +22,7 @@ from yardstick import Yardstick
 
 import placelab as pl
 from placelab.analysis import faults
-from placelab.simulation import many_placements
+from placelab.simulation import batches
 
 sys.path.insert(0, str(Path(__file__).with_name("quality")))
 from replicated_models import job
@@ -42,7 +42,7 @@ def placements() -> Iterator[Row]:
     devices = np.random.default_rng(0).integers(0, 4, (PLACEMENTS, problem.graph.n_ops))
     yardsticks = [Yardstick(pl.Placement(problem, row)) for row in devices]
     run = partial(pl.makespans, problem, devices)
-    with mock.patch.object(many_placements, "ENOUGH", sys.maxsize):
+    with mock.patch.object(batches, "ENOUGH", sys.maxsize):
         ours, c = take_turns(run, lambda: [yardstick.fifo() for yardstick in yardsticks])
     what = f"{PLACEMENTS} placements"
     yield Row(f"{what}, one thread", 3_000, 4, ours, "ms", inf, f"{PLACEMENTS} × C", c, MAKESPANS_RATIO)

@@ -39,8 +39,8 @@ from placelab.schedule.catalogue import partitioner, partitioners, scheduler, sc
 from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
+from placelab.simulation.batches import makespans
 from placelab.simulation.event_simulation import simulate
-from placelab.simulation.many_placements import makespans
 from placelab.strategies.placing import place, solve
 
 __all__ = [

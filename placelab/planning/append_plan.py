@@ -8,9 +8,8 @@ from placelab.base.errors import InfeasibleError
 from placelab.base.index_arrays import frozen
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import infeasible
-from placelab.planning.list_scheduler import decided, planned_order
+from placelab.planning.list_scheduler import decided, memory_waits, planned_order
 from placelab.planning.memory_plan import next_op, resumed
-from placelab.planning.memory_waits import memory_waits
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TOLERANCE, Schedule, planned_schedule

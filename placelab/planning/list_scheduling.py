@@ -21,9 +21,8 @@ from placelab.kernels.plan import choose_least, choose_ready
 from placelab.kernels.plan import list_schedule as kernels
 from placelab.kernels.plan import list_schedule_in_memory as in_memory
 from placelab.planning import plan_arrays
-from placelab.planning.list_scheduler import TIMES, ListScheduler, decided, planned_order
+from placelab.planning.list_scheduler import TIMES, ListScheduler, decided, memory_waits, planned_order
 from placelab.planning.memory_plan import MemoryPlan, can_bind, next_op, resumed
-from placelab.planning.memory_waits import memory_waits
 from placelab.planning.ranks import by_falling, mean_transfer, rounded, upward_ranks, with_ranks
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement

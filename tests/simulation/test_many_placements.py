@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import placelab as pl
 from placelab.planning.list_scheduler import planned_order
 from placelab.planning.ranks import rounded
-from placelab.simulation import many_placements
+from placelab.simulation import batches
+from placelab.simulation.batches import makespans
 from placelab.simulation.event_simulation import times_under
-from placelab.simulation.many_placements import makespans
 
 PROBLEM = pl.Problem(
     pl.OpGraph.from_arrays(["a", "b", "c"], [1.0, 2.0, 3.0], [(0, 1)], edge_bytes=[4.0], groups=[[0, 2]]),
@@ -42,8 +42,8 @@ def test_neither_the_number_of_threads_nor_the_compiler_matters(monkeypatch):
     problem = pl.Problem(pl.generators.layered(40, seed=1), pl.Cluster.uniform(4), transfers="channel")
     devices = np.random.default_rng(0).integers(0, 4, (23, 40))
     one = makespans(problem, devices).tolist()
-    monkeypatch.setattr(many_placements, "ENOUGH", 1)
-    monkeypatch.setattr(many_placements, "cores", lambda: 5)
+    monkeypatch.setattr(batches, "ENOUGH", 1)
+    monkeypatch.setattr(batches, "cores", lambda: 5)
     assert makespans(problem, devices).tolist() == one
     monkeypatch.setenv("PLACELAB_JIT", "0")
     assert makespans(problem, devices).tolist() == one and len(set(one)) > 1

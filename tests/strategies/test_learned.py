@@ -13,7 +13,7 @@ import placelab as pl
 from placelab.base.progress import never, silent
 from placelab.planning.capacity import units
 from placelab.planning.ranks import rounded
-from placelab.simulation import many_placements
+from placelab.simulation import batches
 from placelab.strategies.searches.sampled_search import SampledSearch, draw, tied_by
 
 LEARNED = ("cem", "policy-gradient")
@@ -92,8 +92,8 @@ def test_the_same_for_a_seed_whatever_the_threads(name, monkeypatch):
     """One thread or five: the same bytes; another seed draws other samples."""
     problem = pl.Problem(pl.generators.layered(40, seed=1), pl.clusters.uniform(3))
     one = pl.place(problem, name, samples=300, seed=4)
-    monkeypatch.setattr(many_placements, "ENOUGH", 1)
-    monkeypatch.setattr(many_placements, "cores", lambda: 5)
+    monkeypatch.setattr(batches, "ENOUGH", 1)
+    monkeypatch.setattr(batches, "cores", lambda: 5)
     five = pl.place(problem, name, samples=300, seed=4)
     assert one.device.tobytes() == five.device.tobytes() and one.table.equals(five.table) and one.notes == five.notes
     assert not one.table.equals(pl.place(problem, name, samples=300, seed=5).table)

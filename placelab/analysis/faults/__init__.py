@@ -1,6 +1,5 @@
 """Training runs with checkpoints and failures: simulated, and in expectation."""
 
-from placelab.analysis.faults.checkpoint_times import disk_time, node_times, step_with_nodes
 from placelab.analysis.faults.expectations import (
     checkpoint_interval,
     expected_segment_time,
@@ -8,7 +7,16 @@ from placelab.analysis.faults.expectations import (
     over_intervals,
     system_mtbf,
 )
-from placelab.analysis.faults.training_runs import KINDS, Detection, TrainingRuns, detection, simulate_training
+from placelab.analysis.faults.training_runs import (
+    KINDS,
+    Detection,
+    TrainingRuns,
+    detection,
+    disk_time,
+    node_times,
+    simulate_training,
+    step_with_nodes,
+)
 
 __all__ = [
     "KINDS",

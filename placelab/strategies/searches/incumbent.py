@@ -9,8 +9,7 @@ import numpy as np
 
 from placelab.base.errors import InfeasibleError, PlacelabError, UnsupportedError
 from placelab.base.progress import Progress, Report, silent
-from placelab.planning.list_scheduler import planned_order
-from placelab.planning.memory_waits import memory_waits
+from placelab.planning.list_scheduler import memory_waits, planned_order
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import PROVEN, Placement
 from placelab.schedule.schedule import Schedule

@@ -23,8 +23,8 @@ from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Limits, keywords, partitioners
 from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
+from placelab.simulation.batches import makespans
 from placelab.simulation.event_simulation import simulate, times_under
-from placelab.simulation.many_placements import makespans
 from placelab.strategies.preparing.chain import pipeline
 
 COLUMNS = ("samples", "best", "mean", "placement_time")
