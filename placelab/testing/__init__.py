@@ -5,8 +5,9 @@ smallest counter-example as code. It never says the answer, and an answer found 
 not filled in, fails, or takes longer than its limit in seconds is one sentence, too.
 """
 
+from placelab.formats.python_code import as_code
 from placelab.testing.contracts import check_partitioner, check_scheduler, check_strategy, contest_problems
-from placelab.testing.example_problems import as_code, examples
+from placelab.testing.example_problems import examples
 from placelab.testing.exercise_checks import (
     check_beats,
     check_error,

@@ -15,9 +15,9 @@ import numpy as np
 
 from placelab.base.leaving import Abandoned, run_abandonable
 from placelab.base.places import PACKAGE
+from placelab.formats.python_code import as_code
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-from placelab.testing.example_problems import as_code
 
 SECONDS = 20.0  # default limit of one call
 LONGEST = 300  # characters of a value that is shown

@@ -28,6 +28,7 @@ from placelab.analysis.validation import validate
 from placelab.base.errors import InfeasibleError, UnsupportedError, count, described
 from placelab.base.interrupts import need
 from placelab.base.seeds import generator
+from placelab.formats.python_code import as_code
 from placelab.graphs import generators
 from placelab.planning.lower_bounds import bounds
 from placelab.problem.cluster import Cluster
@@ -38,7 +39,7 @@ from placelab.schedule.schedule import TOLERANCE, Schedule
 from placelab.simulation.event_simulation import simulate
 from placelab.strategies.placing import place
 from placelab.testing.answers import SECONDS, answer, fail, fail_empty, is_empty, title
-from placelab.testing.example_problems import as_code, examples, size
+from placelab.testing.example_problems import examples, size
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,6 +12,7 @@ import numpy as np
 from placelab.analysis.validation import Violation, validate
 from placelab.base.errors import InfeasibleError, PlacelabError, described
 from placelab.base.interrupts import need
+from placelab.formats.python_code import as_code
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -20,7 +21,7 @@ from placelab.simulation.event_simulation import simulate
 from placelab.strategies.placing import place
 from placelab.testing.answers import SECONDS, answer, case_as_code, fail, is_empty, judged, shown, title
 from placelab.testing.contracts import placement_faults
-from placelab.testing.example_problems import as_code, examples, size
+from placelab.testing.example_problems import examples, size
 
 if TYPE_CHECKING:
     import pandas as pd

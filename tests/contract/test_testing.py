@@ -7,7 +7,6 @@ import itertools
 import numpy as np
 import problems
 import pytest
-from numpy import inf, nan  # noqa: F401 (names in the code that is shown)
 
 import placelab as pl
 from placelab import testing

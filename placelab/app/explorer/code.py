@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import partial
 from glob import escape
-from pprint import pformat
 from typing import Any
 
 import numpy as np
 
 from placelab.app.explorer.jobs import stages_of
 from placelab.app.explorer.state import PIPELINE, Preset, State, pins_on
+from placelab.formats.python_code import COLUMNS, broken, cluster_code, column_code, number, problem_code
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
-from placelab.problem.shared_links import as_argument
 from placelab.schedule.catalogue import Strategy, partitioners, schedulers, transforms
 
 Devices = str | tuple[str, ...]
@@ -60,11 +58,9 @@ def _scopes(name: str) -> Iterator[str]:
         at = name.find("/", at + 1)
 
 
-COLUMNS = ("speed", "memory", "bandwidth", "latency", "names", "types", "hosts")
 WRITTEN = 12  # devices; matrices of larger clusters are written as changed entries, where these are few
 FEW = 60  # entries
 STEP = "cluster"  # code of a cluster that the cell has written already
-_text = partial(pformat, width=110, compact=True, sort_dicts=False)
 
 
 def cell(state: State) -> str:
@@ -104,19 +100,6 @@ def file_name(state: State, title: str = "") -> str:
     return f"{stem or 'model'}.json.gz"
 
 
-def number(x: float) -> str:
-    """The shortest text of a float that reads back as the same float.
-
-    >>> number(6e9), number(12.0), number(0.1 + 0.2)
-    ('6e9', '12', '0.30000000000000004')
-    """
-    if not np.isfinite(x):
-        return f"float('{x}')"
-    short = [f"{x:g}", repr(float(x)), *([str(int(x))] if x == int(x) else [])]
-    tidy = [re.sub(r"e([+-])0*", lambda m: "e" + m[1].strip("+"), text) for text in short]
-    return min((text for text in tidy if float(text) == x), key=len)
-
-
 def _reminder(state: State) -> list[str]:
     """A comment that names the strategies which the notebook, not placelab, defines."""
     chosen: list[Strategy | None] = [partitioners().get(state.partitioner), schedulers().get(state.scheduler)]
@@ -140,7 +123,7 @@ def _step(state: State) -> list[str]:
     if step is None or state.job is None or state.job.kind != PIPELINE:
         return [] if step is None else _graph(step)
     stages = stages_of(state.job, step.cluster)
-    return [*_graph(step), *_cluster(step), *([] if stages is step.cluster else _written(stages))]
+    return [*_graph(step), *_cluster(step), *([] if stages is step.cluster else cluster_code(stages))]
 
 
 def _cluster(state: State) -> list[str]:
@@ -148,13 +131,8 @@ def _cluster(state: State) -> list[str]:
     changed = [c for c in COLUMNS if not np.array_equal(getattr(start.cluster, c), getattr(now, c))]
     changed += ["links"] if start.cluster.links != now.links else []
     if not start.code or start.cluster.n_devices != now.n_devices:
-        return _written(now)
+        return cluster_code(now)
     return [*([] if start.code == STEP else [f"cluster = {start.code}"]), *_changes(start, now, changed)]
-
-
-def _written(cluster: Cluster) -> list[str]:
-    columns = (*COLUMNS, "links") if cluster.links else COLUMNS
-    return ["cluster = pl.Cluster(", *(f"    {c}={_column(cluster, c)}," for c in columns), ")"]
 
 
 def _changes(start: Preset, now: Cluster, changed: list[str]) -> list[str]:
@@ -168,36 +146,14 @@ def _changes(start: Preset, now: Cluster, changed: list[str]) -> list[str]:
             ]
             arguments.append(f"{c}={c}")
         else:
-            arguments.append(f"{c}={_column(now, c)}")
+            arguments.append(f"{c}={column_code(now, c)}")
     return [*lines, f"cluster = cluster.replace({', '.join(arguments)})"] if arguments else []
 
 
-def _column(cluster: Cluster, label: str) -> str:
-    value = getattr(cluster, label)
-    if not isinstance(value, np.ndarray):
-        return _text(as_argument(value) if label == "links" else list(value)).replace("\n", "\n    ")
-    if value.ndim == 1:
-        return "None" if np.isinf(value).all() else _row(value)
-    apart = value[~np.eye(len(value), dtype=bool)]
-    if len(apart) and (apart == apart[0]).all():
-        return number(apart[0])
-    rows = np.where(np.eye(len(value), dtype=bool), 0.0, value)  # the diagonal means nothing
-    return "[" + ",\n        ".join(_row(row) for row in rows) + "]"
-
-
-def _row(values: np.ndarray) -> str:
-    return f"[{', '.join(number(x) for x in values.tolist())}]"
-
-
 def _problem(state: State) -> str:
-    arguments = [f"memory={state.memory!r}", f"transfers={state.transfers!r}"]
-    arguments += ["duplex=True"] if state.duplex else []
-    arguments += [f"transfer_ops={number(state.transfer_ops)}"] if state.transfer_ops else []
-    arguments += [f"latency={state.latency!r}"] if state.latency != "holds" else []
-    arguments += [f"groups={_text(list(state.groups))}"] if state.groups else []
     pins = [shortened(pins_on(where, state.cluster), state.graph) for where in state.pins]
-    calls = [f"problem = problem.pin({_text(where)})" for where in pins]
-    return "\n".join([f"problem = pl.Problem(graph, cluster, {', '.join(arguments)})", *calls])
+    calls = [f"problem = problem.pin({broken(where)})" for where in pins]
+    return "\n".join([problem_code(state), *calls])
 
 
 def _solve(state: State) -> str:
