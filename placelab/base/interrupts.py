@@ -1,4 +1,4 @@
-"""Imports and compilations that an interrupt does not end half-way."""
+"""Imports and compilations that an interrupt does not end half-way, and what is said where a package is missing."""
 
 from __future__ import annotations
 
@@ -8,9 +8,26 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import copy_context
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TypeVar
 
+from placelab.base.errors import UnsupportedError
+
 T = TypeVar("T")
+
+# The extra of placelab that brings a package; the others are installed with placelab itself, or under another name.
+EXTRAS = {
+    "ortools": "solvers",
+    "highspy": "solvers",
+    "pymetis": "metis",
+    "voila": "page",
+    "cloudpickle": "studies",
+    "distributed": "studies",
+    "pyarrow": "studies",
+    "onnx": "onnx",
+    "torch": "torch",
+}
+GOOGLE = "google.protobuf"  # in a namespace that other packages share
 
 
 def whole(call: Callable[[], T]) -> T:
@@ -34,7 +51,45 @@ def _settle(outcome: Future, call: Callable) -> None:
 
 
 def need(*modules: str) -> None:
-    """Import modules whole, so that the import statement that follows finds them; raise ImportError where one is missing."""
+    """Import modules whole, so that the import statement that follows finds them.
+
+    Raises
+    ------
+    UnsupportedError
+        A package is missing or broken.
+    """
     for name in modules:
-        if name not in sys.modules:
-            whole(lambda: import_module(name))  # noqa: B023
+        if sys.modules.get(name) is None:
+            try:
+                whole(lambda: import_module(name))  # noqa: B023
+            except ImportError as error:
+                raise UnsupportedError(f"this needs {_remedy(name, error)}") from None
+
+
+def lacking(*packages: str) -> str:
+    """What to install of these packages, as in ``pymetis, which is not installed: run …``; "" where all are there."""
+    return next((missing(package) for package in packages if not is_installed(package)), "")
+
+
+def is_installed(package: str) -> bool:
+    """Whether a package can be found; it is not imported."""
+    try:
+        return find_spec(package) is not None
+    except (ImportError, ValueError):  # it was replaced by something that is no module
+        return False
+
+
+def missing(package: str) -> str:
+    """That a package is not installed, and how to install it: by placelab's extra where there is one."""
+    title = "protobuf" if package == GOOGLE else package
+    wanted = f"'placelab[{EXTRAS[package]}]'" if package in EXTRAS else title
+    return f"{title}, which is not installed: run pip install {wanted}"
+
+
+def _remedy(module: str, error: ImportError) -> str:
+    """What to do about a module that cannot be imported: the package that it lacks, itself or another one, or what it says."""
+    name = error.name or module
+    package = GOOGLE if name.startswith("google") else name.partition(".")[0]
+    if isinstance(error, ModuleNotFoundError) and not is_installed(package):
+        return missing(package)
+    return f"{module.partition('.')[0]}, which cannot be imported here: {error}"

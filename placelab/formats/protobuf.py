@@ -22,7 +22,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from placelab.base.errors import FormatError, UnsupportedError
+from placelab.base.errors import FormatError
+from placelab.base.interrupts import need
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # wire types
 FIXED = {FIXED64: 8, FIXED32: 4}
@@ -199,10 +200,9 @@ def _count(descriptor: Any, data: bytes, where: str) -> None:
 
 
 def _google() -> tuple[Any, Any, Any]:
-    try:
-        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-    except ImportError:
-        raise UnsupportedError("protobuf files need google.protobuf: pip install protobuf") from None
+    need("google.protobuf")
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
     return descriptor_pb2, descriptor_pool, message_factory
 
 

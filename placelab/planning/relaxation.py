@@ -31,7 +31,7 @@ from placelab.problem.graph import OpGraph
 FLAT = 1e-12  # relative: rounding of sums of times
 DUAL = 1e-9  # a dual value up to this is 0; where one of 5e-7 counts as 0, the solver's tolerance of w lets x move by tenths
 SPREAD = 0.01  # added to the weight of each arc, times a random number from 1 to 2, so that one optimum is lightest
-SOLVER = "HIGHS"
+SOLVER = "SCIPY"  # scipy's own HiGHS
 
 
 class NoOptimum(PlacelabError):
@@ -251,7 +251,7 @@ def least_makespan(
     holds = [rows.slack() >= 0, w - rows.ends() >= 0, fork >= 0, join >= 0]
     lp = cp.Problem(cp.Minimize(w), holds)
     if not _solve(lp, solver, options, patience):
-        raise _failed(solver)
+        raise _failed()
     assert rows.x.value is not None and w.value is not None  # an optimum was found
     dual = [np.maximum(row.dual_value, 0) for row in holds]
     x[kept], arc[kept] = np.clip(rows.x.value, 0, 1), dual[0]
@@ -314,7 +314,7 @@ def _lightest(
         lp, x = _face(optimum, weight, rough, more)
         if _solve(lp, solver, options, patience):
             return np.clip(x.value, 0, 1)
-    raise _failed(solver)
+    raise _failed()
 
 
 def _face(optimum: Optimum, weight: np.ndarray, rough: float, more: float) -> tuple[Any, Any]:
@@ -350,10 +350,10 @@ def _solve(lp: Any, solver: str, options: Mapping[str, Any] | None = None, patie
     rows = sum(row.size for row in lp.constraints)
     default = solver == SOLVER and options is None
     large = patience if default and patience is not None and rows > patience.rows else None
-    simplex = {"solver": "simplex", "simplex_strategy": 1}
-    limited = simplex | {"simplex_iteration_limit": 1000 + 3 * rows // 4 if large is None else large.steps}
-    tries = [limited, {"solver": "ipm"}, simplex if large is None else limited]
-    for attempt in [{"highs_options": chosen} for chosen in tries] if default else [dict(options or {})]:
+    simplex = {"method": "highs-ds"}
+    limited = simplex | {"maxiter": 1000 + 3 * rows // 4 if large is None else large.steps}
+    tries = [limited, {"method": "highs-ipm"}, simplex if large is None else limited]
+    for attempt in [{"scipy_options": chosen} for chosen in tries] if default else [dict(options or {})]:
         if patience is not None and patience.cancel():
             raise Stopped("stopped before the linear program of the favourite children was solved")
         found = chain.solve_via_data(lp, data, warm_start=False, verbose=False, solver_opts=attempt)
@@ -361,10 +361,10 @@ def _solve(lp: Any, solver: str, options: Mapping[str, Any] | None = None, patie
         if solution.status == "optimal":
             lp.unpack(solution)
             return True
-        if large is not None and solution.status == "user_limit":
-            raise TooManySteps(f"{solver} takes very many steps for the linear program of the favourite children")
+        if large is not None and found.status == 1:  # scipy's number of a limit
+            raise TooManySteps("HiGHS takes very many steps for the linear program of the favourite children")
     return False
 
 
-def _failed(solver: str) -> NoOptimum:
-    return NoOptimum(f"{solver} finds no optimum of the linear program of the favourite children, which has one")
+def _failed() -> NoOptimum:
+    return NoOptimum("HiGHS finds no optimum of the linear program of the favourite children, which has one")

@@ -27,6 +27,7 @@ from typing import Annotated, Any, Literal, Protocol, TypeVar, cast
 import numpy as np
 
 from placelab.base.errors import FormatError, UnsupportedError, described, with_article
+from placelab.base.interrupts import lacking
 from placelab.base.names import is_name
 from placelab.base.seeds import seed_number
 from placelab.kernels.run.memory_in_use import fits
@@ -103,6 +104,8 @@ class Strategy(Protocol):
         Publication.
     options
         Name → (annotation, default) of its options.
+    packages
+        Modules that it imports when it runs, which may be missing.
     reserved
         Those of ``RESERVED`` among its parameters.
     """
@@ -110,6 +113,7 @@ class Strategy(Protocol):
     name: str
     summary: str
     source: str
+    packages: tuple[str, ...]
     options: dict[str, tuple[Any, Any]]
     reserved: tuple[str, ...]
 
@@ -199,13 +203,22 @@ class Limits:
         return f"{self.least:,} or more" if self.most == inf else f"{self.least:,} to {self.most:,}"
 
 
-def partitioner(function: Callable | None = None, *, name: str = "", source: str = "", slow: bool = False) -> Any:
+def partitioner(
+    function: Callable | None = None,
+    *,
+    name: str = "",
+    source: str = "",
+    slow: bool = False,
+    packages: tuple[str, ...] = (),
+) -> Any:
     """Enter a function into the catalogue of partitioners, under `name` or its own with ``-`` for ``_``.
 
     Entering a name again replaces it, so a notebook cell can be run again. ``slow=True`` for one that searches for seconds by
-    design: it is not called during a drag, and comes last in comparisons.
+    design: it is not called during a drag, and comes last in comparisons. `packages` are those that it needs and that may not be
+    installed: it raises UnsupportedError then, and menus show it in grey.
     """
-    return _enter(_partitioners, function, dict(name=name, source=source, slow=slow), first=("problem",))
+    facts = dict(name=name, source=source, slow=slow, packages=packages)
+    return _enter(_partitioners, function, facts, first=("problem",))
 
 
 def scheduler(
@@ -217,15 +230,19 @@ def scheduler(
     replaces it.
     """
     first = ("problem", "placement") if static else ("state", "device", "ready")
-    return _enter(_schedulers, function, dict(name=name, source=source, static=static, needs=needs), first=first)
+    return _enter(
+        _schedulers, function, dict(name=name, source=source, static=static, needs=needs, packages=()), first=first
+    )
 
 
-def transform(function: Callable | None = None, *, name: str = "", source: str = "") -> Any:
+def transform(
+    function: Callable | None = None, *, name: str = "", source: str = "", packages: tuple[str, ...] = ()
+) -> Any:
     """Enter a function into the catalogue of transformations that :func:`placelab.place` can apply before placing.
 
-    Entering a name again replaces it.
+    Entering a name again replaces it. `packages` as for :func:`partitioner`.
     """
-    return _enter(_transforms, function, dict(name=name, source=source), first=("problem",))
+    return _enter(_transforms, function, dict(name=name, source=source, packages=packages), first=("problem",))
 
 
 def partitioners() -> Mapping[str, Partitioner]:
@@ -330,12 +347,13 @@ def options_of(function: Callable) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def checked(function: Function, kinds: Sequence[type] = ()) -> Function:
+def checked(function: Function, kinds: Sequence[type] = (), packages: tuple[str, ...] = ()) -> Function:
     """Wrap a function so that it checks its arguments against their annotations when it is called.
 
     What is no option, or must be of one of placelab's classes, raises FormatError; options raise UnsupportedError, as
     :func:`keywords` does for options by name. The first arguments must be of `kinds`, whatever their annotations. Keywords that
-    the function does not have are its own affair where it has a ``**`` parameter.
+    the function does not have are its own affair where it has a ``**`` parameter. Where one of `packages` is
+    missing, UnsupportedError names it.
     """
     parameters = inspect.signature(function).parameters
     hands_on = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
@@ -368,6 +386,8 @@ def checked(function: Function, kinds: Sequence[type] = ()) -> Function:
         for label, value in given.items():
             if (label, type(value)) not in fine:
                 check(label, value)
+        if packages and (what := lacking(*packages)):
+            raise UnsupportedError(f"{getattr(call, 'name', function.__name__)!r} needs {what}")
         return function(*args, **given)
 
     return cast(Function, call)
@@ -397,7 +417,7 @@ def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], fi
     parameters = list(inspect.signature(function).parameters.values())
     _check_parameters(function, parameters, first)
     rule = first[0] == "state"  # called too often to check each time
-    strategy: Any = function if rule else checked(function, (Problem, Placement)[: len(first)])
+    strategy: Any = function if rule else checked(function, (Problem, Placement)[: len(first)], facts["packages"])
     for label, value in facts.items():
         setattr(strategy, label, value)
     strategy.name = facts["name"] or function.__name__.replace("_", "-")

@@ -524,7 +524,7 @@ def test_the_quick_start_of_inference_gives_what_all_of_onnx_gives(text):
 def test_without_onnx_the_message_names_the_extra(monkeypatch):
     """One line names the extra to install."""
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(pl.UnsupportedError, match=r"pip install placelab\[onnx\]"):
+    with pytest.raises(pl.UnsupportedError, match=r"pip install 'placelab\[onnx\]'"):
         model_proto.loads(b"")
 
 

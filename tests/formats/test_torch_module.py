@@ -169,4 +169,4 @@ def test_without_pytorch_the_sentence_names_the_extra():
         "try: from_module(3)\nexcept ValueError as error: print(type(error).__name__, error)"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said == "UnsupportedError PyTorch is not installed; install it with `pip install placelab[torch]`\n"
+    assert said == "UnsupportedError this needs torch, which is not installed: run pip install 'placelab[torch]'\n"

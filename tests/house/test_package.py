@@ -77,6 +77,8 @@ def test_constraints_meet_the_project_requirements():
     extras = PROJECT["project"]["optional-dependencies"].values()
     for line in [*PROJECT["project"]["dependencies"], *(line for extra in extras for line in extra)]:
         requirement = Requirement(line)
+        if requirement.name == "placelab":  # several extras at once
+            continue
         assert PINNED[canonicalize_name(requirement.name)] in requirement.specifier, line
 
 

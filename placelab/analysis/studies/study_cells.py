@@ -18,7 +18,7 @@ from uuid import uuid4
 import numpy as np
 
 from placelab.analysis.comparing import Row, failed, run_pair, several, timed
-from placelab.base.errors import FormatError, UnsupportedError
+from placelab.base.errors import FormatError
 from placelab.base.interrupts import need
 from placelab.base.limits import path_of
 from placelab.base.saving import save
@@ -305,14 +305,10 @@ def _folder(path: Any) -> Path:
 
 
 def _arrow() -> tuple[ModuleType, ModuleType]:
-    try:
-        need("pyarrow.parquet")
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise UnsupportedError(
-            "the path of a study needs pyarrow: run pip install 'placelab[studies]', or leave the path out"
-        ) from None
+    need("pyarrow.parquet")
+    import pyarrow
+    from pyarrow import parquet
+
     return pyarrow, parquet
 
 

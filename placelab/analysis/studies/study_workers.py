@@ -274,11 +274,9 @@ def _check(client: Any) -> bool:
 
 def _client(given: Any) -> tuple[Any, bool]:
     """A connected client, and whether it is to be closed."""
-    try:
-        need("distributed")
-        from distributed import Client
-    except ImportError:
-        raise UnsupportedError("a Dask cluster needs dask: run pip install 'placelab[studies]'") from None
+    need("distributed")
+    from distributed import Client
+
     if isinstance(given, Client):
         return given, False
     if not isinstance(given, str):

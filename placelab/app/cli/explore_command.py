@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from placelab.app.cli import compile_command
 from placelab.app.cli.arguments import OWN, add_model, add_rules, cluster_of, command, model_of, several
 from placelab.app.cli.lab_command import LOOPBACK, free_port
+from placelab.base.interrupts import need
 from placelab.problem.clusters import PRESETS
 from placelab.schedule.catalogue import PLANNED, UNPLANNED
 
@@ -54,6 +55,7 @@ def explore(options: argparse.Namespace) -> None:
     For this machine only, and behind a random token. Each page that is open has a kernel of its own, which ends with it.
     """
     state_of(options).problem()  # an error is said now, not on a page
+    need("placelab.app.cli.page.server")
     from placelab.app.cli.page import server
 
     wanted = {name: value for name, value in vars(options).items() if name not in ("command", "port", "no_browser")}

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from placelab.app.cli import compile_command
+from placelab.base.interrupts import need
 from placelab.base.places import shipped
 
 TOUR = Path("notebooks", "00_tour.ipynb")
@@ -34,6 +35,7 @@ def lab(options: argparse.Namespace) -> None:
     directory = options.directory.resolve()
     page = "/lab/tree/" + quote(tour_in(directory).relative_to(directory).as_posix())
     port, token = free_port(options.port), secrets.token_hex(24)
+    need("jupyterlab.labapp")
     from jupyterlab.labapp import LabApp
 
     compile_command.in_background()

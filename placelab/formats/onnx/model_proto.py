@@ -192,11 +192,9 @@ def _check_dimensions(dimensions: Any) -> None:
 
 
 def _onnx() -> Any:
-    try:
-        need("onnx")
-        import onnx
-    except ImportError:
-        raise UnsupportedError("ONNX models need onnx: pip install placelab[onnx]") from None
+    need("onnx")
+    import onnx
+
     return onnx
 
 

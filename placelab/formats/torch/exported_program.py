@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from placelab.base.errors import UnsupportedError
 from placelab.base.interrupts import need
 from placelab.formats.torch.aten_ops import Op, Source, Tensor, assembled, unique
 from placelab.problem.graph import OpGraph
@@ -60,11 +59,9 @@ class Program:
 
 def torch_module() -> Any:
     """The package torch; UnsupportedError if it is not installed."""
-    try:
-        need("torch")
-        import torch
-    except ImportError:
-        raise UnsupportedError("PyTorch is not installed; install it with `pip install placelab[torch]`") from None
+    need("torch")
+    import torch
+
     return torch
 
 

@@ -16,7 +16,7 @@ from placelab.strategies.searches.sampled_search import SampledSearch, Samples, 
 STUCK = 3  # rounds without a better sample after which some units are drawn evenly again
 
 
-@partitioner(source="Rubinstein 1999; for placement: Gao, Chen, Li 2018 (Post)", slow=True)
+@partitioner(source="Rubinstein 1999; for placement: Gao, Chen, Li 2018 (Post)", slow=True, packages=("pandas",))
 def cem(
     problem: Problem,
     *,

@@ -21,7 +21,12 @@ from placelab.strategies.searches.incumbent import Incumbent, warm
 FIRST = (heft, m_etf, m_sct, cpop, tf_greedy)
 
 
-@partitioner(name="cp-sat", source="Srivastava 2018 §4.4, with the intervals of OR-tools CP-SAT", slow=True)
+@partitioner(
+    name="cp-sat",
+    source="Srivastava 2018 §4.4, with the intervals of OR-tools CP-SAT",
+    slow=True,
+    packages=("ortools", "pandas"),  # ortools imports pandas
+)
 def cp_sat(
     problem: Problem,
     *,

@@ -15,7 +15,7 @@ from placelab.strategies.searches.ilp_model import left_out, search
 from placelab.strategies.searches.incumbent import Incumbent, warm
 
 
-@partitioner(source="Srivastava 2018 §4.4", slow=True)
+@partitioner(source="Srivastava 2018 §4.4", slow=True, packages=("scipy", "cvxpy", "highspy"))
 def ilp(
     problem: Problem,
     *,

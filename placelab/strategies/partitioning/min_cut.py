@@ -23,7 +23,9 @@ REASONS = ("in this device's part of the cut", "its part's device may not or can
 WHOLE = 2**26  # weights become whole numbers that add up to about this much
 
 
-@partitioner(name="min-cut", source="Srivastava 2018 §3.3.1; Karypis, Kumar 1998 (METIS)")
+@partitioner(
+    name="min-cut", source="Srivastava 2018 §3.3.1; Karypis, Kumar 1998 (METIS)", packages=("scipy", "pymetis")
+)
 def min_cut(
     problem: Problem,
     *,

@@ -20,7 +20,9 @@ STUCK = 15  # rounds without a better sample after which the policy forgets some
 TINY = 1e-300  # against division by 0
 
 
-@partitioner(source="Williams 1992; for placement: Mirhoseini et al. 2017, Addanki et al. 2019", slow=True)
+@partitioner(
+    source="Williams 1992; for placement: Mirhoseini et al. 2017, Addanki et al. 2019", slow=True, packages=("pandas",)
+)
 def policy_gradient(
     problem: Problem,
     *,

@@ -48,7 +48,9 @@ Key = tuple[bytes, bytes, bytes]  # devices, order and earliest starts of a plan
 
 
 @partitioner(
-    source="Srivastava 2018 ch. 10, one-click; search: Jia et al. 2019, Mastrolilli, Gambardella 2000", slow=True
+    source="Srivastava 2018 ch. 10, one-click; search: Jia et al. 2019, Mastrolilli, Gambardella 2000",
+    slow=True,
+    packages=("pandas",),
 )
 def portfolio(
     problem: Problem,

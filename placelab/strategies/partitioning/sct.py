@@ -44,7 +44,7 @@ TOO_LONG = "favourite children matched greedily: the graph is large, and the sol
 STOPPED = "stopped before the linear program was solved: favourite children matched greedily"
 
 
-@partitioner(source="Hanen, Munier 1995; Srivastava 2018 §4.3, Baechi 2020 §2.4")
+@partitioner(source="Hanen, Munier 1995; Srivastava 2018 §4.3, Baechi 2020 §2.4", packages=("scipy", "cvxpy"))
 def sct(
     problem: Problem,
     *,
@@ -95,7 +95,7 @@ def sct(
     return _placement(plan, rule, favourites, preview)
 
 
-@partitioner(name="m-sct", source="Srivastava 2018 §4.3.2, Baechi 2020 §2.4")
+@partitioner(name="m-sct", source="Srivastava 2018 §4.3.2, Baechi 2020 §2.4", packages=("scipy", "cvxpy"))
 def m_sct(
     problem: Problem,
     *,

@@ -18,7 +18,7 @@ from placelab.strategies.preparing.chain import Expand
 from placelab.strategies.preparing.contraction import contract, same_ops, with_rules
 
 
-@transform(source="Baechi (2020) §3.1, there the alternative of ColocRL")
+@transform(source="Baechi (2020) §3.1, there the alternative of ColocRL", packages=("scipy",))
 def colocate(problem: Problem) -> tuple[Problem, Expand]:
     r"""Merge each colocation group into one op, or into several where a path through other ops separates its members.
 

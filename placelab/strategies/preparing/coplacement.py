@@ -21,7 +21,7 @@ from placelab.strategies.preparing.merging import root_of
 PIECES = 256  # of the topological order, in each of which a tensor counts whole while groups are joined tie by tie
 
 
-@transform(source="Baechi (2020) §3.2")
+@transform(source="Baechi (2020) §3.2", packages=("scipy",))
 def coplace(problem: Problem, *, chains: bool = True, gradients: bool = True) -> tuple[Problem, Expand]:
     """Tie an op to the only op that uses its output, and each gradient op to its forward op.
 
