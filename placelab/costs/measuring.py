@@ -11,8 +11,8 @@ from placelab.base.errors import FormatError, expect
 from placelab.base.index_arrays import LARGEST
 from placelab.base.names import is_name
 from placelab.costs.origin import provenance
-from placelab.costs.profile import Profile
 from placelab.costs.roofline import with_times
+from placelab.formats.profiles import Profile
 from placelab.problem.graph import OpGraph
 
 ROUNDING = 1e-9

@@ -13,7 +13,7 @@ from typing import Any
 
 from placelab.base.errors import FormatError, UnsupportedError
 from placelab.base.limits import path_of
-from placelab.costs.profile import Profile
+from placelab.formats.profiles import Profile
 from placelab.formats.torch.exported_program import Program, names_of, torch_module
 from placelab.formats.torch.module import exported, program_of, training_program
 from placelab.formats.torch.profiler_trace import read_profile
@@ -100,7 +100,7 @@ def _traced(program: Program, values: list[Any], runs: int, warm_up: int, trace:
                 torch.cuda.synchronize()
     with _path(trace) as path:
         profiler.export_chrome_trace(str(path))
-        measured = Profile(*read_profile(path))
+        measured = read_profile(path)
     return replace(measured, source=f"torch.profiler, PyTorch {torch.__version__}, median of {runs} runs")
 
 

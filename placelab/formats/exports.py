@@ -16,11 +16,10 @@ import numpy as np
 from placelab.base.errors import FormatError, expect
 from placelab.base.limits import path_of
 from placelab.base.saving import save
-from placelab.formats.task_graphs import dot, stg
+from placelab.formats import catalogue
 from placelab.formats.tensorflow import write_graph_def
 from placelab.formats.torch import device_map, schedule_table
 from placelab.formats.trace_events import trace_json
-from placelab.problem import graph_json
 from placelab.problem.graph import OpGraph
 from placelab.schedule.catalogue import checked
 from placelab.schedule.placement import Placement
@@ -36,7 +35,6 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 UNUSUAL = re.compile(r"""^[=+\-@\t]|[,"\r]""", re.MULTILINE)  # in lines of cells: some are formulas or need quotes
 
 Columns = Sequence[Sequence[str]]
-GRAPHS = {".json": graph_json.dumps, ".dot": dot.dumps, ".gv": dot.dumps, ".stg": stg.dumps}
 
 
 def ops_csv(schedule: Schedule, *, as_it_is: bool = False) -> Iterator[str]:
@@ -223,7 +221,8 @@ def graph(graph: OpGraph, path: str | Path) -> Path:
     """
     expect(graph, OpGraph, "export.graph")
     path = path_of(path)
-    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    if suffix not in GRAPHS:
-        raise FormatError(f"{path} has no format to write a graph in; files end in {', '.join(GRAPHS)}")
-    return save(GRAPHS[suffix](graph), path)
+    known = catalogue.writers(catalogue.GRAPH)
+    if (suffix := catalogue.suffix_of(path.name)) not in known:
+        raise FormatError(f"{path} has no format to write a graph in; files end in {', '.join(known)}")
+    catalogue.written(known[suffix], graph, path)
+    return path

@@ -1,73 +1,134 @@
-"""Read profiles of PyTorch, ONNX Runtime and TensorFlow; the format is recognised by content."""
+"""Profiles: measured seconds and bytes of each op, from PyTorch, ONNX Runtime and TensorFlow; content tells the format."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from types import ModuleType
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from statistics import median as middle
 from typing import Any
 
-from placelab.base.errors import FormatError
+from placelab.base.errors import FormatError, expect
 from placelab.base.limits import JSON, json_of, read_file, unzipped
-from placelab.formats.profile_columns import ProfileColumns, median_columns
+from placelab.formats.catalogue import PROFILE, module_of, readers
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a profile: a trace of PyTorch, ONNX Runtime or TensorFlow as JSON, or TensorFlow's RunMetadata"
-TRACES = ("torch.profiler_trace", "onnx.runtime_profile", "tensorflow.run_metadata")
-BINARY = "tensorflow.run_metadata"
-BY_GRAPH = "torch.profiler_trace"  # whose events may need the graph
 
 
-def read_profile(*paths: Any, graph: OpGraph | None = None) -> ProfileColumns:
-    """Read one or more profiles: each op's median over the files.
+@dataclass(frozen=True)
+class Profile:
+    """Measured costs by op name.
 
-    Parameters
+    Attributes
     ----------
-    paths
-        Files of ``torch.profiler``, ``onnxruntime`` (``end_profiling``), TensorFlow (timeline, RunMetadata), gzipped or not.
-    graph
-        Graph of the profiled model; some traces of PyTorch can only be matched with ops if it is given.
+    seconds : dict of float
+        Op name → seconds in one step, summed over the op's kernels.
+    outputs : dict of float
+        (op name, output number) → bytes.
+    temporary : dict of float
+        Op name → bytes held while it runs, outputs excluded.
+    device : dict of str
+        Op name → device it ran on.
+    source : str
+        Origin of the numbers, for the graph's provenance: file, framework, number of steps.
+    """
+
+    seconds: dict[str, float]
+    outputs: dict[tuple[str, int], float] = field(default_factory=dict)
+    temporary: dict[str, float] = field(default_factory=dict)
+    device: dict[str, str] = field(default_factory=dict)
+    source: str = ""
+
+    @classmethod
+    def load(cls, *paths: Any, graph: OpGraph | None = None) -> Profile:
+        """Read one or more profiles: each op's median over the files.
+
+        Parameters
+        ----------
+        paths
+            Files of ``torch.profiler``, ``onnxruntime`` (``end_profiling``), TensorFlow (timeline, RunMetadata), gzipped or not.
+        graph
+            Graph of the profiled model; some traces of PyTorch can only be matched with ops if it is given.
+
+        Raises
+        ------
+        FormatError
+            A file that does not exist, or is not a profile.
+
+        Examples
+        --------
+        >>> import placelab as pl
+        >>> graph = pl.load("model.onnx")                                                          # doctest: +SKIP
+        >>> pl.costs.measured(graph, Profile.load("profile.json", graph=graph), speed=1e12)        # doctest: +SKIP
+        """
+        if not paths:
+            raise FormatError("Profile.load needs the path of a profile, or of several")
+        return median(loads(read_file(path, EXPECTED), str(path), graph) for path in paths)
+
+
+def median(profiles: Iterable[Profile]) -> Profile:
+    """Combine profiles of several steps or files: each op's median over the profiles that have it, and its first device.
 
     Raises
     ------
     FormatError
-        A file that does not exist, or is not a profile.
+        No profiles.
 
     Examples
     --------
-    >>> import placelab as pl
-    >>> graph = pl.load("model.onnx")                                                              # doctest: +SKIP
-    >>> pl.costs.measured(graph, read_profile("profile.json", graph=graph), speed=1e12)            # doctest: +SKIP
+    >>> median([Profile({"a": 1.0}), Profile({"a": 9.0, "b": 2.0}), Profile({"a": 2.0})]).seconds
+    {'a': 2.0, 'b': 2.0}
     """
-    if not paths:
-        raise FormatError("read_profile needs the path of a profile, or of several")
-    return median_columns([loads(read_file(path, EXPECTED), str(path), graph) for path in paths])
+    profiles = list(profiles)
+    for profile in profiles:
+        expect(profile, Profile, "median")
+    if not profiles:
+        raise FormatError("there is no profile to take the median of; expected one at least")
+    device: dict[str, str] = {}
+    for profile in reversed(profiles):
+        device |= profile.device
+    return Profile(
+        seconds=_each(profiles, lambda profile: profile.seconds),
+        outputs=_each(profiles, lambda profile: profile.outputs),
+        temporary=_each(profiles, lambda profile: profile.temporary),
+        device=device,
+        source=_sources(profiles),
+    )
 
 
-def loads(data: bytes, where: str = "the upload", graph: OpGraph | None = None) -> ProfileColumns:
+def loads(data: bytes, where: str = "the upload", graph: OpGraph | None = None) -> Profile:
     """The profile in the bytes of a file; `where` names it in messages."""
     data = unzipped(data, where)
     if not data.startswith(JSON):
-        return _module(BINARY).loads(data, where)
+        return module_of(readers(PROFILE, suffix=".pb")[0]).loads(data, where)
     return profile_of(json_of(data, where, EXPECTED), where, graph)
 
 
-def profile_of(document: Any, where: str, graph: OpGraph | None = None) -> ProfileColumns:
+def profile_of(document: Any, where: str, graph: OpGraph | None = None) -> Profile:
     """The profile in parsed JSON; `where` names it in messages."""
-    found = _reader(document)
-    if found is None:
-        raise FormatError(f"{where} is not {EXPECTED}")
-    options = {"graph": graph} if found is _module(BY_GRAPH) else {}
-    return found.profile_of(document, where, **options)
+    for row in readers(PROFILE):
+        reader = module_of(row)
+        if reader.matches(document):
+            return reader.profile_of(document, where, **({"graph": graph} if "graph" in row.options else {}))
+    raise FormatError(f"{where} is not {EXPECTED}")
 
 
 def matches(document: Any) -> bool:
     """Whether parsed JSON is a profile of one of these frameworks."""
-    return _reader(document) is not None
+    return any(module_of(row).matches(document) for row in readers(PROFILE))
 
 
-def _reader(document: Any) -> ModuleType | None:
-    return next((module for module in map(_module, TRACES) if module.matches(document)), None)
+def _each(profiles: list[Profile], column: Callable[[Profile], dict[Any, float]]) -> dict[Any, float]:
+    found: dict[Any, list[float]] = {}
+    for profile in profiles:
+        for key, value in column(profile).items():
+            found.setdefault(key, []).append(value)
+    return {key: middle(values) for key, values in found.items()}
 
 
-def _module(name: str) -> ModuleType:
-    return import_module(f"placelab.formats.{name}")
+def _sources(profiles: list[Profile]) -> str:
+    named = list(dict.fromkeys(profile.source for profile in profiles if profile.source))
+    if len(profiles) == 1:
+        return "".join(named)
+    shown = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
+    return f"median of {len(profiles)} profiles: {shown}".removesuffix(": ")

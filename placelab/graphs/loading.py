@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
@@ -13,38 +12,16 @@ from typing import Any, Protocol, get_type_hints
 from placelab.base.errors import FormatError, PlacelabError, UnsupportedError, described
 from placelab.base.limits import json_of, path_of, read_file, unzipped
 from placelab.base.names import is_name
-from placelab.costs.profile import Profile
 from placelab.costs.roofline import with_estimates
 from placelab.formats import profiles
-from placelab.formats.profile_columns import ProfileColumns
+from placelab.formats.catalogue import GRAPH, PROFILE, Format, module_of, readers, suffix_of
+from placelab.formats.profiles import Profile
 from placelab.formats.torch.module import from_exported, from_module, from_training, is_exported, is_module
 from placelab.graphs import datasets
 from placelab.problem.graph import OpGraph
 from placelab.schedule.catalogue import check_options
 from placelab.schedule.placement import is_one as is_placement
 
-# Suffix → modules that read such files, tried in order. Any file may be gzipped.
-READERS = {
-    ".json": (
-        "formats.placelab_json",
-        "formats.workflows.wfformat",
-        "formats.task_graphs.dnn_partitioning",
-        "formats.chakra.execution_trace",
-    ),
-    ".pb": ("formats.tensorflow.graph_def", "formats.onnx.model_proto", "formats.profiles"),
-    ".pbtxt": ("formats.tensorflow.graph_def",),
-    ".onnx": ("formats.onnx.model_proto",),
-    ".dot": ("formats.task_graphs.dot",),
-    ".gv": ("formats.task_graphs.dot",),
-    ".stg": ("formats.task_graphs.stg",),
-    ".txt": ("formats.task_graphs.pipedream",),
-    ".csv": ("formats.task_graphs.mayer_csv",),
-    ".et": ("formats.chakra.execution_trace",),
-    ".dax": ("formats.workflows.dax",),
-    ".xml": ("formats.workflows.dax",),
-    ".pt2": ("formats.torch.archive",),
-}
-ONNX_VERSION = b"\x08"  # first field of ONNX models, but not of other .pb files
 SAVED_MODEL = "saved_model.pb"  # in the folder of a TensorFlow SavedModel
 EXPECTED = "a graph"
 
@@ -156,13 +133,11 @@ def opened(data: bytes, name: str, graph: OpGraph | None = None, **options: Any)
         )
     if _suffix(name) == ".json":
         return _from_json(data, name, options, graph)
-    errors, data = list[PlacelabError](), unzipped(data, name)
-    for reader in _readers(name):
-        if _suffix(name) == ".pb" and reader == "formats.onnx.model_proto" and not data.startswith(ONNX_VERSION):
-            continue  # do not parse up to a million fields twice
+    rows, errors, data = _readers(name), list[PlacelabError](), unzipped(data, name)
+    for reader in [*map(module_of, _fitting(rows, data)), *[profiles] * any(row.holds == PROFILE for row in rows)]:
         try:
-            found = _call(_reader(reader).loads, data, name, options=options)
-            return Profile(*found) if isinstance(found, ProfileColumns) else with_estimates(found)
+            found = _call(reader.loads, data, name, options=options)
+            return found if isinstance(found, Profile) else with_estimates(found)
         except PlacelabError as error:
             errors.append(error)
     raise errors[0]  # of the likeliest format
@@ -174,7 +149,7 @@ def suffixes() -> list[str]:
     >>> {".json", ".json.gz", ".onnx"} <= set(suffixes())
     True
     """
-    return [suffix + packed for suffix in READERS for packed in ("", ".gz")]
+    return [suffix + packed for suffix in _suffixes() for packed in ("", ".gz")]
 
 
 def _open(what: str | Path, options: dict[str, Any]) -> OpGraph:
@@ -183,42 +158,48 @@ def _open(what: str | Path, options: dict[str, Any]) -> OpGraph:
         path = path / SAVED_MODEL
     if not os.path.exists(path) and not _suffix(path.name):
         raise FormatError(f"{what!a:.200} is neither a dataset ({', '.join(datasets.names())}) nor a file that exists")
-    readers = _readers(str(path))
-    reader = _reader(readers[0])
-    if len(readers) > 1:
+    rows = _readers(str(path))
+    if len(rows) > 1:
         return loads(read_file(path, EXPECTED), str(path), **options)
+    reader: Reader = module_of(rows[0])
     if read := getattr(reader, "read", None):
         return with_estimates(_call(read, path, options=options))
     return with_estimates(_call(reader.loads, read_file(path, reader.EXPECTED), str(path), options=options))
 
 
+def _suffixes() -> list[str]:
+    return list(dict.fromkeys(suffix for row in readers(GRAPH, PROFILE) for suffix in row.suffixes))
+
+
 def _suffix(name: str) -> str:
     """The suffix of a file's name without ``.gz``; "" if no format has it."""
-    suffix = Path(name.lower().removesuffix(".gz")).suffix
-    return suffix if suffix in READERS else ""
+    suffix = suffix_of(name)
+    return suffix if suffix in _suffixes() else ""
 
 
-def _readers(name: str) -> tuple[str, ...]:
+def _readers(name: str) -> list[Format]:
     suffix = _suffix(name)
     if not suffix:
         what = f"is a folder without {SAVED_MODEL}" if os.path.isdir(name) else "has no known format"
-        raise FormatError(f"{name!a:.200} {what}; files end in {', '.join(READERS)}, gzipped or not")
-    return READERS[suffix]
+        raise FormatError(f"{name!a:.200} {what}; files end in {', '.join(_suffixes())}, gzipped or not")
+    return readers(GRAPH, PROFILE, suffix=suffix)
 
 
-def _reader(module: str) -> Reader:
-    return import_module(f"placelab.{module}")
+def _fitting(rows: list[Format], data: bytes) -> list[Format]:
+    """Formats of graphs, without those that the first bytes rule out: a million fields are not parsed twice."""
+    graphs = [row for row in rows if row.holds == GRAPH]
+    return [row for row in graphs if len(graphs) == 1 or data.startswith(row.begins)]
 
 
 def _from_json(data: bytes, name: str, options: dict[str, Any], graph: OpGraph | None) -> OpGraph | Profile:
     document = json_of(data, name, EXPECTED)
-    readers: list[DocumentReader] = [import_module(f"placelab.{module}") for module in READERS[".json"]]
-    found = next((reader for reader in readers if reader.matches(document)), None)
+    known: list[DocumentReader] = [module_of(row) for row in readers(GRAPH, suffix=".json")]
+    found = next((reader for reader in known if reader.matches(document)), None)
     if found is not None:
         return with_estimates(_call(found.graph_of, document, name, options=options))
     if profiles.matches(document):
-        return Profile(*profiles.profile_of(document, name, graph))
-    raise FormatError(f"{name} is {_described(document)}; expected {', '.join(reader.EXPECTED for reader in readers)}")
+        return profiles.profile_of(document, name, graph)
+    raise FormatError(f"{name} is {_described(document)}; expected {', '.join(reader.EXPECTED for reader in known)}")
 
 
 def _described(document: Any) -> str:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import placelab as pl
 from placelab.costs import Profile, measured
-from placelab.costs.profile import median
 from placelab.formats import placelab_json
+from placelab.formats.profiles import median
 from placelab.problem.time_columns import known_speeds
 
 GRAPH = pl.OpGraph.from_arrays(

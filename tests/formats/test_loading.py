@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
 import json
 from contextlib import suppress
 from importlib import import_module
-from inspect import getmembers, isfunction
+from inspect import getmembers, isfunction, signature
+from pathlib import Path
 
 import networkx as nx
 import onnx_models
@@ -14,22 +16,49 @@ import pytest
 import tensorflow_samples
 
 import placelab as pl
+from placelab.app.export import __all__ as exports_of_placelab
 from placelab.costs import Profile
 from placelab.costs.descriptions import sources
+from placelab.formats import catalogue
+from placelab.formats.catalogue import GRAPH, PROFILE
 from placelab.formats.tensorflow import run_metadata
 from placelab.graphs import loading
 from placelab.graphs.loading import loads, opened, suffixes
 from placelab.problem import graph_json
 
+READ = catalogue.readers(GRAPH, PROFILE)
 
-@pytest.mark.parametrize("reader", sorted({r for readers in loading.READERS.values() for r in readers}))
-def test_every_reader_is_there(reader):
-    """Each reader keeps the protocol: the functions that the loader calls, and a file's description."""
-    module = import_module(f"placelab.{reader}")
-    wanted = loading.DocumentReader if reader in loading.READERS[".json"] else loading.Reader
+
+@pytest.mark.parametrize("row", READ, ids=[row.title for row in READ])
+def test_every_reader_is_there(row):
+    """Each reader keeps the protocol: the functions that the loader calls, a file's description, the options of its row."""
+    module = catalogue.module_of(row)
+    wanted = loading.DocumentReader if row.holds == GRAPH and ".json" in row.suffixes else loading.Reader
     functions = [name for name, _ in getmembers(wanted, isfunction) if not name.startswith("_")]
     assert isinstance(module.EXPECTED, str)
     assert all(callable(getattr(module, name)) for name in functions)
+    assert tuple(signature(module.loads).parameters)[2:] == row.options
+
+
+@pytest.mark.parametrize("row", [row for row in catalogue.FORMATS if row.writer], ids=lambda row: row.title)
+def test_every_writer_is_there(row):
+    """Each writer takes what its format holds and a path, and what the row says beside."""
+    module, _, name = row.writer.partition(":")
+    parameters = signature(getattr(import_module(f"placelab.{module}"), name)).parameters
+    assert {"path", *(set() if row.reader else row.options)} <= set(parameters)
+
+
+def test_every_export_is_a_format():
+    """The catalogue has what `export` writes, but for pages, and a graph, which has several formats."""
+    names = {row.writer.removeprefix("formats.exports:") for row in catalogue.FORMATS}
+    assert set(exports_of_placelab) - {"html", "graph"} <= names
+
+
+def test_the_catalogue_is_light():
+    """It names readers and writers, and imports none of them."""
+    tree = ast.parse(Path(catalogue.__file__).read_text())
+    named = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    assert not [name for name in named if name.startswith("placelab")]
 
 
 TIMELINE = {"ph": "X", "name": "Add", "pid": 1, "ts": 1, "dur": 2, "args": {"name": "L0.0", "op": "Add"}}

@@ -10,7 +10,7 @@ import tensorflow_samples as samples
 from tensorflow_samples import CPU, GPU, kernel, trace
 
 from placelab.base.errors import FormatError
-from placelab.costs import Profile, measured
+from placelab.costs import measured
 from placelab.formats.protobuf import fields
 from placelab.formats.tensorflow.graph_def import loads as graph_of
 from placelab.formats.tensorflow.run_metadata import loads, matches, read_profile
@@ -79,7 +79,7 @@ def test_old_traces_have_microseconds():
 def test_measured_costs_on_a_graph():
     """A profile of a graph's step gives its seconds."""
     g = graph_of(samples.training())
-    profile = Profile(*loads(trace((CPU, [kernel("y", 4000, (2, 8)), kernel("_SOURCE", 100)]))))
+    profile = loads(trace((CPU, [kernel("y", 4000, (2, 8)), kernel("_SOURCE", 100)])))
     timed = measured(g, profile)
     assert timed.time[timed.index("y")].tolist() == [4e-6]
 

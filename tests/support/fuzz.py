@@ -6,7 +6,7 @@
     python tests/support/fuzz.py stg --only 4711          # repeat the input with number 4711, with its traceback
 
 Seeds are small files that tests/support/samples.py builds. An input is a function of the format, `--seed` and its number, so
-that a report suffices to reproduce it. A format is one line in FORMATS: its reader, and a function that returns its seeds.
+that a report suffices to reproduce it. A format of the catalogue is fuzzed with what the function of its reader's name returns.
 """
 
 from __future__ import annotations
@@ -32,17 +32,12 @@ import samples
 import tensorflow_samples
 
 from placelab.base.errors import FormatError, PlacelabError
+from placelab.formats.catalogue import GRAPH, readers
 from placelab.formats.protobuf import BYTES, fields, tagged
 
-# Format → reader (a module of placelab with `loads`, or `module:function`) and a function that returns seeds.
+# Name → reader (a module of placelab with `loads`, or `module:function`) and a function that returns seeds: formats whose seeds
+# have files of their own, and all of the catalogue for whose reader `samples` has a function of its name.
 FORMATS: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
-    "placelab_json": ("formats.placelab_json", samples.placelab_json),
-    "stg": ("formats.task_graphs.stg", samples.stg),
-    "dot": ("formats.task_graphs.dot", samples.dot),
-    "wfformat": ("formats.workflows.wfformat", samples.wfformat),
-    "dnn_partitioning": ("formats.task_graphs.dnn_partitioning", samples.dnn_partitioning),
-    "pipedream": ("formats.task_graphs.pipedream", samples.pipedream),
-    "mayer_csv": ("formats.task_graphs.mayer_csv", samples.mayer_csv),
     "tensorflow": ("formats.tensorflow.graph_def", tensorflow_samples.graphs),
     "tensorflow_text": ("formats.tensorflow.graph_def", lambda: [tensorflow_samples.text()]),
     "tensorflow_saved_model": ("formats.tensorflow.graph_def", lambda: [tensorflow_samples.served()]),
@@ -54,6 +49,11 @@ FORMATS: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
     "onnx_profile": ("formats.onnx.runtime_profile", onnx_models.profiles),
     "torch_archive": ("formats.torch.archive", samples.torch_archive),
     "torch_profile": ("formats.torch.profiler_trace", samples.torch_profile),
+    **{
+        name: (row.reader, seeds)
+        for row in readers(GRAPH)
+        if (seeds := vars(samples).get(name := row.reader.rpartition(".")[2]))
+    },
 }
 
 SECONDS = 1.0  # of processor time for one input

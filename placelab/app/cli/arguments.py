@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,10 @@ from typing import Any
 from placelab.base.errors import FormatError
 from placelab.base.fields import read_from
 from placelab.base.limits import json_of, read_file
+from placelab.formats import catalogue
+from placelab.formats.catalogue import Format
 from placelab.graphs import datasets
-from placelab.graphs.loading import ONNX_VERSION, load, suffixes
+from placelab.graphs.loading import load, suffixes
 from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
@@ -55,7 +56,6 @@ def table(rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
 
 
 OWN = "own"  # name of the processors that a model comes with
-TENSORFLOW, ONNX = "TensorFlow", "ONNX"
 MAX_DIGITS = 12  # of a size
 
 
@@ -116,8 +116,8 @@ def add_rules(command: Any) -> None:
 
 def model_of(options: argparse.Namespace) -> OpGraph:
     """The graph asked for; raise FormatError for an option that its format does not have."""
-    for flag, owner, instead in _given(options):
-        _check_flag(options.model, flag, owner, instead)
+    for flag, option, instead in _given(options):
+        _check_flag(options.model, flag, option, instead)
     given = {"batch": options.batch, "dimensions": dict(options.dimension or ())}
     return load(options.model, **{name: value for name, value in given.items() if value})
 
@@ -163,27 +163,22 @@ def open_flag(options: argparse.Namespace, graph: OpGraph) -> str:
     """The option that sets an open dimension of a model; "" if none is open or all are given."""
     costs = graph.metadata.get("costs")
     assumed, form = costs.get("assumed") if isinstance(costs, Mapping) else None, format_of(options.model)
-    if form == ONNX and isinstance(assumed, Mapping):
+    taken = form.options if form else ()
+    if "dimensions" in taken and isinstance(assumed, Mapping):
         left = [name for name in assumed if name not in dict(options.dimension or ())]
         return f"--dimension {left[0]}=N" if left else ""
-    return "--batch N" if form == TENSORFLOW and assumed and not options.batch else ""
+    return "--batch N" if "batch" in taken and assumed and not options.batch else ""
 
 
-def format_of(model: str) -> str:
-    """TensorFlow or ONNX, the formats with options of their own; "" for all others."""
-    path = Path(model)
-    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    if model in datasets.names() or (suffix not in (".onnx", ".pb", ".pbtxt") and not path.is_dir()):
-        return ""
-    if suffix == ".pb" and path.is_file():
-        with suppress(OSError), path.open("rb") as file:
-            return ONNX if file.read(1) == ONNX_VERSION else TENSORFLOW
-    return ONNX if suffix == ".onnx" else TENSORFLOW
+def format_of(model: str) -> Format | None:
+    """The format of a model's file; None for a dataset, and where no suffix fits."""
+    return None if model in datasets.names() else catalogue.format_of(Path(model))
 
 
 def ending(path: Path, suffixes: Collection[str]) -> str:
     """The first of the suffixes that a file to write ends in; raise FormatError if there is none, or no such folder."""
-    found = next((suffix for suffix in suffixes if path.name.lower().endswith(suffix)), None)
+    name = path.name.lower()
+    found = next((suffix for suffix in suffixes if name.endswith((suffix, f"{suffix}.gz"))), None)
     if found is None:
         raise FormatError(f"{str(path)!a} has no format to write; files end in {', '.join(suffixes)}")
     check_folder(path)
@@ -212,19 +207,21 @@ def several(text: str) -> tuple[str, ...]:
 
 
 def _given(options: argparse.Namespace) -> Iterator[tuple[str, str, str]]:
-    """Each format's option that is given: its flag, the format, and the equivalent option of the other format."""
+    """Each option of a reader that is given: its flag, its name, and the flag that other formats have for it."""
     if options.batch:
-        yield "--batch", TENSORFLOW, f"--dimension batch={options.batch}"
+        yield "--batch", "batch", f"--dimension batch={options.batch}"
     if options.dimension:
-        yield "--dimension", ONNX, f"--batch {options.dimension[0][1]}"
+        yield "--dimension", "dimensions", f"--batch {options.dimension[0][1]}"
 
 
-def _check_flag(model: str, flag: str, owner: str, instead: str) -> None:
+def _check_flag(model: str, flag: str, option: str, instead: str) -> None:
     found, dataset = format_of(model), model in datasets.names()
-    if found == owner or not (found or dataset or model.lower().endswith(tuple(suffixes()))):
+    if (found is None and not dataset) or (found and option in found.options):
         return
-    suffix = Path(model.lower().removesuffix(".gz")).suffix
-    remedy = f"use {instead}" if found else f"{'datasets' if dataset else f'{suffix} files'} have none"
+    suffix = catalogue.suffix_of(model)
+    owner = next(row.title for row in catalogue.FORMATS if option in row.options)
+    others = found and {"batch", "dimensions"} & {*found.options}
+    remedy = f"use {instead}" if others else f"{'datasets' if dataset else f'{suffix} files'} have none"
     raise FormatError(f"{model}: {flag} is an option of {owner} files; {remedy}")
 
 

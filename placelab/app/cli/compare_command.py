@@ -43,7 +43,7 @@ def add_to(commands: Any) -> None:
 def compare(options: argparse.Namespace) -> None:
     """Place a model with several partitioners, simulate each under several schedulers, and list the pairs, best first."""
     if options.out:
-        ending(options.out, (".csv", ".csv.gz"))
+        ending(options.out, (".csv",))
     name, problem = problem_of(options)
     quick = [partitioner for partitioner, function in partitioners().items() if not function.slow]
     prepare = several(options.prepare)

@@ -13,10 +13,9 @@ import numpy as np
 from placelab.app.cli.arguments import add_model, command, ending, model_of, printable
 from placelab.base.errors import FormatError, PlacelabError
 from placelab.base.names import is_name
-from placelab.base.saving import save
-from placelab.formats.task_graphs import dot, stg
+from placelab.formats import exports
+from placelab.formats.catalogue import GRAPH, writers
 from placelab.graphs.loading import load
-from placelab.problem import graph_json
 from placelab.problem.graph import OpGraph
 from placelab.problem.time_columns import known_speeds
 
@@ -27,36 +26,19 @@ convert topcuoglu topcuoglu.dot
 """
 
 
-def _dot(graph: OpGraph, path: Path) -> None:
-    save(dot.dumps(graph), path)
-
-
-def _stg(graph: OpGraph, path: Path) -> None:
-    save(stg.dumps(graph), path)
-
-
-WRITERS = {
-    ".json": graph_json.write,
-    ".json.gz": graph_json.write,
-    ".dot": _dot,
-    ".gv": _dot,
-    ".stg": _stg,
-}
-
-
 def add_to(commands: Any) -> None:
     """Add the command to the parser's."""
     convert_command = command(commands, "convert", convert, EXAMPLES)
     add_model(convert_command)
-    convert_command.add_argument("out", type=Path, help=f"file to write: {', '.join(WRITERS)}")
+    convert_command.add_argument("out", type=Path, help=f"file to write: {', '.join(writers(GRAPH))}")
     convert_command.add_argument("--name", help="name of the graph in the file")
 
 
 def convert(options: argparse.Namespace) -> None:
     """Write a model with its costs as placelab JSON, or as DOT or STG, which may hold less of it."""
-    write = WRITERS[ending(options.out, WRITERS)]
+    ending(options.out, writers(GRAPH))
     graph = renamed(model_of(options), options.name)
-    write(graph, options.out)
+    exports.graph(graph, options.out)
     print(f"{options.out}: {graph.n_ops:,} ops, {graph.n_edges:,} edges")
     if text := note(graph, options.out):
         print(f"note: {printable(text)}")

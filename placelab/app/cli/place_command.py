@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from placelab.analysis.measures import metrics
 from placelab.analysis.validation import validate
 from placelab.app.cli.arguments import (
-    TENSORFLOW,
     add_model,
     add_rules,
     command,
@@ -24,10 +23,8 @@ from placelab.app.cli.arguments import (
     several,
 )
 from placelab.base.errors import FormatError
-from placelab.base.saving import save
 from placelab.base.units import counted, percent
-from placelab.formats.exports import ops_csv
-from placelab.formats.tensorflow import write_graph_def
+from placelab.formats.catalogue import PLACEMENT, SCHEDULE, TENSORFLOW, Format, writers, written
 from placelab.formats.torch import device_map
 from placelab.problem.graph import OpGraph
 from placelab.schedule.catalogue import PLANNED, UNPLANNED
@@ -63,15 +60,15 @@ def place(options: argparse.Namespace) -> None:
     out = None if options.out is None else writer(options.out)
     name, problem = problem_of(options)
     if out:
-        out.check(problem.graph, options.out, options.model)
+        check(out, problem.graph, options.out, options.model)
     prepare = several(options.prepare)
     placement = place_ops(problem, options.partitioner, prepare=prepare, seed=options.seed)
     schedule = simulate(problem, placement, options.scheduler or None, seed=options.seed)
     text = summary(schedule, [note_on_times(problem, name)])
     print(f"{printable(problem.graph.title)} on {name}: {options.partitioner} + {schedule.scheduler}\n{text}")
     if out:
-        out.write(schedule, options.out, options.model)
-        print(f"written: {options.out} ({out.what})")
+        write(out, schedule, options.out, options.model)
+        print(f"written: {options.out} ({out.title})")
 
 
 def summary(schedule: Schedule, notes: Iterable[str] = ()) -> str:
@@ -93,68 +90,43 @@ def _counts(schedule: Schedule) -> dict[str, int]:
     return {printable(name): int((schedule.device == d).sum()) for d, name in enumerate(names)}
 
 
-class Writer(NamedTuple):
-    """A kind of file, the function that writes it, and one that refuses a graph before the work is done."""
-
-    what: str
-    write: Callable[[Schedule, Path, str], Any]
-    check: Callable[[OpGraph, Path, str], None] = lambda graph, path, model: None
+def writer(path: Path) -> Format:
+    """What a file of this name is to hold; raise FormatError if no suffix fits, or there is no such folder."""
+    return WRITTEN[ending(path, WRITTEN)]
 
 
-def writer(path: Path) -> Writer:
-    """The writer of a file by its suffix; raise FormatError if there is none, or no such folder."""
-    return WRITERS[ending(path, WRITERS)]
+def check(out: Format, graph: OpGraph, path: Path, model: str) -> None:
+    """Refuse a graph that cannot be written so before the work is done."""
+    if out.writer in CHECKS:
+        CHECKS[out.writer](graph, path, model)
+
+
+def write(out: Format, schedule: Schedule, path: Path, model: str) -> None:
+    """Write a schedule or its placement; what the writer warns of is printed. `model` is the file that was read."""
+    what = schedule if out.holds == SCHEDULE else schedule.placement
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        written(out, what, path, **({"graph_file": model} if "graph_file" in out.options else {}))
+    for warning in caught:
+        print(f"note: {printable(warning.message)}")
 
 
 def _suffixes() -> str:
     """The suffixes of each kind of file, for the help text."""
-    kinds: dict[str, list[str]] = {}
-    for suffix, made in WRITERS.items():
-        kinds.setdefault(made.what, []).append(suffix)
-    return "; ".join(f"{', '.join(ends)}: {what}" for what, ends in kinds.items())
-
-
-def _page(schedule: Schedule, path: Path, _: str) -> None:
-    from placelab.app.export import html
-
-    html(schedule, path)
-
-
-def _trace(schedule: Schedule, path: Path, _: str) -> None:
-    from placelab.app.export import chrome_trace
-
-    chrome_trace(schedule, path)
-
-
-def _table(schedule: Schedule, path: Path, _: str) -> None:
-    save(ops_csv(schedule), path)
-
-
-def _placement(schedule: Schedule, path: Path, _: str) -> None:
-    schedule.placement.save(path)
-
-
-def _device_map(schedule: Schedule, path: Path, _: str) -> None:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        device_map.write(schedule.placement, path)
-    for warning in caught:
-        print(f"note: {printable(warning.message)}")
+    rows = dict.fromkeys(WRITTEN.values())
+    return "; ".join(f"{', '.join(row.suffixes)}: {row.title}" for row in rows) + "; each may be gzipped (.gz)"
 
 
 def _check_modules(graph: OpGraph, path: Path, model: str) -> None:
     device_map.check_modules(graph)
 
 
-def _graph_def(schedule: Schedule, path: Path, model: str) -> None:
-    """Write the TensorFlow file that was read with its ``device`` fields as placed."""
-    write_graph_def.write(model, schedule.placement, path)
-
-
 def _check_graph_def(graph: OpGraph, path: Path, model: str) -> None:
     """Raise FormatError unless the model was read from a GraphDef of the same form, binary or text."""
-    provenance = graph.metadata.get("provenance")
-    form = str(provenance.get("format")) if isinstance(provenance, dict) and format_of(model) == TENSORFLOW else ""
+    provenance, read = graph.metadata.get("provenance"), format_of(model)
+    form = str(provenance.get("format")) if isinstance(provenance, dict) else ""
+    if read is None or read.title != TENSORFLOW:
+        form = ""
     wanted = ".pbtxt" if ".pbtxt" in path.suffixes else ".pb"
     if not form.startswith("TensorFlow GraphDef"):
         raise FormatError(
@@ -166,18 +138,6 @@ def _check_graph_def(graph: OpGraph, path: Path, model: str) -> None:
         raise FormatError(f"{path}: {model} is a GraphDef in {found}'s form; write {found} instead")
 
 
-PLACEMENT, TRACE, DEVICE_MAP = Writer("placement", _placement), Writer("trace", _trace), "device_map.json"
-MODULES = Writer("device map of PyTorch modules", _device_map, _check_modules)
-GRAPH_DEF = Writer("GraphDef with devices", _graph_def, _check_graph_def)
-WRITERS = {  # the first suffix that fits counts
-    ".html": Writer("page", _page),
-    ".trace.json": TRACE,
-    ".trace.json.gz": TRACE,
-    DEVICE_MAP: MODULES,
-    f"{DEVICE_MAP}.gz": MODULES,
-    ".json": PLACEMENT,
-    ".json.gz": PLACEMENT,
-    ".csv": Writer("table of ops", _table),
-    ".pb": GRAPH_DEF,
-    ".pbtxt": GRAPH_DEF,
-}
+PAGE = Format("page", SCHEDULE, (".html",), writer="app.export:html")
+WRITTEN = {".html": PAGE, **writers(SCHEDULE, PLACEMENT)}
+CHECKS = {"formats.exports:torch_device_map": _check_modules, "formats.exports:tensorflow": _check_graph_def}

@@ -51,7 +51,7 @@ def add_to(commands: Any) -> None:
 def study(options: argparse.Namespace) -> None:
     """Compare strategies on many problems, as a TOML file says, and go on where an earlier run was ended."""
     if options.out:
-        ending(options.out, (".csv", ".csv.gz"))
+        ending(options.out, (".csv",))
         check_folder(options.out)
     given = _read(options.file)
     axes = dict(given["grid"])

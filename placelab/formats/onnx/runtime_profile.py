@@ -16,7 +16,7 @@ from typing import Any
 from placelab.base.errors import FormatError
 from placelab.base.limits import json_of, read_file
 from placelab.formats.onnx.node_proto import op_name
-from placelab.formats.profile_columns import ProfileColumns, median_columns
+from placelab.formats.profiles import Profile, median
 
 EXPECTED = "a profile that ONNX Runtime wrote"
 KERNEL = "_kernel_time"
@@ -31,7 +31,7 @@ LARGEST = 1e18  # µs, bytes or elements
 Event = dict[str, Any]
 
 
-def read_profile(*paths: Any) -> ProfileColumns:
+def read_profile(*paths: Any) -> Profile:
     """Median costs over all runs in one or several profiles of ONNX Runtime.
 
     Parameters
@@ -41,7 +41,7 @@ def read_profile(*paths: Any) -> ProfileColumns:
 
     Returns
     -------
-    ProfileColumns
+    Profile
         Seconds by op, summed over its kernels in a run; bytes of outputs; the execution provider (``CPU``, ``CUDA``) as the
         device. Nodes inside ``If``, ``Loop`` and ``Scan`` are included by their own names; the op that runs them includes their
         time.
@@ -52,17 +52,17 @@ def read_profile(*paths: Any) -> ProfileColumns:
         A file that does not exist, is not a profile, or in which no node ran.
     """
     runs = [run for path in paths for run in _runs(json_of(read_file(path, EXPECTED), str(path), EXPECTED), str(path))]
-    return median_columns(runs)
+    return median(runs)
 
 
-def loads(data: bytes, where: str = "the upload") -> ProfileColumns:
+def loads(data: bytes, where: str = "the upload") -> Profile:
     """The profile in the bytes of a file, gzipped or not; `where` names it in messages."""
     return profile_of(json_of(data, where, EXPECTED), where)
 
 
-def profile_of(document: Any, where: str) -> ProfileColumns:
+def profile_of(document: Any, where: str) -> Profile:
     """The profile in parsed JSON; `where` names it in messages."""
-    return median_columns(_runs(document, where))
+    return median(_runs(document, where))
 
 
 def matches(document: Any) -> bool:
@@ -70,7 +70,7 @@ def matches(document: Any) -> bool:
     return isinstance(document, list) and any(_is_kernel(event) for event in document)
 
 
-def _runs(document: Any, where: str) -> list[ProfileColumns]:
+def _runs(document: Any, where: str) -> list[Profile]:
     """A profile of each run; a kernel belongs to the last ``model_run`` that began before it."""
     if not matches(document):
         raise FormatError(f"{where} is not {EXPECTED}: expected a list with events named …{KERNEL}")
@@ -82,7 +82,7 @@ def _runs(document: Any, where: str) -> list[ProfileColumns]:
     return [_run(kernels[run], where) for run in sorted(kernels)]
 
 
-def _run(kernels: list[Event], where: str) -> ProfileColumns:
+def _run(kernels: list[Event], where: str) -> Profile:
     seconds: dict[str, float] = {}
     outputs: dict[tuple[str, int], float] = {}
     device: dict[str, str] = {}
@@ -93,7 +93,7 @@ def _run(kernels: list[Event], where: str) -> ProfileColumns:
         provider = _args(event).get("provider")
         if isinstance(provider, str):
             device[name] = provider.removesuffix("ExecutionProvider")
-    return ProfileColumns(seconds, outputs, device=device, source=f"{PurePath(where).name} (ONNX Runtime)")
+    return Profile(seconds, outputs, device=device, source=f"{PurePath(where).name} (ONNX Runtime)")
 
 
 def _is_kernel(event: Any) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from placelab.base.errors import FormatError
 from placelab.base.limits import JSON, MAX_OPS, json_of, read_file, unzipped
-from placelab.formats.profile_columns import ProfileColumns, median_columns
+from placelab.formats.profiles import Profile, median
 from placelab.formats.protobuf import BYTES, MessageType, fields, messages, parse, spans_of
 from placelab.formats.tensorflow.nodes import REFERENCE, size_of
 
@@ -49,7 +49,7 @@ class Run(NamedTuple):
     outputs: tuple[tuple[int, float], ...] = ()
 
 
-def read_profile(*paths: Any) -> ProfileColumns:
+def read_profile(*paths: Any) -> Profile:
     """Read the profiles of one or more steps, a file for each: each op's median over the steps that ran it.
 
     Parameters
@@ -59,7 +59,7 @@ def read_profile(*paths: Any) -> ProfileColumns:
 
     Returns
     -------
-    ProfileColumns
+    Profile
         Seconds, bytes, scratch bytes and device of each op. A timeline has no bytes.
 
     Raises
@@ -67,10 +67,10 @@ def read_profile(*paths: Any) -> ProfileColumns:
     FormatError
         Another format, a damaged file, or one without ops.
     """
-    return median_columns(loads(read_file(path, EXPECTED), str(path)) for path in paths)
+    return median(loads(read_file(path, EXPECTED), str(path)) for path in paths)
 
 
-def loads(data: bytes, where: str = "the upload") -> ProfileColumns:
+def loads(data: bytes, where: str = "the upload") -> Profile:
     """The profile in the bytes of one file; `where` names it in messages."""
     data = unzipped(data, where)
     if data.startswith(JSON):
@@ -83,7 +83,7 @@ def matches(document: Any) -> bool:
     return any(_op_of(event) for event in islice(_events(document), 10_000))
 
 
-def profile_of(document: Any, where: str) -> ProfileColumns:
+def profile_of(document: Any, where: str) -> Profile:
     """The profile in a parsed timeline."""
     events = list(_events(document))
     device = {}
@@ -165,7 +165,7 @@ def _checked(value: float, limit: float, unit: str, name: str, where: str) -> fl
 # -------------------------------------------------------------------- sums
 
 
-def _profile(runs: Iterable[Run], where: str) -> ProfileColumns:
+def _profile(runs: Iterable[Run], where: str) -> Profile:
     """The runs, summed by op."""
     launched, kernels, streams = dict[str, float](), dict[str, float](), dict[str, float]()
     device, temporary, outputs = dict[str, str](), dict[str, float](), dict[tuple[str, int], float]()
@@ -183,7 +183,7 @@ def _profile(runs: Iterable[Run], where: str) -> ProfileColumns:
     seconds = {name: took for name, took in (launched | streams | kernels).items() if name}
     if not seconds:
         raise FormatError(f"{where} has no op that ran; expected {EXPECTED}")
-    return ProfileColumns(
+    return Profile(
         seconds, outputs, {k: v for k, v in temporary.items() if v}, device, f"{Path(where).name} (TensorFlow)"
     )
 

@@ -18,7 +18,7 @@ import numpy as np
 from placelab.base.errors import FormatError, expect
 from placelab.base.limits import json_of, read_file
 from placelab.formats.flops.kinds import name_of
-from placelab.formats.profile_columns import ProfileColumns, median_columns
+from placelab.formats.profiles import Profile, median
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a Chrome trace of torch.profiler"
@@ -43,7 +43,7 @@ class Event(NamedTuple):
     device: str
 
 
-def read_profile(*paths: Any, graph: OpGraph | None = None) -> ProfileColumns:
+def read_profile(*paths: Any, graph: OpGraph | None = None) -> Profile:
     """Read traces of ``torch.profiler.profile(…).export_chrome_trace``, gzipped or not.
 
     Parameters
@@ -55,7 +55,7 @@ def read_profile(*paths: Any, graph: OpGraph | None = None) -> ProfileColumns:
 
     Returns
     -------
-    ProfileColumns
+    Profile
         Seconds of an op's kernels if the trace has kernels, 0 for an op that launched none; else seconds of the op on its
         thread. Ops without events are left out.
 
@@ -68,10 +68,10 @@ def read_profile(*paths: Any, graph: OpGraph | None = None) -> ProfileColumns:
     -----
     O(n log n) in events.
     """
-    return median_columns(loads(read_file(path, EXPECTED), str(path), graph) for path in paths)
+    return median(loads(read_file(path, EXPECTED), str(path), graph) for path in paths)
 
 
-def loads(data: bytes, where: str = "the upload", graph: OpGraph | None = None) -> ProfileColumns:
+def loads(data: bytes, where: str = "the upload", graph: OpGraph | None = None) -> Profile:
     """The profile in the bytes of one trace; `where` names it in messages."""
     return profile_of(json_of(data, where, EXPECTED), where, graph)
 
@@ -81,7 +81,7 @@ def matches(document: Any) -> bool:
     return isinstance(document, dict) and "traceEvents" in document and "deviceProperties" in document
 
 
-def profile_of(document: Any, where: str, graph: OpGraph | None = None) -> ProfileColumns:
+def profile_of(document: Any, where: str, graph: OpGraph | None = None) -> Profile:
     """The profile in a parsed trace; `where` names it in messages."""
     if graph is not None:
         expect(graph, OpGraph, "read_profile")
@@ -204,7 +204,7 @@ def _misfit(ran: Mapping[str, list[int]], ops: Mapping[str, list[int]], graph: O
 # -------------------------------------------------------------------- seconds
 
 
-def _summed(events: Sequence[Event], parents: Sequence[int], owned: Mapping[int, str], where: str) -> ProfileColumns:
+def _summed(events: Sequence[Event], parents: Sequence[int], owned: Mapping[int, str], where: str) -> Profile:
     """Each op's median over its runs, in which kernels, or else the host ops in its range, are summed."""
     owner = _owners(parents, owned)
     launched = {event.external: i for i, event in enumerate(events) if event.category in (HOST, RANGE)}
@@ -224,7 +224,7 @@ def _summed(events: Sequence[Event], parents: Sequence[int], owned: Mapping[int,
     for i, name in owned.items():
         runs.setdefault(name, []).append(MICROSECOND * spent[i])
     seconds = {name: middle(times) for name, times in runs.items()}
-    return ProfileColumns(seconds, device=device, source=f"{PurePath(where).name} (PyTorch)")
+    return Profile(seconds, device=device, source=f"{PurePath(where).name} (PyTorch)")
 
 
 def _owners(parents: Sequence[int], owned: Mapping[int, str]) -> list[int]:

@@ -22,6 +22,7 @@ from placelab.base.leaving import Abandoned, run_abandonable
 from placelab.base.threads import Background, Worker
 from placelab.base.units import si
 from placelab.costs import Profile
+from placelab.formats.catalogue import GRAPH, PROFILE, readers
 from placelab.graphs.loading import SAVED_MODEL, opened, suffixes
 from placelab.problem.clusters import PRESETS
 from placelab.problem.resource_models import LATENCIES, MEMORY_MODELS, TRANSFER_MODELS, summary
@@ -95,9 +96,9 @@ class Opening(Background):
 
 OFFERED = 200  # names that the path field completes
 HINT = (
-    "TensorFlow, ONNX, execution traces, workflows, DOT, placelab JSON …; files can be dropped anywhere here. A profile of a "
-    "run gives the model that is shown its times. From a cell, <code>pl.explore(G)</code> takes a networkx DiGraph or a "
-    "<code>torch.export</code> program."
+    f"{', '.join(row.title for row in readers(GRAPH))}; files can be dropped anywhere here. A profile of a run "
+    f"({', '.join(row.title for row in readers(PROFILE))}) gives the model that is shown its times. From a cell, "
+    "<code>pl.explore(G)</code> takes a networkx DiGraph or a <code>torch.export</code> program."
 )
 
 
