@@ -13,9 +13,8 @@ from placelab.base.seeds import generator
 from placelab.costs.origin import provenance
 from placelab.problem.cluster import LEAST
 from placelab.problem.graph import OpGraph
-from placelab.problem.problem import Problem
+from placelab.problem.problem import Problem, on_graph
 from placelab.schedule.catalogue import Limits, checked
-from placelab.strategies.preparing.contraction import on_graph
 
 Either = TypeVar("Either", OpGraph, Problem)
 SPEED, BANDWIDTH = 1e13, 12e9  # operations/s and bytes/s of the preset `uniform`, on which a unit takes `unit` seconds

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import numpy as np
@@ -415,3 +415,24 @@ class Problem:
 def _choice(label: str, value: Any, known: Iterable[str]) -> None:
     if not isinstance(value, str) or value not in known:
         raise FormatError(f"{label} is {value!r}; expected one of {', '.join(known)}")
+
+
+def with_rules(new: Problem, problem: Problem, names: np.ndarray) -> Problem:
+    """The new problem with the pins of the old one, op v's on the op called ``names[v]``."""
+    layers: dict[str, list] = {}
+    for name, specs in problem.rules.items():
+        layers.setdefault(names[problem.graph.index(name)], []).extend(specs)
+    for layer in zip_longest(*layers.values()):
+        new = new.pin({name: spec for name, spec in zip(layers, layer, strict=True) if spec is not None})
+    return new
+
+
+def on_graph(problem: Problem, graph: OpGraph, names: np.ndarray | None = None) -> Problem:
+    """The problem on another graph, in which op v is called ``names[v]`` (default: as before): groups and pins stay."""
+    names = problem.graph.names if names is None else names
+    more = (
+        []
+        if np.array_equal(problem.group, problem.graph.group)
+        else [problem.group_ops[a:b] for a, b in pairwise(problem.group_ptr)]
+    )
+    return with_rules(problem.replace(graph=graph, groups=[names[ops].tolist() for ops in more]), problem, names)

@@ -10,10 +10,9 @@ from problems import placed
 
 import placelab as pl
 from placelab.analysis.faster import Part, parts
-from placelab.problem.problem import Problem
+from placelab.problem.problem import Problem, on_graph
 from placelab.schedule import catalogue as strategies
 from placelab.schedule.schedule import planned_schedule
-from placelab.strategies.preparing.contraction import on_graph
 
 
 @pytest.fixture(scope="module")

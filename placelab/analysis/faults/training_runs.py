@@ -14,13 +14,13 @@ from placelab.analysis.faults.expectations import count, expected_failures, span
 from placelab.base.errors import FormatError, expect
 from placelab.base.index_arrays import frozen
 from placelab.base.seeds import generator, seed_number
-from placelab.graphs.transforms.checkpoint_ops import RESTORE, SAVE, checkpoint_nodes, disk_rates
 from placelab.kernels.run import training_blocks as blocks
 from placelab.kernels.run.training_run import train
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
+from placelab.strategies.preparing.checkpoint_ops import RESTORE, SAVE, checkpoint_nodes, disk_rates
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,6 @@ function from its placements to those of `problem`. ``placelab.place(problem, "h
 
 from placelab.costs.new_costs import perturb
 from placelab.graphs.transforms.backward_graph import backward
-from placelab.graphs.transforms.checkpoint_ops import checkpoint_nodes
 from placelab.graphs.transforms.micro_batching import microbatches
 from placelab.graphs.transforms.pipeline_replication import pipeline_replica
 from placelab.graphs.transforms.replication import model_replica
@@ -15,6 +14,7 @@ from placelab.graphs.transforms.send_receive import send_recv
 from placelab.schedule.catalogue import transform
 from placelab.schedule.catalogue import transforms as catalogue
 from placelab.strategies.preparing.chain import pipeline
+from placelab.strategies.preparing.checkpoint_ops import checkpoint_nodes
 from placelab.strategies.preparing.coarsening import coarsen
 from placelab.strategies.preparing.colocation import colocate, post_adjust
 from placelab.strategies.preparing.coplacement import coplace

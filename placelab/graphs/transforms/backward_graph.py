@@ -9,8 +9,8 @@ import numpy as np
 from placelab.base.errors import FormatError, expect
 from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
-from placelab.problem.problem import Problem
-from placelab.strategies.preparing.contraction import on_graph, output_rows
+from placelab.problem.problem import Problem, on_graph
+from placelab.strategies.preparing.contraction import output_rows
 
 Either = TypeVar("Either", OpGraph, Problem)
 

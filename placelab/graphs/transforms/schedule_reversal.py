@@ -10,10 +10,9 @@ import numpy as np
 from placelab.base.errors import FormatError, UnsupportedError, expect
 from placelab.graphs.transforms.backward_graph import backward, gradient_names
 from placelab.problem.graph import OpGraph
-from placelab.problem.problem import Problem
+from placelab.problem.problem import Problem, on_graph
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule, planned_schedule
-from placelab.strategies.preparing.contraction import on_graph
 
 TOLERANCE = 1e-9
 

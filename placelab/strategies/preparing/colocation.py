@@ -10,12 +10,12 @@ import numpy as np
 from placelab.base.index_arrays import frozen
 from placelab.base.interrupts import need
 from placelab.problem.graph import OpGraph
-from placelab.problem.problem import Problem
+from placelab.problem.problem import Problem, with_rules
 from placelab.schedule.catalogue import transform
 from placelab.schedule.placement import Placement
 from placelab.schedule.trace import Trace
 from placelab.strategies.preparing.chain import Expand
-from placelab.strategies.preparing.contraction import contract, same_ops, with_rules
+from placelab.strategies.preparing.contraction import contract, same_ops
 
 
 @transform(source="Baechi (2020) §3.1, there the alternative of ColocRL", packages=("scipy",))

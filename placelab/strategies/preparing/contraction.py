@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from placelab.base.errors import FormatError, InfeasibleError, expect
 from placelab.planning.capacity import units
 from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
-from placelab.problem.problem import Problem
+from placelab.problem.problem import Problem, with_rules
 from placelab.schedule.placement import Placement
 from placelab.schedule.trace import Trace
 from placelab.strategies.preparing.chain import Expand
@@ -249,23 +249,6 @@ def devices_of_blocks(problem: Problem, of: np.ndarray, first: np.ndarray) -> di
         )
     names = np.array(problem.cluster.names, dtype=object)
     return {int(b): tuple(names[mask[b]]) for b in np.flatnonzero(~mask.all(axis=1))}
-
-
-def with_rules(new: Problem, problem: Problem, names: np.ndarray) -> Problem:
-    """The new problem with the pins of the old one, op v's on the op called ``names[v]``."""
-    layers: dict[str, list] = {}
-    for name, specs in problem.rules.items():
-        layers.setdefault(names[problem.graph.index(name)], []).extend(specs)
-    for layer in zip_longest(*layers.values()):
-        new = new.pin({name: spec for name, spec in zip(layers, layer, strict=True) if spec is not None})
-    return new
-
-
-def on_graph(problem: Problem, graph: OpGraph, names: np.ndarray | None = None) -> Problem:
-    """The problem on another graph, in which op v is called ``names[v]`` (default: as before): groups and pins stay."""
-    names = problem.graph.names if names is None else names
-    more = [] if np.array_equal(problem.group, problem.graph.group) else _members(problem)
-    return with_rules(problem.replace(graph=graph, groups=[names[ops].tolist() for ops in more]), problem, names)
 
 
 def _members(problem: Problem) -> list[np.ndarray]:
