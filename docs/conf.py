@@ -66,7 +66,7 @@ nitpick_ignore_regex = [
     ("py:(class|obj|exc|data)", r"(?!placelab\.).*"),
     (
         "py:class",
-        r"placelab\..*\.(Either|Units|Profile|PlacementColumns|Explorer|SavedPicture|Computation|Favourites|Tables|Optimum|Patience|StudyView)",
+        r"placelab\..*\.(Either|Units|Profile|PlacementColumns|Explorer|SavedPicture|Computation|Favourites|Tables|Optimum|Patience|StudyView|Image)",
     ),
 ]
 

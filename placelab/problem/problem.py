@@ -355,7 +355,7 @@ class Problem:
         """Whether the speed of each device changes how long an op takes, shape (n_devices,).
 
         It does not where the graph has a time for every op that may run there, taken on a device of unknown speed
-        (:attr:`OpGraph.time_speed` NaN): those seconds hold at any speed. Send and Receive ops always depend on it.
+        (``OpGraph.time_speed`` NaN): those seconds hold at any speed. Send and Receive ops always depend on it.
         """
         graph, cluster = self.graph, self.cluster
         if graph.time is None or (self.transfer_ops and graph.n_edges):

@@ -59,7 +59,7 @@ class TransferModel:
         How many of these there are.
     ends : function of (source, destination, n_devices, duplex)
         Which of them each transfer occupies: arrays of whole numbers as long as there are transfers, one for each end that is
-        occupied. Asked of each pair of devices; others read :meth:`occupied`.
+        occupied. Asked of each pair of devices; others read ``occupied``.
     duplex : bool
         Whether ``Problem(duplex=…)`` makes a difference.
     shared : bool
