@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,12 +14,15 @@ from placelab.base.progress import Progress, Report, never, silent
 from placelab.base.threads import in_batches
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
+from placelab.problem.shared_links import with_bandwidth
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.batches import makespans_of, run_again
 
 if TYPE_CHECKING:
     import pandas as pd
 
+NONE = np.empty((0, 2), int)
+DRAWN = 3  # hosts that the cluster canvas joins two by two; more hang on one network
 COLUMNS = ("what", "name", "makespan", "saved")
 
 
@@ -28,18 +32,23 @@ class Part(NamedTuple):
     Attributes
     ----------
     what, name : str
-        ``kind``, ``device``, ``op`` or ``link``, and which one: the columns of :func:`what_if`.
+        ``kind``, ``device``, ``op`` or ``link``, or several ``devices`` or ``links``; and which: the columns of :func:`what_if`.
     ops : ndarray of int
-        Ops that would take less time; none of a link.
-    source, destination : int
-        The ends of a link; of a device, `source` is its number. -1 elsewhere.
+        Ops that would take less time; none of links.
+    devices : tuple of int
+        Their numbers.
+    pairs : ndarray of int, shape (n, 2)
+        From where to where links lead, or the pairs that share one.
+    shared : bool
+        Whether it is a link of ``Cluster.links``.
     """
 
     what: str
     name: str
-    ops: np.ndarray
-    source: int = -1
-    destination: int = -1
+    ops: np.ndarray = NONE[:, 0]
+    devices: tuple[int, ...] = ()
+    pairs: np.ndarray = NONE
+    shared: bool = False
 
 
 def what_if(
@@ -72,9 +81,10 @@ def what_if(
     DataFrame
         ``what`` (``kind``, ``device``, ``op``, ``link``), ``name``, ``makespan`` [s] and ``saved`` [s], the schedule's makespan
         minus that. Most saved first; ties by kind, device, op, link, and then as the schedule has them. Kinds of the graph
-        (``""``: ops without one, where others have one), all devices, links that carry something, ``source → destination``.
-        ``saved`` is negative where faster parts make the whole slower (Graham's anomalies). ``makespan`` is NaN where the
-        faster run lacks memory that it waits for in vain.
+        (``""``: ops without one, where others have one), all devices, links that carry something: under ``fair`` those that
+        several pairs share (``Cluster.links``), by name, and those of a pair, ``source → destination``. ``saved`` is negative
+        where faster parts make the whole slower (Graham's anomalies). ``makespan`` is NaN where the faster run lacks memory that
+        it waits for in vain.
 
     Raises
     ------
@@ -84,8 +94,7 @@ def what_if(
     Notes
     -----
     Exact: each row is what ``simulate`` gives for a problem with these costs, to the last bit; a scheduler that looks at costs
-    sees the changed ones. Links that several pairs share (``Cluster.links``) keep their bandwidth. One simulation per row, on all
-    cores; a user's own scheduler runs in one thread.
+    sees the changed ones. One simulation per row, on all cores; a user's own scheduler runs in one thread.
 
     References
     ----------
@@ -134,49 +143,121 @@ def makespans(
 
 def parts(schedule: Schedule, k: int = 20) -> list[Part]:
     """What could be faster: kinds by time, devices, the `k` largest ops, links by bytes; ties as in the problem."""
-    graph, cluster, took = schedule.problem.graph, schedule.problem.cluster, schedule.finish - schedule.start
-    kinds = [Part("kind", name, ops) for name, ops in _kinds(graph, took)]
-    devices = [Part("device", name, np.flatnonzero(schedule.device == d), d) for d, name in enumerate(cluster.names)]
-    largest = [Part("op", str(graph.names[v]), np.array([v])) for v in np.argsort(-took, kind="stable")[: max(k, 0)]]
-    return [*kinds, *devices, *largest, *_links(schedule)]
+    return [*_kinds(schedule), *_devices(schedule), *_largest(schedule, k), *_shared(schedule), *_pairs(schedule)]
 
 
-def _kinds(graph: OpGraph, took: np.ndarray) -> list[tuple[str, np.ndarray]]:
-    """Name and ops of each kind, the one that takes most time first; none where no op has a kind."""
+def things(schedule: Schedule, k: int = 20) -> list[Part]:
+    """What somebody could buy: all devices of a type, too, and instead of pairs of devices the links in and between hosts."""
+    links = [*_shared(schedule), *_between_hosts(schedule)]
+    return [*_kinds(schedule), *_devices(schedule), *_types(schedule), *_largest(schedule, k), *links]
+
+
+def _kinds(schedule: Schedule) -> list[Part]:
+    """Each kind, the one that takes most time first; none where no op has a kind."""
+    graph, took = schedule.problem.graph, schedule.finish - schedule.start
     names, index = np.unique(graph.kind.astype(str), return_inverse=True)
     if not names.any():
         return []
     order = np.argsort(-np.bincount(index, took), kind="stable")
-    return [(str(names[i]), np.flatnonzero(index == i)) for i in order]
+    return [Part("kind", str(names[i]), np.flatnonzero(index == i)) for i in order]
 
 
-def _links(schedule: Schedule) -> list[Part]:
-    """Links that carry something, the one with most bytes first."""
-    n, names, moved = schedule.problem.cluster.n_devices, schedule.problem.cluster.names, schedule.transfers
-    pair, index = np.unique(moved["source"].astype(np.int64) * n + moved["destination"], return_inverse=True)
-    carried = np.bincount(index, schedule.problem.graph.tensor_bytes[moved["tensor"]], minlength=len(pair))
-    none = np.empty(0, int)
-    ends = [divmod(int(p), n) for p in pair[np.argsort(-carried, kind="stable")]]
-    return [Part("link", f"{names[i]} → {names[j]}", none, i, j) for i, j in ends]
+def _devices(schedule: Schedule) -> list[Part]:
+    names = schedule.problem.cluster.names
+    return [Part("device", name, np.flatnonzero(schedule.device == d), (d,)) for d, name in enumerate(names)]
+
+
+def _types(schedule: Schedule) -> list[Part]:
+    """All devices of each type, where several of them run something."""
+    types, used = np.array(schedule.problem.cluster.types), np.unique(schedule.device)
+    of_type = [(kind, np.flatnonzero(types == kind)) for kind in dict.fromkeys(types[used].tolist())]
+    return [
+        Part("devices", f"all {kind}", np.flatnonzero(np.isin(schedule.device, devices)), tuple(devices.tolist()))
+        for kind, devices in of_type
+        if np.isin(used, devices).sum() > 1
+    ]
+
+
+def _largest(schedule: Schedule, k: int) -> list[Part]:
+    """The ops that take most time."""
+    order = np.argsort(schedule.start - schedule.finish, kind="stable")[: max(k, 0)]
+    return [Part("op", str(schedule.problem.graph.names[v]), np.array([v])) for v in order]
+
+
+def _shared(schedule: Schedule) -> list[Part]:
+    """Links that several pairs share and that carry something, the one with most bytes first."""
+    links = schedule.problem.cluster.links if schedule.problem.transfer_model.shared else ()
+    return _carrying(schedule, [Part("link", x.name, pairs=np.array(x.pairs), shared=True) for x in links])
+
+
+def _pairs(schedule: Schedule) -> list[Part]:
+    """Links between two devices that carry something, the one with most bytes first."""
+    names = schedule.problem.cluster.names
+    used = np.argwhere(_transfers(schedule))
+    return _carrying(schedule, [Part("link", f"{names[i]} → {names[j]}", pairs=np.array([[i, j]])) for i, j in used])
+
+
+def _between_hosts(schedule: Schedule) -> list[Part]:
+    """Links inside each host and between hosts that carry something, both directions together, as the canvas draws them."""
+    hosts = np.array(schedule.problem.cluster.hosts)
+    here, there = hosts[:, None], hosts[None, :]
+    names = list(dict.fromkeys(hosts.tolist()))
+    found = {f"inside {a}": (here == a) & (there == a) for a in names}
+    if len(names) > DRAWN:
+        found |= {f"of {a} to other hosts": ((here == a) | (there == a)) & (here != there) for a in names}
+        found["between hosts"] = here != there
+    else:
+        for a, b in combinations(names, 2):
+            found[f"between {a} and {b}"] = ((here == a) & (there == b)) | ((here == b) & (there == a))
+    apart = ~np.eye(len(hosts), dtype=bool)
+    return _carrying(schedule, [Part("links", name, pairs=np.argwhere(on & apart)) for name, on in found.items()])
+
+
+def _transfers(schedule: Schedule) -> np.ndarray:
+    """Number of transfers between devices, shape (n_devices, n_devices)."""
+    moved, k = schedule.transfers, schedule.problem.cluster.n_devices
+    return np.bincount(moved["source"].astype(np.int64) * k + moved["destination"], minlength=k * k).reshape(k, k)
+
+
+def _carrying(schedule: Schedule, parts: list[Part]) -> list[Part]:
+    """The links that carry something, the one with most bytes first."""
+    moved, k = schedule.transfers, schedule.problem.cluster.n_devices
+    count, carried = _transfers(schedule), np.zeros((k, k))
+    np.add.at(carried, (moved["source"], moved["destination"]), schedule.problem.graph.tensor_bytes[moved["tensor"]])
+    used = [part for part in parts if count[tuple(part.pairs.T)].any()]
+    return sorted(used, key=lambda part: -carried[tuple(part.pairs.T)].sum())
 
 
 def faster(schedule: Schedule, part: Part, factor: float) -> Problem:
     """The schedule's problem, one part of it `factor` times as fast."""
-    problem, (what, _, ops, d, e) = schedule.problem, part
-    graph, cluster = problem.graph, problem.cluster
-    if what == "link":
-        bandwidth = cluster.bandwidth.copy()
-        bandwidth[d, e] *= factor
+    problem, graph, cluster = schedule.problem, schedule.problem.graph, schedule.problem.cluster
+    if part.shared:
+        now = next(link.bandwidth for link in cluster.links if link.name == part.name)
+        return problem.with_costs(cluster=cluster.replace(links=with_bandwidth(cluster.links, part.name, now * factor)))
+    if len(part.pairs):
+        bandwidth = _scaled(cluster.bandwidth, tuple(part.pairs.T), factor)
         return problem.with_costs(cluster=cluster.replace(bandwidth=bandwidth))
-    if what == "device":
-        speed = cluster.speed.copy()
-        speed[d] *= factor
+    if part.devices:
+        speed = _scaled(cluster.speed, list(part.devices), factor)
+        return problem.with_costs(graph=_timed(schedule, part, factor), cluster=cluster.replace(speed=speed))
+    time = graph.time if graph.time is None else _divided(graph.time, part.ops, factor)
+    return problem.with_costs(graph=graph.replace(compute=_divided(graph.compute, part.ops, factor), time=time))
+
+
+def _timed(schedule: Schedule, part: Part, factor: float) -> OpGraph:
+    """The graph with less of those times on a part's devices that hold at any speed."""
+    graph, cluster, time = schedule.problem.graph, schedule.problem.cluster, schedule.problem.graph.time
+    for d in part.devices:
         column = graph.time_column(cluster.names[d], cluster.types[d])
-        if graph.time is not None and column >= 0 and np.isnan(graph.time_speed[column]):
-            graph = graph.replace(time=_divided(graph.time, (ops, column), factor))
-        return problem.with_costs(graph=graph, cluster=cluster.replace(speed=speed))
-    time = graph.time if graph.time is None else _divided(graph.time, ops, factor)
-    return problem.with_costs(graph=graph.replace(compute=_divided(graph.compute, ops, factor), time=time))
+        if time is not None and column >= 0 and np.isnan(graph.time_speed[column]):
+            time = _divided(time, (part.ops[schedule.device[part.ops] == d], column), factor)
+    return graph if time is graph.time else graph.replace(time=time)
+
+
+def _scaled(values: np.ndarray, where: Any, factor: float) -> np.ndarray:
+    changed = values.copy()
+    changed[where] *= factor
+    return changed
 
 
 def _divided(values: np.ndarray, where: Any, factor: float) -> np.ndarray:

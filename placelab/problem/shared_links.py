@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -90,6 +90,11 @@ def _bandwidth(name: str, given: Any) -> float:
     if not number or not 0 < given < MOST_BANDWIDTH:
         raise FormatError(f"link {name!r} has a bandwidth of {given!r:.80} bytes/s; expected a finite one, more than 0")
     return float(given)
+
+
+def with_bandwidth(links: Sequence[SharedLink], name: str, bandwidth: float) -> tuple[SharedLink, ...]:
+    """The links of a cluster, one of them with another bandwidth."""
+    return tuple(replace(link, bandwidth=bandwidth) if link.name == name else link for link in links)
 
 
 def links_among(links: Sequence[SharedLink], like: Sequence[int] | np.ndarray) -> tuple[SharedLink, ...]:

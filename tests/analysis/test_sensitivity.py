@@ -113,6 +113,31 @@ def test_default_values_where_there_is_none(over, cluster):
     assert len(felt) > 1
 
 
+@pytest.mark.parametrize("transfers", ["fair", "parallel"])
+def test_a_shared_link_has_a_curve(transfers):
+    """By its name, where links are shared; its pairs keep their bandwidth, and other links theirs."""
+    links = {"nic": (1.0, [(0, 1), (0, 2)]), "other": (3.0, [(1, 0)]), "dev0": (3.0, [(1, 0)])}
+    graph = pl.OpGraph.from_arrays(list("abcd"), [1.0] * 4, [(0, 2), (1, 3)], edge_bytes=[4.0, 4.0])
+    problem = pl.Problem(graph, pl.Cluster([1.0] * 3, bandwidth=9.0, links=links), transfers=transfers)
+    if transfers != "fair":
+        with pytest.raises(pl.UnsupportedError, match="fair"):
+            pl.sensitivity(problem, of="nic")
+        assert len(pl.sensitivity(problem, "single", of="dev0", values=[1.0])) == 1
+        return
+    frame = pl.sensitivity(problem, "hash", "fifo", of="nic")
+    assert len(frame) == 31 and frame["relative"].iloc[15] == 1
+    for row in frame.itertuples():
+        changed = links | {"nic": (row.value, links["nic"][1])}
+        again = problem.replace(cluster=problem.cluster.replace(links=changed))
+        assert row.makespan == pl.solve(again, "hash", "fifo").makespan
+    assert frame["makespan"].nunique() > 1
+    assert "bandwidth of 0" in pl.sensitivity(problem, "hash", of="nic", values=[0.0])["error"].item()
+    with pytest.raises(pl.FormatError, match="no latency"):
+        pl.sensitivity(problem, over="latency", of="nic")
+    with pytest.raises(pl.FormatError, match="name of its own"):
+        pl.sensitivity(problem, of="dev0")
+
+
 def test_anomalies_are_not_smoothed():
     """Some schedule becomes longer where links become faster, and the rows say so, to the last bit."""
     rises = 0

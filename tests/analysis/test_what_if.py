@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from problems import placed
 
 import placelab as pl
-from placelab.analysis.faster import Part, parts
+from placelab.analysis.faster import Part, makespans, parts, things
 from placelab.problem.problem import Problem, on_graph
 from placelab.schedule import catalogue as strategies
 from placelab.schedule.schedule import planned_schedule
@@ -38,23 +38,35 @@ def own():
 def changed(schedule: pl.Schedule, part: Part, factor: float) -> Problem:
     """The problem with one part faster, made by public means alone."""
     problem, graph, cluster = schedule.problem, schedule.problem.graph, schedule.problem.cluster
-    if part.what == "link":
+    if part.shared:
+        links = {x.name: (x.bandwidth * (factor if x.name == part.name else 1), list(x.pairs)) for x in cluster.links}
+        return problem.replace(cluster=cluster.replace(links=links))
+    if part.what in ("link", "links"):
         bandwidth = cluster.bandwidth.copy()
-        bandwidth[part.source, part.destination] *= factor
+        bandwidth[tuple(part.pairs.T)] *= factor
         return problem.replace(cluster=cluster.replace(bandwidth=bandwidth))
-    if part.what == "device":
-        d = cluster.index(part.name)
-        speed = [s * factor if i == d else s for i, s in enumerate(cluster.speed)]
+    if part.what in ("device", "devices"):
+        meant = [d for d, kind in enumerate(cluster.types) if part.name in (cluster.names[d], f"all {kind}")]
+        speed = [s * factor if i in meant else s for i, s in enumerate(cluster.speed)]
         problem = problem.replace(cluster=cluster.replace(speed=speed))
-        j = graph.time_column(cluster.names[d], cluster.types[d])
-        if j < 0:
+        column = {cluster.names[d]: graph.time_column(cluster.names[d], cluster.types[d]) for d in meant}
+        faster = {name: graph.time[:, j] / factor for name, j in column.items() if j >= 0}
+        if not faster:
             return problem
-        times = dict(zip(graph.time_types, graph.time.T, strict=True)) | {cluster.names[d]: graph.time[:, j] / factor}
+        times = dict(zip(graph.time_types, graph.time.T, strict=True)) | faster
         return on_graph(problem, graph.replace(time=np.stack([*times.values()], axis=1), time_types=tuple(times)))
     mine = graph.kind == part.name if part.what == "kind" else graph.names == part.name
     less = np.where(mine, factor, 1.0)
     time = None if graph.time is None else graph.time / less[:, None]
     return on_graph(problem, graph.replace(compute=graph.compute / less, time=time))
+
+
+def check_things(schedule: pl.Schedule, factor: float, seed: int, options: dict) -> None:
+    """What the explorer lists, too: several devices, several links."""
+    several = [part for part in things(schedule, 0) if part.what in ("devices", "links")]
+    for i, makespan in makespans(schedule, several, factor, lambda: False):
+        problem = changed(schedule, several[i], factor)
+        assert pl.simulate(problem, schedule.placement, schedule.scheduler, seed=seed, **options).makespan == makespan
 
 
 def with_kinds(placement: pl.Placement) -> pl.Placement:
@@ -78,6 +90,7 @@ def test_each_row_is_a_simulation_with_other_costs(own, name, data):
     schedule = pl.simulate(placement.problem, placement, name, seed=seed, **options)
     frame = pl.what_if(schedule, factor=factor, k=3)
     todo = {(part.what, part.name): part for part in parts(schedule, 3)}
+    check_things(schedule, factor, seed, options)
     assert {*zip(frame["what"], frame["name"], strict=True)} == todo.keys()
     assert len(frame) == len(todo)
     assert frame["saved"].is_monotonic_decreasing
@@ -100,8 +113,45 @@ def test_what_could_be_faster():
     assert names["op"] == set(problem.graph.names[np.argsort(-took, kind="stable")[:5]])
     used = {tuple(pair) for pair in schedule.transfers[["source", "destination"]].tolist()}
     assert names["link"] == {f"{problem.cluster.names[i]} → {problem.cluster.names[j]}" for i, j in used}
+    assert [part.name for part in things(schedule, 0) if part.what == "links"] == ["inside server"]
+    assert [part.name for part in things(schedule, 0) if part.what == "devices"] == ["all gpu"]
     plain = pl.solve(pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2)), "single")
     assert set(pl.what_if(plain, k=0)["what"]) == {"device"}
+
+
+def four_flows(transfers: str = "fair") -> pl.Schedule:
+    """Four pairs of devices, each sends 1 GB over one card of 12.5 GB/s: 320 ms, and an op of 1 ms before and after."""
+    links = {"nic": (12.5e9, [(i, i + 4) for i in range(4)]), "idle": (1e9, [(4, 0)])}
+    graph = pl.OpGraph.from_arrays(list("abcdefgh"), [1e-3] * 8, [(i, i + 4) for i in range(4)], edge_bytes=[1e9] * 4)
+    problem = pl.Problem(graph, pl.Cluster([1.0] * 8, bandwidth=100e9, links=links), transfers=transfers)
+    return pl.simulate(problem, pl.Placement(problem, range(8)), "fifo")
+
+
+def test_a_link_that_all_share_is_a_row():
+    """Twice the card saves half of its time; links that carry nothing, and models that share nothing, have no such row."""
+    frame = pl.what_if(four_flows(), factor=2.0)
+    assert frame["what"][0] == "link" and frame["name"][0] == "nic"
+    assert (frame["makespan"][0], frame["saved"][0]) == pytest.approx((0.162, 0.160))
+    assert not {"nic", "idle"} & set(pl.what_if(four_flows("parallel"))["name"])
+    assert "idle" not in set(frame["name"])
+
+
+def test_links_between_hosts_are_one_thing():
+    """Up to three hosts are joined two by two, more by a network; both directions are one row, and both get faster."""
+    for n, least, names in (
+        (2, 5, {"between h0 and h1"}),
+        (3, 6, {"between h0 and h1", "between h0 and h2"}),
+        (4, 5, {*(f"of h{i} to other hosts" for i in range(4)), "between hosts"}),
+    ):
+        cluster = pl.Cluster.from_hosts({f"h{i}": 1 for i in range(n)}, speed=1.0, between=(1.0, 0.0))
+        edges = [(0, 1), (1, 2), *((0, 3 + i) for i in range(n - 2))]
+        graph = pl.OpGraph.from_arrays([f"v{i}" for i in range(n + 1)], [1.0] * (n + 1), edges, edge_bytes=[4.0] * n)
+        problem = pl.Problem(graph, cluster)
+        schedule = pl.simulate(problem, pl.Placement(problem, [0, 1, 0, *range(2, n)]), "fifo")
+        links = [part for part in things(schedule) if part.what == "links"]
+        assert {part.name for part in links} == names
+        assert schedule.makespan == 11
+        assert min(makespan for _, makespan in makespans(schedule, links, 4.0, lambda: False)) == least
 
 
 def test_a_faster_op_may_make_the_whole_slower():

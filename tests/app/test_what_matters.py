@@ -52,8 +52,18 @@ def saved(panel) -> dict[tuple[str, str], float]:
 
 
 def expected(schedule: pl.Schedule, factor: float) -> dict[tuple[str, str], float]:
+    """What all kinds, devices, ops and, together, links save."""
     frame = pl.what_if(schedule, factor=factor)
-    return dict(zip(zip(frame["what"], frame["name"], strict=True), frame["saved"], strict=True))
+    frame = frame[frame["what"] != "link"]
+    problem, cluster = schedule.problem, schedule.problem.cluster
+    saved = dict(zip(zip(frame["what"], frame["name"], strict=True), frame["saved"], strict=True))
+    for key, changes in {
+        ("devices", "all gpu"): dict(speed=cluster.speed * factor),
+        ("links", "inside server"): dict(bandwidth=cluster.bandwidth * factor),
+    }.items():
+        faster = problem.replace(cluster=cluster.replace(**changes))
+        saved[key] = schedule.makespan - pl.simulate(faster, schedule.placement, schedule.scheduler).makespan
+    return saved
 
 
 def test_rows_are_what_ifs(panel, result):
@@ -69,7 +79,7 @@ def test_rows_are_what_ifs(panel, result):
 
 
 def test_each_row_selects_its_largest_op(panel, result):
-    """A kind's, a device's, the op itself, the op that sends most over a link; what is selected elsewhere is known here."""
+    """A kind's, a device's, the op itself, the op that sends most over links; what is selected elsewhere is known here."""
     panel.result(result)
     assert panel.settled(PATIENCE)
     schedule, graph, names = result.schedule, result.schedule.problem.graph, result.schedule.problem.cluster.names
@@ -78,15 +88,15 @@ def test_each_row_selects_its_largest_op(panel, result):
         op = row["op"]
         if row["what"] == "op":
             assert graph.names[op] == row["name"]
-        elif row["what"] == "link":
-            source, destination = (names.index(name) for name in row["name"].split(" → "))
-            mine = schedule.transfers[
-                (schedule.transfers["source"] == source) & (schedule.transfers["destination"] == destination)
-            ]
-            sent = graph.tensor_producer[mine["tensor"]]
-            assert op == sent[np.argmax(graph.tensor_bytes[mine["tensor"]])]
+        elif row["what"] == "links":
+            tensor = schedule.transfers["tensor"]
+            assert op == graph.tensor_producer[tensor[np.argmax(graph.tensor_bytes[tensor])]]
         else:
-            mine = graph.kind == row["name"] if row["what"] == "kind" else schedule.device == names.index(row["name"])
+            mine = np.ones(graph.n_ops, bool)
+            if row["what"] != "devices":
+                mine = (
+                    graph.kind == row["name"] if row["what"] == "kind" else schedule.device == names.index(row["name"])
+                )
             assert op == (np.flatnonzero(mine)[np.argmax(took[mine])] if mine.any() else -1)
     panel.view.selection = 7
     assert panel._shared.selection == 7
@@ -181,10 +191,24 @@ def test_a_scheduler_that_fails_is_a_sentence(panel):
 
 
 def test_of_many_links_the_busiest_are_tried(panel, monkeypatch, result):
-    """The others are counted in the status."""
+    """The others are counted in the status; both directions between two hosts are one row."""
     monkeypatch.setattr(what_matters, "LINKS", 2)
-    panel.result(result)
+    problem = pl.Problem(pl.load("convolutional_network"), pl.clusters.two_nodes(2))
+    panel.result(Result(None, pl.solve(problem, "round-robin", "fifo"), None))
     assert panel.settled(PATIENCE)
-    every = [part.name for part in what_matters.parts(result.schedule) if part.what == "link"]
-    assert [row["name"] for row in panel.view.rows if row["what"] == "link"] == every[:2]
-    assert panel.view.status.startswith(f"{len(every) - 2} links")
+    rows = [row["name"] for row in panel.view.rows if row["what"] == "links"]
+    assert len(rows) == 2 and {*rows} < {"inside node0", "inside node1", "between node0 and node1"}
+    assert panel.view.status.startswith("1 links")
+
+
+def test_a_shared_link_is_a_row(panel):
+    """By its name, beside the links that it joins; a click selects the op that sends most over it."""
+    cluster = pl.Cluster([1.0] * 3, bandwidth=100.0, links={"nic": (1.0, [(0, "*")])})
+    graph = pl.OpGraph.from_arrays(list("abcd"), [1.0] * 4, [(0, 2), (1, 3)], edge_bytes=[4.0, 5.0])
+    problem = pl.Problem(graph, cluster, transfers="fair")
+    schedule = pl.simulate(problem, pl.Placement(problem, [0, 0, 1, 2]), "fifo")
+    panel.result(Result(None, schedule, None))
+    assert panel.settled(PATIENCE)
+    (row,) = [row for row in panel.view.rows if row["name"] == "nic"]
+    frame = pl.what_if(schedule).set_index("name")
+    assert (row["what"], row["op"], row["saved"]) == ("link", 1, frame["saved"]["nic"])

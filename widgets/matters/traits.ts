@@ -19,7 +19,7 @@ export interface MattersTraits {
 
 /** A part that could be faster. */
 export interface Row {
-  what: "kind" | "device" | "op" | "link";
+  what: "kind" | "device" | "devices" | "op" | "link" | "links";
   name: string;
   /** The op that a click selects, -1 for none. */
   op: number;

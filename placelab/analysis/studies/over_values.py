@@ -14,6 +14,7 @@ from placelab.base.progress import Progress, Report, never, silent
 from placelab.base.threads import in_batches
 from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
+from placelab.problem.shared_links import with_bandwidth
 from placelab.schedule.catalogue import Partitioner, Scheduler, Strategy, checked, find, partitioners, schedulers
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.batches import simulate_all
@@ -56,7 +57,8 @@ def sensitivity(
         ``"bandwidth"`` [bytes/s], ``"latency"`` [s], ``"speed"`` [operations/s] or ``"memory"`` [bytes].
     of
         The device whose speed or memory it is, or all of whose links are meant; a host or type: its devices, or the links inside
-        it; a pair: the links between two devices, hosts or types, in both directions. Default: all.
+        it; a pair: the links between two devices, hosts or types, in both directions; a link that several pairs share, by its
+        name in ``Cluster.links`` (bandwidth, ``transfers="fair"``). Default: all but shared links.
     values
         What the parameter is given. Where several devices or links are meant that differ, they keep their ratios, and the largest
         is given the value; what is unlimited stays so. Default: 31 values from a tenth to ten times the present one.
@@ -84,8 +86,8 @@ def sensitivity(
 
     Notes
     -----
-    Placed and simulated anew for each value, on all cores where placelab's own strategies do so within seconds. Bandwidths are
-    those of pairs of devices: links that several pairs share (``Cluster.links``) keep theirs.
+    Placed and simulated anew for each value, on all cores where placelab's own strategies do so within seconds. A shared link
+    keeps its bandwidth unless it is the one that is meant.
 
     References
     ----------
@@ -187,15 +189,17 @@ class Parameter:
     ----------
     over : str
         ``bandwidth`` [bytes/s], ``latency`` [s], ``speed`` [operations/s] or ``memory`` [bytes].
-    where : ndarray of bool
-        The devices, shape (n_devices,), or links, shape (n_devices, n_devices), that are meant.
+    where : ndarray of bool or str
+        The devices, shape (n_devices,), or links, shape (n_devices, n_devices), that are meant, or the name of a shared link.
     """
 
     over: str
-    where: np.ndarray
+    where: np.ndarray | str
 
     def of(self, cluster: Cluster) -> float:
         """The present value: of several the largest that is finite and not 0; else 0, or infinite."""
+        if isinstance(self.where, str):
+            return next(link.bandwidth for link in cluster.links if link.name == self.where)
         values = getattr(cluster, self.over)[self.where]
         usable = values[np.isfinite(values) & (values > 0)]
         return float(usable.max() if len(usable) else values.max())
@@ -206,6 +210,8 @@ class Parameter:
 
     def put_in(self, cluster: Cluster, value: float) -> Cluster:
         """The cluster with another value."""
+        if isinstance(self.where, str):
+            return cluster.replace(links=with_bandwidth(cluster.links, self.where, value))
         column, present = getattr(cluster, self.over).copy(), self.of(cluster)
         old = column[self.where]
         keeps = np.isfinite(present) and present > 0
@@ -243,9 +249,9 @@ def parameter(problem: Problem, over: str, of: Any = None) -> Parameter:
     Raises
     ------
     FormatError
-        No such parameter, device, host or type; a pair of devices where the parameter is a device's.
+        No such parameter, device, host, type or shared link; a pair of devices where the parameter is a device's.
     UnsupportedError
-        No links are meant; memory where the problem's model does not limit it.
+        No links are meant; memory, or a shared link, where the problem's model does not limit it.
     """
     if over not in (*OF_LINKS, *OF_DEVICES):
         raise FormatError(f"over is {over!r:.60}; expected one of {', '.join((*OF_LINKS, *OF_DEVICES))}")
@@ -253,10 +259,32 @@ def parameter(problem: Problem, over: str, of: Any = None) -> Parameter:
         raise UnsupportedError(
             "the problem's memory model is 'none', so that memory makes no difference; give it another"
         )
+    if isinstance(of, str) and _means_shared(problem, over, of):
+        return Parameter(over, of)
     where = _devices(problem.cluster, over, of) if over in OF_DEVICES else _links(problem.cluster, of)
     if not where.any():
         raise UnsupportedError(f"{over} needs a link between two devices; {of or 'the cluster'!r} has none")
     return Parameter(over, where)
+
+
+def _means_shared(problem: Problem, over: str, of: str) -> bool:
+    """Whether a name is that of a shared link, and not that of a device, type or host."""
+    cluster, counts = problem.cluster, over == "bandwidth" and problem.transfer_model.shared
+    if of not in [link.name for link in cluster.links]:
+        return False
+    if of in (*cluster.names, *cluster.types, *cluster.hosts):
+        if counts:
+            raise FormatError(
+                f"{of!r:.60} is a shared link and a device, type or host; give the link a name of its own"
+            )
+        return False
+    if over != "bandwidth":
+        raise FormatError(f"{of!r:.60} is a shared link, which has no {over}; expected over='bandwidth'")
+    if not counts:
+        raise UnsupportedError(
+            f"{of!r:.60} is a shared link, which transfers={problem.transfers!r} does not know; take transfers='fair'"
+        )
+    return True
 
 
 def _devices(cluster: Cluster, over: str, of: Any) -> np.ndarray:

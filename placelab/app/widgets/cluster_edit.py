@@ -22,7 +22,7 @@ import numpy as np
 
 from placelab.base.errors import PlacelabError
 from placelab.problem.cluster import Cluster
-from placelab.problem.shared_links import SharedLink, links_among
+from placelab.problem.shared_links import SharedLink, links_among, with_bandwidth
 
 VIEWS = ("auto", "graph", "grid")
 
@@ -179,8 +179,7 @@ def _shared(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
         raise PlacelabError(f"no shared link is called {repr(name)[:80]}; the cluster has {len(cluster.links)}")
     scaled = "factor" in edit
     value = now.bandwidth * _number(edit, "factor", "factor") if scaled else _number(edit, "value", "bandwidth")
-    links = [replace(link, bandwidth=value) if link is now else link for link in cluster.links]
-    return cluster.replace(links=links), layout
+    return cluster.replace(links=with_bandwidth(cluster.links, now.name, value)), layout
 
 
 def _move(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:

@@ -97,8 +97,9 @@ class WhatMattersTable(anywidget.AnyWidget):
     Attributes
     ----------
     rows
-        One dictionary per part: ``what`` (``kind``, ``device``, ``op``, ``link``), ``name``; ``op``, the number of the op that a
-        click selects, -1 for none; ``saved`` [s], None where the faster run fails; ``stale``: it belongs to a schedule before.
+        One dictionary per part: ``what`` (``kind``, ``device``, ``devices``, ``op``, ``link``, ``links``), ``name``; ``op``, the
+        number of the op that a click selects, -1 for none; ``saved`` [s], None where the faster run fails; ``stale``: it belongs
+        to a schedule before.
     makespan
         Of the schedule as it is [s].
     percent

@@ -10,7 +10,7 @@ import ipywidgets as w
 import numpy as np
 import traitlets
 
-from placelab.analysis.faster import Part, makespans, parts
+from placelab.analysis.faster import Part, makespans, things
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import State
@@ -120,7 +120,7 @@ class WhatMatters(Background):
 
     def _simulate(self, schedule: Schedule, percent: int, stop: Callable[[], bool]) -> None:
         """Fill the table; rows of before stay, marked as stale, until their turn comes."""
-        todo, left_out = _shortened(parts(schedule))
+        todo, left_out = _shortened(things(schedule))
         keys = [(part.what, part.name) for part in todo]
         rows = {key: {**self._rows[key], "stale": True} for key in keys if key in self._rows}
         status = f"{left_out} links that carry less are left out" if left_out else ""
@@ -155,17 +155,18 @@ class WhatMatters(Background):
 
 def _shortened(todo: list[Part]) -> tuple[list[Part], int]:
     """The parts without the links that carry least, and how many these are."""
-    links = [part for part in todo if part.what == "link"]
+    links = [part for part in todo if len(part.pairs)]
     dropped = set(map(id, links[LINKS:]))
     return [part for part in todo if id(part) not in dropped], len(dropped)
 
 
 def _op(schedule: Schedule, part: Part) -> int:
-    """The op that a click on a part selects: its largest; of a link the one that sends most; -1 for none."""
-    if part.what == "link":
-        moved = schedule.transfers
-        mine = moved[(moved["source"] == part.source) & (moved["destination"] == part.destination)]["tensor"]
-        graph = schedule.problem.graph
+    """The op that a click on a part selects: its largest; of links the one that sends most; -1 for none."""
+    if len(part.pairs):
+        moved, k, graph = schedule.transfers, schedule.problem.cluster.n_devices, schedule.problem.graph
+        joined = np.zeros((k, k), bool)
+        joined[tuple(part.pairs.T)] = True
+        mine = moved[joined[moved["source"], moved["destination"]]]["tensor"]
         return int(graph.tensor_producer[mine[np.argmax(graph.tensor_bytes[mine])]])
     took = (schedule.finish - schedule.start)[part.ops]
     return int(part.ops[np.argmax(took)]) if len(took) else -1
