@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from numbers import Real
+from types import NoneType
+from typing import Any
+
 import numpy as np
 
 I4, F8 = np.int32, np.float64
@@ -13,6 +18,23 @@ def frozen(array: np.ndarray) -> np.ndarray:
     array = np.ascontiguousarray(array)
     array.setflags(write=False)
     return array
+
+
+def floats(value: Any) -> np.ndarray:
+    """The value as an array of float64, None as NaN; TypeError for texts, times, dates and complex numbers.
+
+    numpy would take a timedelta for its number of units, a text for the number in it, and a complex number for its real part.
+    """
+    given = np.asarray(value)
+    odd = given.dtype.kind == "O" and not set(map(type, given.ravel().tolist())) <= {int, float, NoneType}
+    if given.dtype.kind not in "biufO" or (odd and not all(map(_is_real, given.ravel().tolist()))):
+        raise TypeError("expected numbers")
+    return given.astype(F8, copy=False)
+
+
+def _is_real(entry: Any) -> bool:
+    real = isinstance(entry, (Real, Decimal, NoneType, np.bool_))
+    return real and not isinstance(entry, np.timedelta64)  # to numpy a whole number
 
 
 def pointers(sorted_keys: np.ndarray, n: int) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from placelab.base.errors import FormatError, count
-from placelab.base.index_arrays import frozen
+from placelab.base.index_arrays import floats, frozen
 from placelab.base.names import is_name
 from placelab.base.shown import bundle
 from placelab.base.units import PLAIN, SI, Units
@@ -217,7 +217,7 @@ class Cluster:
 
 def _numbers(value: Any, label: str) -> np.ndarray:
     try:
-        return np.asarray(value, dtype=np.float64)
+        return floats(value)
     except (TypeError, ValueError, OverflowError):
         raise FormatError(f"{label} is {value!r:.80}; expected numbers") from None
 

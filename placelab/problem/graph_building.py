@@ -17,6 +17,7 @@ from placelab.problem.graph_checks import (
     check_length,
     check_names,
     column,
+    flags,
     integers,
     items,
     listed,
@@ -106,12 +107,14 @@ def _tensors(
 ) -> dict[str, np.ndarray]:
     """The tensors of edges between ops that have their final numbers."""
     m, size, output, control = len(edges), given["edge_bytes"], given["edge_output"], given["edge_control"]
+    controls = np.zeros(m, bool) if control is None else flags(control, m, "edge_control")
+    sizes = column(0.0 if size is None else size, m, "edge_bytes")
     return _number_tensors(
         edges[:, 0],
         edges[:, 1],
-        column(0.0 if size is None else size, m, "edge_bytes"),
+        sizes,
         np.arange(m) if output is None else integers(output, "edge_output"),
-        np.zeros(m, bool) if control is None else np.asarray(control, dtype=bool),
+        controls,
         unused,
         [names[v] for v in order] if m else names,
         own=output is None,

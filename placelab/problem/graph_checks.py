@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from placelab.base.errors import CycleError, FormatError
-from placelab.base.index_arrays import F8
+from placelab.base.index_arrays import floats
 from placelab.base.limits import MAX_OPS
 from placelab.base.names import is_name
 
@@ -24,7 +24,7 @@ COSTS = {"compute": "operations", "persistent": "bytes", "temporary": "bytes", "
 def column(value: Any, n: int, label: str) -> np.ndarray:
     """Numbers, one for each of n, or one for all."""
     try:
-        numbers = np.asarray(value, dtype=F8)
+        numbers = floats(value)
     except (TypeError, ValueError, OverflowError):
         raise FormatError(f"{label} must be numbers that a float can hold, one per op or edge") from None
     if numbers.ndim == 0:
@@ -37,6 +37,15 @@ def check_length(column: np.ndarray, n: int, label: str) -> None:
     """Refuse a column whose shape is not (n,)."""
     if column.shape != (n,):
         raise FormatError(f"{label} has shape {column.shape}, expected ({n},)")
+
+
+def flags(value: Any, n: int, label: str) -> np.ndarray:
+    """True or False, one for each of n; 1 and 0 will do."""
+    found = integers(value, label)
+    check_length(found, n, label)
+    if ((found != 0) & (found != 1)).any():
+        raise FormatError(f"{label} holds {found[(found != 0) & (found != 1)][0]}; expected True or False")
+    return found.astype(bool)
 
 
 def integers(value: Any, label: str) -> np.ndarray:

@@ -32,6 +32,7 @@ from placelab.problem.time_table import Times, check_range, check_times, time_ta
 
 # rules of one value each, in the order of the fields
 CHOSEN = ("memory", "transfers", "duplex", "transfer_ops", "latency")
+STRUCTURE = ("names", "tensor_producer", "tensor_control", "edge_tensor", "consumer")  # ops and edges of a graph
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -277,8 +278,8 @@ class Problem:
     def _matching(self, key: str) -> Iterable[int]:
         if not isinstance(key, str) or key in self.graph._index:
             return [self.graph.index(key)]
-        if key in self.group_names:
-            return self.group_ops[self.group_ptr[self.group_names.index(key)] :][:1]
+        if key in self.group_names:  # several groups may have one name
+            return [self.group_ops[self.group_ptr[g]] for g, name in enumerate(self.group_names) if name == key]
         found = [v for v, name in enumerate(self.graph.names) if fnmatchcase(name, key)]
         return found or [self.graph.index(key)]  # raises the error that names the closest op
 
@@ -309,9 +310,21 @@ class Problem:
 
     def with_costs(self, *, graph: OpGraph | None = None, cluster: Cluster | None = None) -> Problem:
         """This problem with other times: a graph of the same ops and edges, a cluster of the same devices; all rules stay."""
-        problem, changes = object.__new__(Problem), {"graph": graph or self.graph, "cluster": cluster or self.cluster}
+        graph, cluster = self.graph if graph is None else graph, self.cluster if cluster is None else cluster
+        expect(graph, OpGraph, "with_costs")
+        expect(cluster, Cluster, "with_costs")
+        if not _same_ops_and_edges(self.graph, graph):
+            raise FormatError("with_costs needs a graph of the same ops and edges; replace(graph=…) takes another one")
+        if (cluster.names, cluster.types, cluster.hosts) != (
+            self.cluster.names,
+            self.cluster.types,
+            self.cluster.hosts,
+        ):
+            raise FormatError("with_costs needs a cluster of the same devices; replace(cluster=…) takes another one")
+        problem, changes = object.__new__(Problem), {"graph": graph, "cluster": cluster}
         for label in self.__dataclass_fields__:
             object.__setattr__(problem, label, changes.get(label, getattr(self, label)))
+        check_times(graph, cluster, problem._times, self.may_run)
         problem._check_range()
         return problem
 
@@ -410,6 +423,11 @@ class Problem:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return bundle(self)
+
+
+def _same_ops_and_edges(a: OpGraph, b: OpGraph) -> bool:
+    columns = [(getattr(a, label), getattr(b, label)) for label in STRUCTURE]
+    return all(x is y or np.array_equal(x, y) for x, y in columns)
 
 
 def _choice(label: str, value: Any, known: Iterable[str]) -> None:

@@ -83,6 +83,9 @@ class Placement:
             object.__setattr__(self, "planned", _numbers(self.planned, "ops in the planned order"))
         if self.not_before is not None:
             object.__setattr__(self, "not_before", checked_times(self.not_before, self.device))
+        for label in ("estimate", "bound"):
+            object.__setattr__(self, label, _seconds(getattr(self, label), label))
+        text(self.partitioner, "the partitioner of a placement")
         _check_placement(self)
 
     @classmethod
@@ -189,6 +192,11 @@ def _numbers(value: Any, what: str) -> np.ndarray:
     if given.dtype.kind not in "iu" or (given.size and max(-int(given.min()), int(given.max())) >= 2**31):
         raise FormatError(f"{what} must be whole numbers, one per op; from_mapping takes names")
     return frozen(given.astype(np.int32, copy=False))
+
+
+def _seconds(value: Any, label: str) -> float | None:
+    """A time as a float or None; FormatError unless it is finite, 0 or more."""
+    return None if value is None else cost(value.item() if isinstance(value, np.generic) else value, label)
 
 
 def checked_times(value: Any, ops: Any) -> np.ndarray:
