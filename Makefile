@@ -30,10 +30,13 @@ FAST := tests/house/test_layers.py tests/house/test_package.py tests/house/test_
 # What does not wait for each other is set up at once.
 MAKEFLAGS += --jobs=4
 
-.PHONY: lab test style frontend form check fast docs site papers build clean
+.PHONY: lab opened test style frontend form check fast docs site papers build clean
 .DELETE_ON_ERROR:
 
-lab: $(INSTALLED) $(KERNELS)
+lab:
+	@$(MAKE) --no-print-directory EXTRAS=all opened
+
+opened: $(INSTALLED) $(KERNELS)
 	$(BIN)/placelab lab
 
 # Notebooks first: they have few and long tests, and whatever comes last keeps one process busy while the others have ended.
