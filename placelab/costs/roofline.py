@@ -12,8 +12,8 @@ from placelab.base.index_arrays import LARGEST
 from placelab.costs.origin import provenance
 from placelab.formats.flops.kinds import FREE, PRODUCTS, UNKNOWN, category, name_of
 from placelab.problem.graph import OpGraph
+from placelab.problem.graph_columns import known_speeds
 from placelab.problem.hardware import DEVICES, Spec, chosen
-from placelab.problem.time_columns import known_speeds
 
 DEFAULT = ("rtx2080ti", "h100")
 TO_MATRIX_UNITS = PRODUCTS | {"call"}  # called functions spend most of their time on products

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from placelab.problem import time_columns
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
+from placelab.problem.graph_columns import time_arguments
 from placelab.problem.problem import Problem
 from placelab.problem.shared_links import as_argument
 from placelab.schedule.catalogue import checked
@@ -120,4 +120,4 @@ def _graph_arguments(graph: OpGraph) -> dict[str, Any]:
     found |= {} if own else {"memory": graph.memory}
     if len(unused):
         found["outputs"] = [(graph.tensor_producer[t], output[t], graph.tensor_bytes[t]) for t in unused]
-    return found | {label: value for label, value in time_columns.arguments(graph).items() if value}
+    return found | {label: value for label, value in time_arguments(graph).items() if value}

@@ -10,9 +10,9 @@ import numpy as np
 from placelab.base.errors import FormatError
 from placelab.base.index_arrays import frozen
 from placelab.base.shown import bundle
-from placelab.problem import graph_building, graph_json, networkx_graph, time_columns
+from placelab.problem import graph_building, graph_json, networkx_graph
 from placelab.problem.graph_checks import COSTS, check_columns, column, items
-from placelab.problem.graph_columns import GraphColumns
+from placelab.problem.graph_columns import GraphColumns, check_time_metadata, default_time, known_speeds, time_speeds
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -89,10 +89,10 @@ class OpGraph(GraphColumns):
         rows = (self.n_ops, len(types))
         if columns["time"] is not None and np.shape(columns["time"]) != rows:
             raise FormatError(f"time has shape {np.shape(columns['time'])}, expected {rows}: ops × time_types")
-        kept = {kind: speed for kind, speed in time_columns.known_speeds(self).items() if kind in types}
+        kept = {kind: speed for kind, speed in known_speeds(self).items() if kind in types}
         usual = self.time_default if self.time_default in types else None
-        columns["time_speed"] = time_columns.speeds(changes.get("time_speed", kept), types)
-        columns["time_default"] = time_columns.default(changes.get("time_default", usual), types)
+        columns["time_speed"] = time_speeds(changes.get("time_speed", kept), types)
+        columns["time_default"] = default_time(changes.get("time_default", usual), types)
         graph = _checked(columns)
         same = INDICES if "tensor_bytes" in changes else INDICES | {"edge_bytes", "outputs"}
         graph.__dict__.update({name: value for name, value in self.__dict__.items() if name in same})
@@ -213,6 +213,6 @@ class OpGraph(GraphColumns):
 def _checked(columns: dict[str, Any]) -> OpGraph:
     """The graph, its arrays read-only, after every check that needs no cluster."""
     check_columns(columns)
-    time_columns.check_metadata(columns["metadata"])
+    check_time_metadata(columns["metadata"])
     fields: dict[str, Any] = {k: frozen(v) if isinstance(v, np.ndarray) else v for k, v in columns.items()}
     return OpGraph(**fields)

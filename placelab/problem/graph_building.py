@@ -10,7 +10,6 @@ import numpy as np
 
 from placelab.base.errors import CycleError, FormatError
 from placelab.base.index_arrays import F8, I4, frozen
-from placelab.problem import time_columns
 from placelab.problem.graph_checks import (
     check_devices,
     check_edges,
@@ -26,6 +25,7 @@ from placelab.problem.graph_checks import (
     pairs,
     texts,
 )
+from placelab.problem.graph_columns import default_time, time_speeds
 
 
 def columns(names: Any, compute: Any, edges: Any, **given: Any) -> dict[str, Any]:
@@ -39,8 +39,8 @@ def columns(names: Any, compute: Any, edges: Any, **given: Any) -> dict[str, Any
     devices = _shared_sets(dict(items(given["devices"], "devices")), n)
     time = dict(items(given["time"], "time"))
     texts(time, "the keys of time")
-    speed = dict(zip(time, time_columns.speeds(given["time_speed"], tuple(time)), strict=True))
-    usual = time_columns.default(given["time_default"], time)
+    speed = dict(zip(time, time_speeds(given["time_speed"], tuple(time)), strict=True))
+    usual = default_time(given["time_default"], time)
     check_edges(edges, n, names)
     order = topological_order(n, edges, names)
     rank = np.empty(n, dtype=np.int64)

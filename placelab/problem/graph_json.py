@@ -16,9 +16,8 @@ from placelab.base.errors import FormatError
 from placelab.base.fields import read_from
 from placelab.base.grouped import members
 from placelab.base.saving import save
-from placelab.problem import time_columns
 from placelab.problem.graph_checks import check_size, checked
-from placelab.problem.graph_columns import GraphColumns
+from placelab.problem.graph_columns import GraphColumns, known_speeds, times_in_metadata
 
 FORMAT, VERSIONS = "placelab-graph", (1, 2)
 EXPECTED = "placelab JSON"
@@ -59,7 +58,7 @@ def dumps(graph: GraphColumns) -> str:
     default = graph.persistent + graph.temporary + graph.outputs
     kinds = list(dict.fromkeys(graph.kind.tolist()))
     number = {kind: i for i, kind in enumerate(kinds)}
-    times = {"time_speed": time_columns.known_speeds(graph), "time_default": graph.time_default}
+    times = {"time_speed": known_speeds(graph), "time_default": graph.time_default}
     times = times if any(times.values()) else {}
     document = {
         "format": FORMAT,
@@ -158,7 +157,7 @@ def _time_facts(document: dict, types: Collection[str]) -> dict[str, Any]:
     """Metadata, and the speeds and the default of time columns."""
     metadata = _object(document, "metadata")
     if document["version"] == 1:
-        return time_columns.from_metadata(metadata, types)
+        return times_in_metadata(metadata, types)
     return dict(
         time_speed=_object(document, "time_speed"), time_default=document.get("time_default"), metadata=metadata
     )

@@ -18,9 +18,8 @@ import numpy as np
 
 from placelab.base.errors import FormatError, described
 from placelab.base.interrupts import need
-from placelab.problem import time_columns
 from placelab.problem.graph_checks import check_size, checked
-from placelab.problem.graph_columns import GraphColumns
+from placelab.problem.graph_columns import GraphColumns, known_speeds, times_in_metadata
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -103,7 +102,7 @@ def write(graph: GraphColumns) -> nx.DiGraph:
 
 def graph_attributes(graph: GraphColumns) -> dict[str, Any]:
     """The graph's metadata, with the known speeds and the default of its time columns beside them."""
-    facts = {"time_speed": time_columns.known_speeds(graph) or None, "time_default": graph.time_default}
+    facts = {"time_speed": known_speeds(graph) or None, "time_default": graph.time_default}
     return graph.metadata | {label: value for label, value in facts.items() if value is not None}
 
 
@@ -141,7 +140,7 @@ def _time_facts(attributes: dict[str, Any], types: Collection[str]) -> dict[str,
     facts = {label: attributes.pop(label) for label in ("time_speed", "time_default") if label in attributes}
     if not isinstance(facts.get("time_speed", {}), (Mapping, type(None))):
         raise FormatError(f"time_speed is {shown(facts['time_speed'])}; expected {{device name or type: operations/s}}")
-    return time_columns.from_metadata(attributes, types) | facts
+    return times_in_metadata(attributes, types) | facts
 
 
 def _check_attributes(attributes: dict, known: set[str], where: str, *of: Any) -> None:

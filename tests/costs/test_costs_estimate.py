@@ -14,7 +14,7 @@ import placelab as pl
 from placelab.costs import Spec
 from placelab.costs.roofline import bytes_touched, distinct
 from placelab.formats import placelab_json
-from placelab.problem.time_columns import known_speeds
+from placelab.problem.graph_columns import known_speeds
 
 SLOW = Spec("slow", 1e9, {"float32": 1e10, "float16": 4e10}, 1e8, 1e9, 1e-3, "made up")
 

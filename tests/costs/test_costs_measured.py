@@ -14,7 +14,7 @@ import placelab as pl
 from placelab.costs import Profile, measured
 from placelab.formats import placelab_json
 from placelab.formats.profiles import median
-from placelab.problem.time_columns import known_speeds
+from placelab.problem.graph_columns import known_speeds
 
 GRAPH = pl.OpGraph.from_arrays(
     ["a", "b", "c"],

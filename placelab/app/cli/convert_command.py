@@ -17,7 +17,7 @@ from placelab.formats import exports
 from placelab.formats.catalogue import GRAPH, writers
 from placelab.graphs.loading import load
 from placelab.problem.graph import OpGraph
-from placelab.problem.time_columns import known_speeds
+from placelab.problem.graph_columns import known_speeds
 
 EXAMPLES = """
 convert bert.onnx bert.json.gz --dimension batch=8

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from placelab.base.errors import FormatError, expect
-from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
+from placelab.problem.graph_columns import time_arguments
 from placelab.problem.problem import Problem, on_graph
 from placelab.strategies.preparing.contraction import output_rows
 
@@ -112,7 +112,7 @@ def _mirrored(graph: OpGraph, of_ops: np.ndarray, of_edges: np.ndarray) -> OpGra
         edge_control=graph.tensor_control[graph.edge_tensor],
         temporary=(graph.temporary * of_ops)[::-1],
         kind=[f"{kind}Grad" if kind else "" for kind in graph.kind[::-1]],
-        **time_columns.arguments(graph, lambda time: (time * of_ops[:, None])[::-1]),
+        **time_arguments(graph, lambda time: (time * of_ops[:, None])[::-1]),
         groups=[n - 1 - ops for ops in _groups(graph)],
         group_names=graph.group_names,
         devices={n - 1 - int(v): graph.device_sets[graph.device_set[v]] for v in restricted},
@@ -154,7 +154,7 @@ def _training(graph: OpGraph, mirrored: OpGraph) -> OpGraph:
         temporary=both("temporary"),
         memory=both("memory"),
         kind=both("kind"),
-        **time_columns.arguments(graph, lambda time: np.concatenate([time, mirrored.time])),
+        **time_arguments(graph, lambda time: np.concatenate([time, mirrored.time])),
         groups=pairs,
         group_names=[*graph.group_names, *graph.names],
         devices=sets,

@@ -8,8 +8,8 @@ import numpy as np
 
 from placelab.base.errors import FormatError
 from placelab.planning.read_orders import read_ops
-from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
+from placelab.problem.graph_columns import time_arguments
 from placelab.strategies.preparing.contraction import output_rows
 from placelab.strategies.preparing.gradients import backward_part
 
@@ -218,6 +218,6 @@ def _graph(
         temporary=np.concatenate([np.zeros(p), graph.temporary[others]]),
         memory=np.concatenate([held, np.maximum(graph.memory[others] - moved, 0.0)]),
         kind=["read"] * p + graph.kind[others].tolist(),
-        **time_columns.arguments(graph, lambda time: np.pad(time[others], ((p, 0), (0, 0)))),
+        **time_arguments(graph, lambda time: np.pad(time[others], ((p, 0), (0, 0)))),
         metadata={key: value for key, value in graph.metadata.items() if key not in OF_OPS},
     )

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from placelab.graphs.transforms.parameter_reads import Forward
-from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
+from placelab.problem.graph_columns import time_arguments
 from placelab.strategies.preparing.contraction import output_rows
 
 ROLES = ("read", "forward", "backward", "update", "step", "ready", "reduce", "gather")
@@ -92,7 +92,7 @@ class ReplicaOps:
             temporary=of(model.temporary),
             memory=of(model.memory) * first + column["held"],
             kind=self.kinds,
-            **time_columns.arguments(model, lambda time: np.where(known[:, None], time[cost], np.nan)),
+            **time_arguments(model, lambda time: np.where(known[:, None], time[cost], np.nan)),
             devices={v: ties[d] for v, d in enumerate(column["device"].tolist())},
             metadata={**metadata, "replica": {**replica, "roles": list(ROLES), **facts}},
         )

@@ -6,8 +6,8 @@ import numpy as np
 
 from placelab.base.errors import FormatError, expect
 from placelab.planning.lower_bounds import transfers_of
-from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
+from placelab.problem.graph_columns import time_arguments
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.strategies.preparing.contraction import output_rows
@@ -106,7 +106,7 @@ def _part(placement: Placement, d: int, tensor: np.ndarray, destination: np.ndar
         temporary=padded(graph.temporary, 0.0),
         memory=memory,
         kind=[RECEIVE] * r + graph.kind[own].tolist() + [SEND] * s,
-        **time_columns.arguments(graph, lambda time: np.pad(time[own], ((r, s), (0, 0)))),
+        **time_arguments(graph, lambda time: np.pad(time[own], ((r, s), (0, 0)))),
         groups=[of[own[problem.group[own] == g]] for g in np.unique(problem.group[own]) if g >= 0],
         group_names=[problem.group_names[g] for g in np.unique(problem.group[own]) if g >= 0],
         devices=dict.fromkeys(range(r + n + s), (name,)),

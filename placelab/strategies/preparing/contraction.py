@@ -10,8 +10,8 @@ import numpy as np
 
 from placelab.base.errors import FormatError, InfeasibleError, expect
 from placelab.planning.capacity import units
-from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
+from placelab.problem.graph_columns import time_arguments
 from placelab.problem.problem import Problem, with_rules
 from placelab.schedule.placement import Placement
 from placelab.schedule.trace import Trace
@@ -233,7 +233,7 @@ def _times(problem: Problem, of: np.ndarray, n: int) -> dict[str, Any]:
     summed = lambda seconds: np.bincount(of, seconds, minlength=n)  # noqa: E731
     if graph.time is not None and np.isnan(graph.time).any():
         return {"time": {name: summed(problem.exec_times(d)) for d, name in enumerate(names)}}
-    return time_columns.arguments(graph, lambda time: np.stack([summed(seconds) for seconds in time.T], axis=1))
+    return time_arguments(graph, lambda time: np.stack([summed(seconds) for seconds in time.T], axis=1))
 
 
 def devices_of_blocks(problem: Problem, of: np.ndarray, first: np.ndarray) -> dict[int, tuple[str, ...]]:

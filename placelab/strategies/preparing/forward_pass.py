@@ -9,8 +9,8 @@ import numpy as np
 from placelab.base.errors import expect
 from placelab.planning.capacity import needs
 from placelab.planning.ranks import precedence_order
-from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
+from placelab.problem.graph_columns import time_arguments
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import transform
 from placelab.schedule.placement import Placement
@@ -124,7 +124,7 @@ def _forward_graph(problem: Problem, ops: np.ndarray, of: np.ndarray) -> OpGraph
         temporary=graph.temporary[ops],
         memory=np.bincount(of, graph.memory, minlength=n),
         kind=graph.kind[ops],
-        **time_columns.arguments(graph, lambda time: time[ops]),
+        **time_arguments(graph, lambda time: time[ops]),
         groups=[of[forward[problem.group[forward] == g]] for g in range(problem.n_groups)],
         group_names=problem.group_names,
         devices=devices_of_blocks(problem, of, ops),
