@@ -36,6 +36,12 @@ def command(*words):
     from placelab.app.cli import main
     main(words)
 
+def grey():
+    explorer = pl.explore(problem)
+    shown = explorer.actions.frame.missing, "min-cut" in explorer.pickers.partitioner.options
+    explorer.close()
+    raise SystemExit(shown)
+
 for line in sys.stdin:
     try:
         eval(line)
@@ -109,6 +115,12 @@ def test_without_all_but_a_minimum_the_catalogue_runs(tmp_path):
     """Strategies that name no missing package run, and those that do say so."""
     absent = " ".join(package for package in NEEDING if package not in MINIMAL)
     assert refused(absent, CATALOGUE, tmp_path) == []
+
+
+def test_menus_show_what_is_missing_in_grey(tmp_path):
+    """The page gets the strategies that lack a package, each with the sentence; they stay in the menu."""
+    said = refused("pymetis", ["grey()"], tmp_path)
+    assert said == [f"grey() | ({{'min-cut': \"min-cut needs {remedy('pymetis')}\"}}, True)"]
 
 
 def test_extras_are_those_of_the_project():

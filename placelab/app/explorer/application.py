@@ -160,6 +160,7 @@ class Inputs:
         self.pickers = Pickers(change, self.message.say, session.state)
         self.actions = Actions(undo, redo, lambda: session.state, shown, keep, self.message.say)
         self.actions.frame.tips = self.pickers.tips
+        self.actions.frame.missing = self.pickers.missing
         self.canvas = ClusterCanvas(session.state.cluster, lock=session.lock, embedded=True)
         self.canvas.on_step = lambda kind: {"undo": undo, "redo": redo}[kind]()
         self.bar = w.HBox([*self.pickers.bar, self.actions.box]).add_class("pl-top")

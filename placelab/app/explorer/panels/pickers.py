@@ -18,6 +18,7 @@ from placelab.app.explorer.panels.options import Controls, CostsPicker, PrepareP
 from placelab.app.explorer.panels.panel import Popover, button, choose, opens
 from placelab.app.explorer.state import GIVEN, Change, Model, Preset, State, model_names, model_of, preset
 from placelab.app.widgets.frame import Files
+from placelab.base.interrupts import lacking
 from placelab.base.leaving import Abandoned, run_abandonable
 from placelab.base.threads import Background, Worker
 from placelab.base.units import si
@@ -295,6 +296,12 @@ class Pickers:
         ]
         rules = [self.transfers, self.latency, self.memory, self.more.box]
         return [w.HBox(group).add_class("pl-group") for group in (problem, strategies, rules)]
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """Which strategies lack a package, and what to install."""
+        lacks = {name: lacking(*function.packages) for name, function in partitioners().items()}
+        return {name: f"{name} needs {what}" for name, what in lacks.items() if what}
 
     @property
     def tips(self) -> dict[str, str]:
