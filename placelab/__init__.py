@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import version
 from typing import Any
 
 import placelab.strategies.partitioning  # enter their strategies into the catalogues
@@ -127,6 +128,8 @@ def __getattr__(name: str) -> Any:
         return _imported("placelab.app.explorer").explore
     if name in ("start_study", "study_view"):
         return getattr(_imported("placelab.app.widgets.live_study"), name)
+    if name == "__version__":
+        return version("placelab")
     raise AttributeError(f"module 'placelab' has no attribute {name!r}")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from placelab.analysis.measures import gap_to
 from placelab.analysis.validation import validate
-from placelab.base.errors import InfeasibleError, expect
+from placelab.base.errors import FormatError, InfeasibleError, expect
 from placelab.base.interrupts import need
 from placelab.base.leaving import made_apart
 from placelab.base.progress import COMPILING, Progress, Report, never, silent
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("partitioner", "scheduler", "seed", "makespan", "bound_gap", "valid", "oom", "seconds", "error")
+MOST_SEEDS = 10_000_000
 Row = dict[str, Any]
 Measure = Callable[[Schedule], Mapping[str, Any]]
 
@@ -144,7 +145,13 @@ def _reporting(progress: Callable, total: int) -> Callable[..., None]:
 
 def seeds_of(seeds: int | Iterable[int]) -> list[int]:
     """A number of seeds, counted from 0, or the seeds themselves, as a list."""
-    return list(range(seed_number(seeds)) if isinstance(seeds, (int, np.integer)) else map(seed_number, several(seeds)))
+    if isinstance(seeds, (int, np.integer)):
+        found = list(range(seed_number(seeds))) if seeds <= MOST_SEEDS else []
+    else:
+        found = list(map(seed_number, several(seeds)))
+    if not found:
+        raise FormatError(f"seeds is {seeds!r:.60}; expected a number from 1 to {MOST_SEEDS:,}, or seeds")
+    return found
 
 
 def _given(names: Any, catalogue: Iterable) -> Iterable:

@@ -153,6 +153,11 @@ def placement(placement: Placement, path: str | Path) -> Path:
         File to write; gzipped when its name ends in ``.gz``.
     """
     expect(placement, Placement, "export.placement")
+    path = path_of(path)
+    if not path.name.lower().removesuffix(".gz").endswith(".json"):
+        raise FormatError(
+            f"{path} cannot hold a placement, which is written as JSON; end its name in .json or .json.gz"
+        )
     return placement.save(path)
 
 

@@ -364,7 +364,10 @@ def _sequences(sequences: Any, devices: np.ndarray) -> np.ndarray:
 
 
 def _table(value: Any, what: str, n: int) -> np.ndarray:
-    given = np.asarray(value)
+    try:
+        given = np.asarray(value)
+    except ValueError:
+        raise FormatError(f"{what} are of several lengths; expected whole numbers of shape (placements, {n})") from None
     if given.dtype.kind not in "iu" or given.ndim != 2 or given.shape[1] != n:
         raise FormatError(f"{what} have shape {given.shape}; expected whole numbers of shape (placements, {n})")
     if given.size and (given.min() < -(2**31) or given.max() >= 2**31):

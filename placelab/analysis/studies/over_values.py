@@ -15,7 +15,16 @@ from placelab.base.threads import in_batches
 from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
 from placelab.problem.shared_links import with_bandwidth
-from placelab.schedule.catalogue import Partitioner, Scheduler, Strategy, checked, find, partitioners, schedulers
+from placelab.schedule.catalogue import (
+    Partitioner,
+    Scheduler,
+    Strategy,
+    check_options,
+    checked,
+    find,
+    partitioners,
+    schedulers,
+)
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.batches import simulate_all
 from placelab.simulation.event_simulation import Run
@@ -110,6 +119,10 @@ def sensitivity(
     pairs, meant = _pairs(partitioner, scheduler), parameter(problem, over, of)
     common: Row = dict(prepare=prepare, seed=seed, preview=preview, cancel=cancel or never)
     common |= dict(partitioner_options=partitioner_options, scheduler_options=scheduler_options)
+    for pair in pairs:
+        for strategy, options in zip(pair, (partitioner_options, scheduler_options), strict=True):
+            if strategy is not None and isinstance(options, Mapping):
+                check_options(strategy.name, strategy.options, options)
     todo = [(pair, value) for pair in pairs for value in _values(meant, problem, values)]
 
     def some(cells: Sequence[tuple[Pair, float]]) -> list[Row]:
@@ -128,6 +141,8 @@ def sensitivity(
 
 def _pairs(partitioner: Any, scheduler: Any) -> list[Pair]:
     given = [(partitioner, scheduler)] if isinstance(partitioner, str) or callable(partitioner) else list(partitioner)
+    if given and scheduler is not None and not (isinstance(partitioner, str) or callable(partitioner)):
+        raise FormatError(f"scheduler is {scheduler!r:.60} beside a list of pairs; name the scheduler in each pair")
     if not given or any(isinstance(pair, str) or len(pair) != 2 for pair in given):
         raise FormatError(f"partitioner is {partitioner!r:.60}; expected a name, or pairs like ('heft', 'planned')")
     return [

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 
 from placelab.app.cli import (
     compare_command,
@@ -59,6 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def parser() -> argparse.ArgumentParser:
     """Parser of the command line; ``command`` of its result is the function of the subcommand."""
     top = argparse.ArgumentParser(prog="placelab", description="Placement and scheduling of machine-learning models.")
+    top.add_argument("--version", action="version", version=f"placelab {version('placelab')}")
     commands = top.add_subparsers(required=True, metavar="command")
     for module in COMMANDS:
         module.add_to(commands)

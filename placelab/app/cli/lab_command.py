@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from placelab.app.cli import compile_command
+from placelab.base.errors import FormatError
 from placelab.base.interrupts import need
 from placelab.base.places import shipped
 
@@ -46,7 +47,9 @@ def lab(options: argparse.Namespace) -> None:
 
 def free_port(first: int) -> int:
     """The first free loopback port from ``first`` on; raise OSError when there is none, or a hundred in a row are taken."""
-    for port in range(first, min(first + 100, 65536)) if first > 0 else ():  # 0 would be any port, which nobody is told
+    if not 0 < first < 65536:
+        raise FormatError(f"--port is {first}; expected a number from 1 to 65535")
+    for port in range(first, min(first + 100, 65536)):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does: a closed one may linger
             try:

@@ -82,6 +82,8 @@ def _read(path: Path) -> Mapping[str, Any]:
     data = read_file(path, EXPECTED)
     try:
         given = tomllib.loads(data.decode())
+    except RecursionError:
+        raise FormatError(f"{path} has too many brackets in each other; expected {EXPECTED}") from None
     except ValueError as error:  # no TOML, or no UTF-8
         raise FormatError(f"{path} is no TOML: {error}") from None
     if unknown := sorted(set(given) - set(KEYS)):

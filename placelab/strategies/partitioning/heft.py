@@ -33,8 +33,9 @@ def heft(problem: Problem, *, insertion: bool = True, trace: bool = False) -> Pl
 
     O(edges · devices + ops · devices · log ops) as long as gaps are found at once, O(ops² · devices) at worst.
 
-    Departures: the published program of Mayer takes the *minimum* over predecessors in EST, so its HEFT plans start ops
-    before their inputs are there and its HEFT bars are too long when they are simulated.
+    Departures: the times of a transfer over all pairs of devices are averaged, so that the mean rate is the harmonic mean of
+    their rates; Topcuoglu averages the rates themselves. The published program of Mayer takes the *minimum* over predecessors in
+    EST, so its HEFT plans start ops before their inputs are there and its HEFT bars are too long when they are simulated.
     """
     up = upward_rank(problem)
     order, _ = by_falling(rounded(up))
