@@ -151,7 +151,7 @@ def prepared() -> Iterator[str]:
     yield "| --- | ---: | ---: | ---: | ---: | ---: |"
     for name, graph in graphs().items():
         problem = roomy(graph)
-        small, _ = pl.transforms.pipeline(PREPARE)(problem)
+        small, _ = pl.transforms.chain(PREPARE)(problem)
         calls = [lambda p=problem, s=s: pl.place(unseen(p), "m-sct", prepare=s) for s in ((), PREPARE)]
         plain, quick = (took / 1e3 for took in take_turns(*calls, least=1))
         yield f"| {name} | {graph.n_ops:,} | {plain:.3g} | {small.graph.n_ops:,} | {quick:.3g} | {plain / quick:.1f} |"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from itertools import chain, product
+from itertools import product
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -28,7 +29,7 @@ from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
 from placelab.strategies.partitioning.parametric import Place, Priority
 from placelab.strategies.placing import place
-from placelab.strategies.preparing.chain import Step, Steps, pipeline
+from placelab.strategies.preparing.chain import Transformation, Transformations, chain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +56,7 @@ def compare(
     seeds: int | Iterable[int] = 1,
     progress: Report | None = None,
     cancel: Callable[[], bool] | None = None,
-    prepare: Steps = (),
+    prepare: Transformations = (),
     measure: Measure | None = None,
 ) -> pd.DataFrame:
     """Place with each partitioner, run each placement under each scheduler, for each seed.
@@ -109,7 +110,7 @@ def compare(
     when = [find(all_schedulers(), s, "scheduler") for s in _given(schedulers, fitting_schedulers(problem.graph))]
     each = seeds_of(seeds)
     rows: list[Row] = []
-    bound, step = np.nan, pipeline(prepare)
+    bound, step = np.nan, chain(prepare)
     report = _reporting(progress or silent, len(where) * len(when) * len(each))
     found = made_apart(
         lambda left: _rows(problem, where, when, each, left, step, measure or _nothing),
@@ -120,7 +121,7 @@ def compare(
         rows.append(row)
         report(rows, bound)
     proven = [row | {"bound_gap": gap_to(row["makespan"], bound)} for row in rows]
-    frame = pd.DataFrame(proven, columns=list(dict.fromkeys([*COLUMNS, *chain.from_iterable(rows)])))
+    frame = pd.DataFrame(proven, columns=list(dict.fromkeys([*COLUMNS, *itertools.chain.from_iterable(rows)])))
     frame.attrs["si"] = problem.cluster.units.si
     return frame
 
@@ -169,7 +170,7 @@ def _rows(
     when: list[Scheduler],
     seeds: list[int],
     cancel: Callable[[], bool],
-    prepare: Step,
+    prepare: Transformation,
     measure: Measure,
 ) -> Iterator[tuple[Row, float]]:
     """Rows, each with the best lower bound known by then."""

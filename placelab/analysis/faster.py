@@ -138,7 +138,7 @@ def makespans(
     def some(parts: Sequence[Part]) -> list[float]:
         return makespans_of([run.on(faster(schedule, part, factor)) for part in parts])
 
-    return in_batches(some, todo, cancel, schedule.problem.graph.n_ops, run.way.scheduler)
+    return in_batches(some, todo, cancel, schedule.problem.graph.n_ops, run.settings.scheduler)
 
 
 def parts(schedule: Schedule, k: int = 20) -> list[Part]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from placelab.base.errors import FormatError, count
-from placelab.graphs.transforms.unrolling import Carried, Part, Receive, unrolled
+from placelab.graphs.transforms.unrolling import Carried, Receive, StagePart, unrolled
 from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
 
@@ -107,19 +107,19 @@ def _device(stage: int, p: int, layout: str) -> int:
 
 def _micro_batch(
     seconds: dict[str, np.ndarray], kept: np.ndarray, border: np.ndarray, device: list[int], recompute: bool
-) -> tuple[list[Part], list[Carried]]:
+) -> tuple[list[StagePart], list[Carried]]:
     """Parts and tensors of one micro-batch."""
     n = len(device)
     back = "B" if "W" in seconds else "BW"
     again = seconds["F"] if recompute else np.zeros(n)
     alone = recompute and back == "BW"  # what is computed again is needed while this op runs, and no longer
-    parts = [Part("F", s, device[s], seconds["F"][s]) for s in range(n)]
+    parts = [StagePart("F", s, device[s], seconds["F"][s]) for s in range(n)]
     parts += [
-        Part(back, s, device[s], seconds[back][s] + again[s], temporary=kept[s] if alone else 0.0)
+        StagePart(back, s, device[s], seconds[back][s] + again[s], temporary=kept[s] if alone else 0.0)
         for s in reversed(range(n))
     ]
     if back == "B":
-        parts += [Part("W", s, device[s], seconds["W"][s]) for s in range(n)]
+        parts += [StagePart("W", s, device[s], seconds["W"][s]) for s in range(n)]
     at = {(part.phase, part.stage): k for k, part in enumerate(parts)}
     tensors = []
     for s in range(n):

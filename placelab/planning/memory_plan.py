@@ -23,7 +23,7 @@ from placelab.schedule.schedule import TOLERANCE
 Span = tuple[float, float, float]  # from [s], to [s], bytes
 
 
-class Steps:
+class StepFunction:
     """A right-continuous step function of time >= 0, 0 at first."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class MemoryPlan:
         self.model, self.freed = problem.memory, 0
         self.limit = planning_limit(problem).tolist()
         self.reserved = [0.0] * k
-        self.used = [Steps() for _ in range(k)]
+        self.used = [StepFunction() for _ in range(k)]
         self._reserve = held_for_ever_by_group(problem).tolist()
         self._group, self._group_is_placed = problem.group.tolist(), [False] * problem.n_groups
         self._temporary, self._tensor_ptr = graph.temporary.tolist(), graph.op_tensor_ptr.tolist()

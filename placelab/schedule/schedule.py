@@ -41,7 +41,7 @@ class Schedule:
         The Send op of each transfer, on its source, row by row; empty unless ``problem.transfer_ops > 0``.
     scheduler, seed, options
         What made it: name, seed and options of the scheduler.
-    shortage : str
+    oom_rule : str
         What was to happen where memory is short: the ``oom`` of :func:`placelab.simulate`.
     """
 
@@ -53,7 +53,7 @@ class Schedule:
     scheduler: str = ""
     seed: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
-    shortage: str = "mark"
+    oom_rule: str = "mark"
 
     def __post_init__(self) -> None:
         for label in ("start", "finish", "transfers", "sends"):

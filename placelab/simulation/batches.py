@@ -22,7 +22,14 @@ from placelab.schedule.catalogue import checked, schedulers
 from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-from placelab.simulation.event_simulation import Run, Way, schedule_of, simulated, static_order, times_under
+from placelab.simulation.event_simulation import (
+    RunRequest,
+    RunSettings,
+    schedule_of,
+    simulated,
+    static_order,
+    times_under,
+)
 from placelab.simulation.kernel_arrays import (
     F8,
     I4,
@@ -30,7 +37,7 @@ from placelab.simulation.kernel_arrays import (
     NO_RESULTS,
     NO_ROWS,
     RULES,
-    Moves,
+    PlacementTransfers,
     arguments,
     moves,
     ranks,
@@ -42,7 +49,7 @@ from placelab.simulation.kernel_arrays import (
 MOVABLE = (PARALLEL, PORTS, CHANNEL)  # contention under which ops may be on other devices in each run of a call
 
 
-def run_again(schedule: Schedule) -> Run:
+def run_again(schedule: Schedule) -> RunRequest:
     """The run that gave a schedule.
 
     Raises
@@ -55,11 +62,11 @@ def run_again(schedule: Schedule) -> Run:
             f"the schedule was made by {schedule.scheduler or 'no scheduler'!r}, which cannot be run again; "
             "simulate its placement with a scheduler of the catalogue first"
         )
-    way = Way(schedulers()[schedule.scheduler], schedule.seed, schedule.shortage, schedule.options)
-    return Run(schedule.placement, moves(schedule.problem, schedule.device), way)
+    settings = RunSettings(schedulers()[schedule.scheduler], schedule.seed, schedule.oom_rule, schedule.options)
+    return RunRequest(schedule.placement, moves(schedule.problem, schedule.device), settings)
 
 
-def simulate_all(runs: Sequence[Run]) -> list[Schedule | Exception]:
+def simulate_all(runs: Sequence[RunRequest]) -> list[Schedule | Exception]:
     """The schedule of each run, to the last bit :func:`placelab.simulate`'s; instead of it what that would raise.
 
     All are runs of one graph, on problems that differ in costs alone. O(runs · (ops + edges + transfers) log ops).
@@ -69,14 +76,14 @@ def simulate_all(runs: Sequence[Run]) -> list[Schedule | Exception]:
         for i, place in enumerate(places):
             if not np.isnan(arrays.batch.makespan[i]):
                 run = runs[place]
-                found[place] = schedule_of(run.placement, run.moved, run.way, _row(arrays, i, run))
+                found[place] = schedule_of(run.placement, run.moved, run.settings, _row(arrays, i, run))
     return [_settled(run, found.get(i)) for i, run in enumerate(ordered)]
 
 
-def makespans_of(runs: Sequence[Run]) -> list[float]:
+def makespans_of(runs: Sequence[RunRequest]) -> list[float]:
     """The makespan of each run [s], as :func:`placelab.simulate` has it; NaN where that raises InfeasibleError."""
     ordered, found = [_ordered(run) for run in runs], dict[int, float]()
-    if all(run.way.oom == "mark" for run in runs):
+    if all(run.settings.oom == "mark" for run in runs):
         for places, arrays in _calls(ordered, whole=False):
             found |= zip(places, arrays.batch.makespan.tolist(), strict=True)
     for i, run in enumerate(ordered):
@@ -95,21 +102,21 @@ def schedule_or_raise(found: Schedule | Exception) -> Schedule:
     return found
 
 
-def _ordered(run: Run) -> Run | Exception:
+def _ordered(run: RunRequest) -> RunRequest | Exception:
     """The run with the order of its scheduler, unless that is asked while it runs."""
-    if run.order is not None or not run.way.scheduler.static:
+    if run.order is not None or not run.settings.scheduler.static:
         return run
     try:
-        return run._replace(order=static_order(run.placement, run.moved, run.way))
+        return run._replace(order=static_order(run.placement, run.moved, run.settings))
     except Exception as error:  # a user's scheduler may raise anything
         return error
 
 
-def _settled(run: Run | Exception, schedule: Schedule | None = None) -> Schedule | Exception:
+def _settled(run: RunRequest | Exception, schedule: Schedule | None = None) -> Schedule | Exception:
     """The schedule, if it is what the run has to give; else that of a call of its own, or what it raises."""
     if isinstance(run, Exception):
         return run
-    if schedule is not None and (run.way.oom == "mark" or not len(schedule.oom)):
+    if schedule is not None and (run.settings.oom == "mark" or not len(schedule.oom)):
         return schedule
     try:
         return simulated(*run)
@@ -120,20 +127,20 @@ def _settled(run: Run | Exception, schedule: Schedule | None = None) -> Schedule
 # -------------------------------------------------------------------- runs that are alike
 
 
-def _calls(runs: Sequence[Run | Exception], whole: bool) -> Iterator[tuple[list[int], simulating.Arguments]]:
+def _calls(runs: Sequence[RunRequest | Exception], whole: bool) -> Iterator[tuple[list[int], simulating.Arguments]]:
     """Positions of runs that are alike, and what the kernel has made of them; `whole`: with their times."""
     groups: dict[Hashable, list[int]] = {}
     for i, run in enumerate(runs):
-        if isinstance(run, Run) and run.order is not None:
+        if isinstance(run, RunRequest) and run.order is not None:
             groups.setdefault(_kind(run, run.order), []).append(i)
     for places in groups.values():
         if len(places) > 1:
-            arrays = _arguments([cast(Run, runs[i]) for i in places], whole)
+            arrays = _arguments([cast(RunRequest, runs[i]) for i in places], whole)
             events.run_events(*arrays)
             yield places, arrays
 
 
-def _kind(run: Run, order: Order) -> Hashable:
+def _kind(run: RunRequest, order: Order) -> Hashable:
     """What runs of one call have in common."""
     waits = order.not_before
     orders = order.rule, *(part is None for part in (order.op, order.transfer, order.send, waits))
@@ -149,7 +156,7 @@ def is_movable(problem: Problem, order: Order) -> bool:
     return plain and not problem.transfer_ops and problem.transfer_model.code in MOVABLE
 
 
-def _arguments(runs: list[Run], whole: bool) -> simulating.Arguments:
+def _arguments(runs: list[RunRequest], whole: bool) -> simulating.Arguments:
     """Everything the kernel takes for runs that are alike."""
     first, orders = runs[0], [cast(Order, run.order) for run in runs]
     problem, order, device, moved = first.placement.problem, orders[0], first.placement.device, first.moved
@@ -167,13 +174,13 @@ def _arguments(runs: list[Run], whole: bool) -> simulating.Arguments:
     return arrays if all(one is order for one in orders) else _with_ranks(arrays, problem, orders)
 
 
-def room(problem: Problem) -> tuple[np.ndarray, Moves, blocks.Sorting]:
+def room(problem: Problem) -> tuple[np.ndarray, PlacementTransfers, blocks.Sorting]:
     """A device of each op and room for any transfers, both of which each run writes, and workspace for that."""
     work, receivers, copies = plan_arrays.transfers(problem)
     for column in (copies.tensor, copies.destination, copies.source):
         column[:] = 0
     copies.of_edge[:] = -1
-    return np.zeros(problem.graph.n_ops, I4), Moves(receivers=receivers, copies=copies), work
+    return np.zeros(problem.graph.n_ops, I4), PlacementTransfers(receivers=receivers, copies=copies), work
 
 
 def batch(
@@ -219,7 +226,7 @@ def _joined(rows: Sequence[Any], kind: type) -> np.ndarray:
     return frozen(np.concatenate(rows).astype(kind, copy=False))
 
 
-def _row(arrays: simulating.Arguments, i: int, run: Run) -> simulating.Results:
+def _row(arrays: simulating.Arguments, i: int, run: RunRequest) -> simulating.Results:
     """The results of run number i of a call."""
     runs, x = len(arrays.batch.makespan), len(run.moved.copies.tensor)
     start, finish, *moved = (column.reshape(runs, -1)[i] for column in arrays.batch.results)

@@ -28,7 +28,7 @@ from placelab.schedule.catalogue import (
 from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TOLERANCE, TRANSFER, Schedule
-from placelab.simulation.kernel_arrays import RULES, Moves, arguments, moves
+from placelab.simulation.kernel_arrays import RULES, PlacementTransfers, arguments, moves
 
 OOM = ("mark", "raise", "wait")
 
@@ -105,14 +105,14 @@ def simulate(
 
 def times_under(placement: Placement, order: Order) -> tuple[np.ndarray, np.ndarray]:
     """Start and finish of each op of a placement under an order [s], shapes (n_ops,); NaN where a plan lets it wait for ever."""
-    way = Way(schedulers()["fifo"], 0, "mark", {})
-    run = _Run(placement, moves(placement.problem, placement.device), way, wait=False)
+    settings = RunSettings(schedulers()["fifo"], 0, "mark", {})
+    run = _Simulation(placement, moves(placement.problem, placement.device), settings, wait=False)
     with suppress(InfeasibleError):
         run.follow(_as_order(order, placement.problem, "order", run.n_transfers))
     return run.result.start, run.result.finish
 
 
-class Way(NamedTuple):
+class RunSettings(NamedTuple):
     """How a placement is run."""
 
     scheduler: Scheduler
@@ -121,31 +121,31 @@ class Way(NamedTuple):
     options: Mapping[str, Any]
 
 
-class Run(NamedTuple):
+class RunRequest(NamedTuple):
     """What :func:`simulated` takes.
 
     Attributes
     ----------
     placement, moved
         Where ops run, on which problem, and the transfers of that.
-    way
+    settings
         How it is run.
     order
         What its static scheduler gave; None: it is asked, and sees the costs of the placement's problem.
     """
 
     placement: Placement
-    moved: Moves
-    way: Way
+    moved: PlacementTransfers
+    settings: RunSettings
     order: Order | None = None
 
-    def on(self, problem: Problem) -> Run:
+    def on(self, problem: Problem) -> RunRequest:
         """This run with other costs, of a problem made by :meth:`Problem.with_costs`."""
         return self._replace(placement=replace(self.placement, problem=problem, bound=None, notes=()))
 
-    def by(self, scheduler: Scheduler) -> Run:
+    def by(self, scheduler: Scheduler) -> RunRequest:
         """This run by another scheduler, with its default options."""
-        return self._replace(way=self.way._replace(scheduler=scheduler, options={}))
+        return self._replace(settings=self.settings._replace(scheduler=scheduler, options={}))
 
 
 def run_of(
@@ -155,7 +155,7 @@ def run_of(
     seed: int,
     oom: str,
     options: Mapping[str, Any],
-) -> Run:
+) -> RunRequest:
     """The run that :func:`simulate` is asked for."""
     expect(problem, Problem, "simulate")
     expect(placement, Placement, "simulate")
@@ -164,19 +164,21 @@ def run_of(
     if oom not in OOM:
         raise FormatError(f"oom is {oom!r}; expected one of {', '.join(OOM)}")
     function = find(schedulers(), default_scheduler(placement) if scheduler is None else scheduler, "scheduler")
-    return Run(placement, moves(problem, placement.device), Way(function, seed, oom, options))
+    return RunRequest(placement, moves(problem, placement.device), RunSettings(function, seed, oom, options))
 
 
-def simulated(placement: Placement, moved: Moves, way: Way, order: Order | None = None) -> Schedule:
+def simulated(
+    placement: Placement, moved: PlacementTransfers, settings: RunSettings, order: Order | None = None
+) -> Schedule:
     """The schedule of a placement with these transfers; `order` instead of the one that a static scheduler gives."""
-    problem, function = placement.problem, way.scheduler
-    given = keywords(function, way.options, seed=way.seed)
+    problem, function = placement.problem, settings.scheduler
+    given = keywords(function, settings.options, seed=settings.seed)
     if function.static and order is None:
-        order = _asked(placement, moved, way, given)
-    schedule = _Run(placement, moved, way, wait=False).result_of(function, given, order)
-    if way.oom == "wait" and len(schedule.oom):
-        schedule = _Run(placement, moved, way, wait=True).result_of(function, given, order)
-    if way.oom == "raise" and len(schedule.oom):
+        order = _asked(placement, moved, settings, given)
+    schedule = _Simulation(placement, moved, settings, wait=False).result_of(function, given, order)
+    if settings.oom == "wait" and len(schedule.oom):
+        schedule = _Simulation(placement, moved, settings, wait=True).result_of(function, given, order)
+    if settings.oom == "raise" and len(schedule.oom):
         d, begin, _, short = schedule.oom[0].tolist()
         raise InfeasibleError(
             f"device {problem.cluster.names[d]!r} is out of memory at {begin:.6g} s, {short:,.0f} bytes short "
@@ -185,13 +187,13 @@ def simulated(placement: Placement, moved: Moves, way: Way, order: Order | None 
     return schedule
 
 
-def static_order(placement: Placement, moved: Moves, way: Way) -> Order:
+def static_order(placement: Placement, moved: PlacementTransfers, settings: RunSettings) -> Order:
     """The order that a static scheduler gives, checked."""
-    return _asked(placement, moved, way, keywords(way.scheduler, way.options, seed=way.seed))
+    return _asked(placement, moved, settings, keywords(settings.scheduler, settings.options, seed=settings.seed))
 
 
-def _asked(placement: Placement, moved: Moves, way: Way, given: Mapping[str, Any]) -> Order:
-    function, problem = cast(StaticScheduler, way.scheduler), placement.problem
+def _asked(placement: Placement, moved: PlacementTransfers, settings: RunSettings, given: Mapping[str, Any]) -> Order:
+    function, problem = cast(StaticScheduler, settings.scheduler), placement.problem
     return _as_order(function(problem, placement, **given), problem, function.name, len(moved.copies.tensor))
 
 
@@ -217,7 +219,7 @@ def _as_order(answer: Any, problem: Problem, who: str, n_transfers: int) -> Orde
     return answer
 
 
-def schedule_of(placement: Placement, moved: Moves, way: Way, times: Results) -> Schedule:
+def schedule_of(placement: Placement, moved: PlacementTransfers, settings: RunSettings, times: Results) -> Schedule:
     """The results of a run as a Schedule."""
     copies = moved.copies
     transfers = np.empty(len(copies.tensor), TRANSFER)
@@ -226,15 +228,15 @@ def schedule_of(placement: Placement, moved: Moves, way: Way, times: Results) ->
     sends = transfers.copy() if len(times.send_start) else np.empty(0, TRANSFER)
     transfers["start"], transfers["finish"] = times.transfer_start, times.transfer_finish
     sends["start"], sends["finish"] = times.send_start, times.send_finish
-    made_by = way.scheduler.name, way.seed, dict(way.options), way.oom
+    made_by = settings.scheduler.name, settings.seed, dict(settings.options), settings.oom
     return Schedule(placement, times.start, times.finish, transfers, sends, *made_by)
 
 
-class _Run:
+class _Simulation:
     """One simulation: the arrays that the kernel reads and writes."""
 
-    def __init__(self, placement: Placement, moved: Moves, way: Way, wait: bool) -> None:
-        self.problem, self.placement, self.moves, self.way = placement.problem, placement, moved, way
+    def __init__(self, placement: Placement, moved: PlacementTransfers, settings: RunSettings, wait: bool) -> None:
+        self.problem, self.placement, self.moves, self.settings = placement.problem, placement, moved, settings
         timed = self.problem.memory_model.timed
         self.memory = self.problem.memory_model.code if wait and timed else FREE
         if wait and not timed:
@@ -247,7 +249,7 @@ class _Run:
             self.ask(cast(Rule, rule), given)
         else:
             self.follow(order)
-        return schedule_of(self.placement, self.moves, self.way, self.result)
+        return schedule_of(self.placement, self.moves, self.settings, self.result)
 
     def follow(self, order: Order) -> None:
         """Run to the end under a static order."""
@@ -260,7 +262,7 @@ class _Run:
         arrays = self._arguments(Order("fifo"), events.ASK)
         enter, views, write_back = events.run_events.bind(*arrays)
         view = Arguments(*views)
-        state, queues = RunState(self.problem, self.placement, view, self.way.seed), view.order.ready
+        state, queues = RunState(self.problem, self.placement, view, self.settings.seed), view.order.ready
         while (device := enter()) >= 0:
             base, count = queues.base[device], queues.count[device]
             ready = sorted(v for v in map(int, queues.entry[base : base + count]) if state.fits(v))

@@ -46,26 +46,26 @@ _NO_BATCH = simulating.Batch(
 )
 
 
-class Moves(NamedTuple):
+class PlacementTransfers(NamedTuple):
     """The transfers of a placement, and who receives what they bring."""
 
     copies: blocks.Transfers
     receivers: blocks.Receivers
 
 
-def moves(problem: Problem, device: np.ndarray) -> Moves:
+def moves(problem: Problem, device: np.ndarray) -> PlacementTransfers:
     """Transfers of a placement by `device`, shape (n_ops,)."""
     graph = problem.graph
     work, receivers, moved = plan_arrays.transfers(problem)
     x = group_transfers(device, plan_arrays.successors(graph), graph.producer, work, receivers, moved)
     tensor, destination, source = (column[:x] for column in (moved.tensor, moved.destination, moved.source))
-    return Moves(blocks.Transfers(moved.ptr, tensor, destination, source, moved.of_edge), receivers)
+    return PlacementTransfers(blocks.Transfers(moved.ptr, tensor, destination, source, moved.of_edge), receivers)
 
 
 def arguments(
     problem: Problem,
     device: np.ndarray,
-    moved: Moves,
+    moved: PlacementTransfers,
     order: Order,
     rule: int,
     memory: int,

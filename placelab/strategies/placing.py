@@ -22,8 +22,8 @@ from placelab.schedule.catalogue import RESERVED, Partitioner, Scheduler, checke
 from placelab.schedule.held_bytes import HeldBytes
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-from placelab.simulation.event_simulation import Run, run_of, simulate, simulated
-from placelab.strategies.preparing.chain import Steps, pipeline
+from placelab.simulation.event_simulation import RunRequest, run_of, simulate, simulated
+from placelab.strategies.preparing.chain import Transformations, chain
 
 LEAST, MOST = 8, 24  # rounds
 WORK = 100_000  # rounds times ops, between these: large graphs get few, as a hand may be waiting
@@ -35,7 +35,7 @@ def place(
     problem: Problem,
     partitioner: str | Partitioner = "heft",
     *,
-    prepare: Steps = (),
+    prepare: Transformations = (),
     seed: int = 0,
     trace: bool = False,
     preview: bool = False,
@@ -88,7 +88,7 @@ def place(
     expect(problem, Problem, "place")
     function = find(partitioners(), partitioner, "partitioner")
     reserved = dict(seed=seed, trace=trace, preview=preview, progress=progress, cancel=cancel)
-    small, expand = pipeline(prepare)(problem)
+    small, expand = chain(prepare)(problem)
     placement = function(small, **keywords(function, options, **reserved))
     if not isinstance(placement, Placement):
         raise PlacelabError(
@@ -117,7 +117,7 @@ def solve(
     partitioner: str | Partitioner = "heft",
     scheduler: str | Scheduler | None = None,
     *,
-    prepare: Steps = (),
+    prepare: Transformations = (),
     seed: int = 0,
     trace: bool = False,
     preview: bool = False,
@@ -159,7 +159,7 @@ def run_to_solve(
     partitioner_options: Mapping[str, Any] | None = None,
     scheduler_options: Mapping[str, Any] | None = None,
     **common: Any,
-) -> Run:
+) -> RunRequest:
     """The placement of :func:`solve`, and how it is to be run; `common`: what :func:`place` takes as well."""
     for options in (partitioner_options, scheduler_options):
         expect({} if options is None else options, Mapping, "solve, for the options of a strategy,")

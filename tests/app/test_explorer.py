@@ -38,7 +38,7 @@ from placelab.app.explorer import Explorer
 from placelab.app.explorer.engine import curve, solving
 from placelab.app.explorer.panels.options import Controls, control
 from placelab.app.explorer.panels.result_view import explained
-from placelab.app.explorer.session import Steps
+from placelab.app.explorer.session import Undoable
 from placelab.app.explorer.state import initial_state, preset
 
 # ---------------------------------------------------------------- opening and reading
@@ -244,7 +244,7 @@ def test_layout_is_undone_too(explorer):
 def test_a_slider_in_motion_is_one_step():
     """Changes of one control in quick succession are undone together."""
     a, b, c = initial_state("topcuoglu"), initial_state("topcuoglu"), initial_state("topcuoglu")
-    steps = Steps(a).to(b, "seed", 1.0).to(c, "seed", 1.5)
+    steps = Undoable(a).to(b, "seed", 1.0).to(c, "seed", 1.5)
     assert steps.undo().now is a
     assert steps.to(a, "seed", 9.0).undo().now is c
 
@@ -647,7 +647,7 @@ def test_the_graph_can_be_made_smaller_first(explorer):
     ]
     expected = pl.place(explorer.problem, "heft", prepare=["coplace", "fuse"])
     assert np.array_equal(explorer.placement.device, expected.device)
-    small, _ = pl.transforms.pipeline(["coplace", "fuse"])(explorer.problem)
+    small, _ = pl.transforms.chain(["coplace", "fuse"])(explorer.problem)
     wait_for(lambda: f"60 → {small.graph.n_ops} ops" in about.value)
     assert "prepare=['coplace', 'fuse']" in explorer.code and reproduces(explorer)
     explorer.undo()

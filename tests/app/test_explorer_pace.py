@@ -13,7 +13,7 @@ from explorer_hands import CLUSTER, edit, pick, release
 import placelab as pl
 from placelab.app.explorer import Explorer
 from placelab.app.explorer.engine.curve import Curve
-from placelab.app.explorer.engine.solving import Search, TimedSolver
+from placelab.app.explorer.engine.solving import RunningCall, TimedSolver
 from placelab.app.explorer.panels.comparison import Comparison
 from placelab.app.explorer.session import STEPS
 from placelab.app.explorer.state import initial_state
@@ -87,7 +87,7 @@ def test_a_call_that_loads_kernels_is_not_measured(monkeypatch):
     state, solver = initial_state(pl.generators.fork_join(3), CLUSTER), TimedSolver()
     try:
         for known in (False, True):
-            search = Search(state.partitioner, lambda elapsed: False, 0.0)
+            search = RunningCall(state.partitioner, lambda elapsed: False, 0.0)
             assert solver.solve(state, state.problem(), search, search.stop, preview=False, dragging=False)
             assert ("takes" in solver.delay(state)) == known
     finally:

@@ -15,7 +15,7 @@ import placelab as pl
 from placelab.app.explorer import Explorer
 from placelab.app.explorer.computation import Computation
 from placelab.app.explorer.engine.curve import Curve
-from placelab.app.explorer.engine.solving import FULL, LIVE, ON_RELEASE, PREVIEW, Pace, Search
+from placelab.app.explorer.engine.solving import FULL, LIVE, ON_RELEASE, PREVIEW, Pace, RunningCall
 from placelab.app.explorer.panels.result_view import SearchLine
 from placelab.app.explorer.state import initial_state
 from placelab.base import leaving
@@ -152,7 +152,7 @@ def test_words_come_at_most_ten_times_a_second():
     """However often a search is shown, and whatever it reports."""
     line, heard = SearchLine(lambda: None), []
     line.text.observe(lambda change: heard.append(change["new"]), "value")
-    search = Search("quick", lambda elapsed: False)
+    search = RunningCall("quick", lambda elapsed: False)
     until = time.monotonic() + 1.2
     while time.monotonic() < until:
         search.report(Progress(f"step {time.monotonic()}"))

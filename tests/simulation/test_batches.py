@@ -67,7 +67,7 @@ def test_runs_are_those_of_simulate(name, data):
         one = in_some_order(placement, i) if name == "planned" else placement
         runs.append(run_of(other, one, scheduler, i, oom, options))
     for run, found, makespan in zip(runs, simulate_all(runs), makespans_of(runs), strict=True):
-        same_as = dict(seed=run.way.seed, oom=oom, **options)
+        same_as = dict(seed=run.settings.seed, oom=oom, **options)
         if isinstance(found, Exception):
             assert np.isnan(makespan)
             with pytest.raises(type(found), match=re.escape(str(found))):
@@ -75,7 +75,7 @@ def test_runs_are_those_of_simulate(name, data):
         else:
             assert same(found, pl.simulate(run.placement.problem, run.placement, scheduler, **same_as))
             assert makespan == found.makespan
-            assert found.placement is run.placement and found.seed == run.way.seed and found.shortage == oom
+            assert found.placement is run.placement and found.seed == run.settings.seed and found.oom_rule == oom
 
 
 @pytest.mark.parametrize("transfers", ["parallel", "sequential", "channel", "fair"])

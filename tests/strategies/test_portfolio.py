@@ -20,7 +20,7 @@ from placelab.kernels.search import replaying
 from placelab.planning.list_scheduler import planned_order
 from placelab.schedule import catalogue as strategies
 from placelab.strategies.partitioning import portfolio as search
-from placelab.strategies.partitioning.portfolio import STALE, Plan, Search, run
+from placelab.strategies.partitioning.portfolio import STALE, LocalSearch, TriedPlan, run
 
 
 def any_plan(problem, seed):
@@ -32,7 +32,7 @@ def any_plan(problem, seed):
 
 def on_from(problem, device, order, seed):
     """A walk that starts from this plan."""
-    return Search(problem, [Plan(device, order, 0.0, 0.0, "", "")], seed, 50).walks[0]
+    return LocalSearch(problem, [TriedPlan(device, order, 0.0, 0.0, "", "")], seed, 50).walks[0]
 
 
 def instants_meet(problem, device, order):
@@ -54,7 +54,7 @@ def test_a_plan_takes_what_it_takes_in_the_simulator(problem, seed):
     be requested while a Send still runs; and ops that take no time where transfers wait.
     """
     plan = any_plan(problem, seed)
-    device, order, _, makespan = Search(problem, [plan], seed, 50).walks[0].improve(30)
+    device, order, _, makespan = LocalSearch(problem, [plan], seed, 50).walks[0].improve(30)
     if problem.transfers != "fair" and not (problem.transfers == "sequential" and problem.transfer_ops):
         same = makespan.tolist() == [plan.makespan, run(problem, device, order, "", "").makespan]
         assert same or instants_meet(problem, plan.device, plan.order) or instants_meet(problem, device, order)
@@ -64,7 +64,7 @@ def test_a_plan_takes_what_it_takes_in_the_simulator(problem, seed):
 @given(problem=problems.problems(ops=25), seed=st.integers(0, 10_000))
 def test_timing_from_the_first_change_on_is_timing_from_the_start(problem, seed):
     """After many moves, each timed from its first change, timing the whole plan gives the same makespan."""
-    device, order, _, makespan = Search(problem, [any_plan(problem, seed)], seed, 50).walks[0].improve(60)
+    device, order, _, makespan = LocalSearch(problem, [any_plan(problem, seed)], seed, 50).walks[0].improve(60)
     assert on_from(problem, device, order, seed).improve(0)[3][0] == makespan[1] <= makespan[0]
 
 
@@ -102,7 +102,7 @@ def test_moves_given_up_early_are_too_long(monkeypatch):
         plan, found = any_plan(problem, seed), []
         for margin in (replaying.MARGIN, np.inf):
             monkeypatch.setattr(replaying, "MARGIN", margin)
-            device, order, tried, makespan = Search(problem, [plan], seed, 50).walks[0].improve(60, slack=0.05)
+            device, order, tried, makespan = LocalSearch(problem, [plan], seed, 50).walks[0].improve(60, slack=0.05)
             found.append((device.tolist(), order.tolist(), tried, makespan.tolist()))
         assert found[0] == found[1]
 
@@ -148,7 +148,7 @@ def test_reaches_the_optimum_of_small_problems():
     for seed in range(count):  # all of them: shares of fewer would be luck
         problem = problems.problem(Random(f"11 {seed}").randint, **limits)
         plan, least = any_plan(problem, seed), optimum(problem)
-        search = Search(problem, [plan], seed, 1000)
+        search = LocalSearch(problem, [plan], seed, 1000)
         while search.goes_on:
             search.round()
         assert search.best.makespan >= least * (1 - 1e-9)
@@ -165,7 +165,7 @@ def test_improves_a_bad_plan_to_the_optimum_by_hand():
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=1.0))
     torn = np.array([0, 0, 1, 1, 0, 0, 1, 1], dtype=np.int32)
     start = run(problem, torn, np.arange(8, dtype=np.int32), "by hand", "")
-    search = Search(problem, [start], 0, 2000)
+    search = LocalSearch(problem, [start], 0, 2000)
     while search.goes_on:
         search.round()
     assert start.makespan == 20.0
@@ -192,7 +192,7 @@ def test_the_number_of_cores_does_not_matter():
     start = any_plan(problem, 1)
     found = []
     for threads in (1, 3):
-        search, ways = Search(problem, [start], 1, 4000), []
+        search, ways = LocalSearch(problem, [start], 1, 4000), []
         with at_most(threads):
             while search.goes_on:
                 search.round()
@@ -211,7 +211,7 @@ def test_a_cluster_moves_at_once_where_no_op_alone_can():
     problem = pl.Problem(graph, pl.Cluster([1.0] * 3, bandwidth=1.0))
     halves = np.array([0, 0] * 6 + [1, 2] * 6, dtype=np.int32)  # both begin on one device
     start = run(problem, halves, np.arange(24, dtype=np.int32), "by hand", "")
-    search = Search(problem, [start], 0, 4000)
+    search = LocalSearch(problem, [start], 0, 4000)
     while search.goes_on:
         search.round()
     assert start.makespan > 20.0 and search.best.makespan == search.bound == 12.0
@@ -242,7 +242,7 @@ def test_a_walk_without_gain_goes_on_from_another_plan():
     problem = pl.Problem(graph, pl.Cluster([1.0] * 3, bandwidth=1.0))
     chains = run(problem, np.arange(12, dtype=np.int32) % 2, np.arange(12, dtype=np.int32), "by hand", "")
     plans = sorted([chains, *(any_plan(problem, seed) for seed in range(20))], key=lambda plan: plan.cost)
-    search = Search(problem, plans, 0, 4000)
+    search = LocalSearch(problem, plans, 0, 4000)
     first, *_ = waiting = list(search.others)
     for _ in range(STALE):
         assert search.walks[0].now.cost == chains.cost

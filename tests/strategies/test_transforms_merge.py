@@ -14,7 +14,7 @@ from hypothesis import given
 from problems import many, problems
 
 import placelab as pl
-from placelab.graphs.transforms import coarsen, colocate, coplace, forward_only, fuse, pipeline, post_adjust
+from placelab.graphs.transforms import chain, coarsen, colocate, coplace, forward_only, fuse, post_adjust
 from placelab.planning.lower_bounds import sct_ratio
 from placelab.strategies.preparing import merging
 
@@ -25,10 +25,10 @@ PIPELINES = {
     "fuse": fuse,
     "fuse exact": EXACT,
     "coarsen": coarsen,
-    "coplace, fuse": pipeline((coplace, fuse)),
-    "coplace, fuse exact": pipeline((coplace, EXACT)),
-    "coplace, colocate": pipeline((coplace, colocate)),
-    "fuse, coarsen, coplace, colocate": pipeline((fuse, coarsen, coplace, colocate)),
+    "coplace, fuse": chain((coplace, fuse)),
+    "coplace, fuse exact": chain((coplace, EXACT)),
+    "coplace, colocate": chain((coplace, colocate)),
+    "fuse, coarsen, coplace, colocate": chain((fuse, coarsen, coplace, colocate)),
 }
 PLANNERS = ("heft", "tf-greedy", "mite", "hash", "single", "round-robin")
 NETWORKS = ("convolutional_network", "recurrent_network", "dynamic_rnn")
@@ -487,7 +487,7 @@ def test_fusion_shrinks_the_networks(network, left):
     """Number of ops after co-placement and fusion, by the safe and the exact rule, of both passes and of forward ops only."""
     problem = pl.Problem(pl.load(network), pl.clusters.pcie_box())
     steps = [(*first, coplace, rule) for first in ((), (forward_only,)) for rule in (fuse, EXACT)]
-    assert [pipeline(each_step)(problem)[0].graph.n_ops for each_step in steps] == left
+    assert [chain(each_step)(problem)[0].graph.n_ops for each_step in steps] == left
 
 
 @pytest.mark.parametrize("network", NETWORKS)

@@ -1,4 +1,4 @@
-"""Transformations around a partitioner: pipelines, `prepare`, the catalogue; and perturbed profiles."""
+"""Transformations around a partitioner: chains, `prepare`, the catalogue; and perturbed profiles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from problems import many
 
 import placelab as pl
 from placelab.graphs import transforms
-from placelab.graphs.transforms import coarsen, fuse, perturb, pipeline
+from placelab.graphs.transforms import chain, coarsen, fuse, perturb
 from placelab.schedule import catalogue as strategies
 
 NETWORK = pl.Problem(pl.load("convolutional_network"), pl.clusters.pcie_box())
@@ -58,7 +58,7 @@ def test_the_partitioner_sees_the_small_problem_and_the_user_the_full_one():
     """Steps by name, by function, with options; one step or several."""
     exact = partial(fuse, rule="exact")
     for steps in ("fuse", fuse, exact, ("coplace", exact), ["coplace", "fuse", "coarsen"]):
-        small, expand = pipeline(steps)(NETWORK)
+        small, expand = chain(steps)(NETWORK)
         placement = pl.place(NETWORK, "heft", prepare=steps)
         assert placement.problem is NETWORK and placement.partitioner == "heft"
         assert placement.device.tolist() == expand(pl.place(small, "heft")).device.tolist()
@@ -130,7 +130,7 @@ def test_the_same_small_problem_in_every_process():
         "import hashlib, placelab as pl;"
         "p = pl.Problem(pl.load('recurrent_network'), pl.clusters.pcie_box());"
         "steps = [(name,) for name in pl.transforms.catalogue()] + [('coplace', 'fuse'), ('forward-only', 'coarsen')];"
-        "made = [pl.transforms.pipeline(s)(p)[0].graph for s in steps];"
+        "made = [pl.transforms.chain(s)(p)[0].graph for s in steps];"
         "print(hashlib.sha256(repr([(list(g.names), g.edges.tobytes(), g.tensor_bytes.tobytes(), g.compute.tobytes(), "
         "g.temporary.tobytes()) for g in made]).encode()).hexdigest())"
     )

@@ -388,7 +388,7 @@ def step_with_nodes(schedule: Schedule, *, disk: Any, save: bool = True, restore
     """
     expect(schedule, Schedule, "step_with_nodes")
     problem = checkpoint_nodes(schedule.problem, disk=disk, save=save, restore=restore)
-    options = dict(seed=schedule.seed, oom=schedule.shortage, **schedule.options)
+    options = dict(seed=schedule.seed, oom=schedule.oom_rule, **schedule.options)
     return simulate(problem, _placed(schedule.placement, problem), schedule.scheduler or None, **options)
 
 

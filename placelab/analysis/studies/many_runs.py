@@ -20,7 +20,7 @@ from placelab.schedule.catalogue import Limits, Scheduler, checked
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.batches import schedule_or_raise, simulate_all
-from placelab.simulation.event_simulation import Run, run_of, static_order
+from placelab.simulation.event_simulation import RunRequest, run_of, static_order
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,7 +109,7 @@ def iterations(
     run = _Runs(one, noise)
     seeds, report = range(seed_number(seed), seed_number(seed) + runs), progress or silent
     done: dict[int, dict[str, float]] = {}
-    for i, row in in_batches(run.rows, seeds, cancel or never, problem.graph.n_ops, one.way.scheduler):
+    for i, row in in_batches(run.rows, seeds, cancel or never, problem.graph.n_ops, one.settings.scheduler):
         done[i] = row
         if len(done) % CHUNK == 0 or len(done) == runs:
             report(Progress(f"{len(done)} runs", len(done) / runs))
@@ -125,8 +125,8 @@ class _Runs:
     asked once if it has no random part.
     """
 
-    def __init__(self, run: Run, noise: float) -> None:
-        self.problem, self.run, self.noise, scheduler = run.placement.problem, run, noise, run.way.scheduler
+    def __init__(self, run: RunRequest, noise: float) -> None:
+        self.problem, self.run, self.noise, scheduler = run.placement.problem, run, noise, run.settings.scheduler
         self.fixed = scheduler.static and "seed" not in scheduler.reserved
         if self.fixed:
             self.run = run._replace(order=static_order(*run[:3]))
@@ -150,9 +150,9 @@ class _Runs:
         facts = (seed, step, efficiency, measures.potential(most, least).min(), measures.straggling(end), *end.tolist())
         return dict(zip(self.columns, facts, strict=True))
 
-    def _run(self, seed: int) -> Run:
-        run = self.run._replace(way=self.run.way._replace(seed=seed))
-        if run.way.scheduler.static and not self.fixed:
+    def _run(self, seed: int) -> RunRequest:
+        run = self.run._replace(settings=self.run.settings._replace(seed=seed))
+        if run.settings.scheduler.static and not self.fixed:
             run = run._replace(order=static_order(*run[:3]))
         return run.on(self._problem(seed)) if self.noise else run
 

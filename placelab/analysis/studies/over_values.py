@@ -27,9 +27,9 @@ from placelab.schedule.catalogue import (
 )
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.batches import simulate_all
-from placelab.simulation.event_simulation import Run
+from placelab.simulation.event_simulation import RunRequest
 from placelab.strategies.placing import run_to_solve
-from placelab.strategies.preparing.chain import Steps
+from placelab.strategies.preparing.chain import Transformations
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +48,7 @@ def sensitivity(
     over: str = "bandwidth",
     of: Any = None,
     values: Any = None,
-    prepare: Steps = (),
+    prepare: Transformations = (),
     seed: int = 0,
     preview: bool = False,
     partitioner_options: Mapping[str, Any] | None = None,
@@ -167,7 +167,9 @@ def _strategies(pairs: list[Pair]) -> list[Strategy]:
     return [strategy for pair in pairs for strategy in pair if strategy is not None]
 
 
-def _run(problem: Problem, meant: Parameter, pair: Pair, value: float, common: Mapping[str, Any]) -> Run | Exception:
+def _run(
+    problem: Problem, meant: Parameter, pair: Pair, value: float, common: Mapping[str, Any]
+) -> RunRequest | Exception:
     """The run for a value; a user's strategy may raise anything."""
     try:
         return run_to_solve(meant.put(problem, value), *pair, **common)
@@ -175,9 +177,9 @@ def _run(problem: Problem, meant: Parameter, pair: Pair, value: float, common: M
         return error
 
 
-def _solved(runs: list[Run | Exception]) -> list[Schedule | Exception]:
-    schedules = iter(simulate_all([run for run in runs if isinstance(run, Run)]))
-    return [next(schedules) if isinstance(run, Run) else run for run in runs]
+def _solved(runs: list[RunRequest | Exception]) -> list[Schedule | Exception]:
+    schedules = iter(simulate_all([run for run in runs if isinstance(run, RunRequest)]))
+    return [next(schedules) if isinstance(run, RunRequest) else run for run in runs]
 
 
 def _row(problem: Problem, meant: Parameter, pair: Pair, value: float, found: Schedule | Exception) -> Row:

@@ -28,7 +28,7 @@ from placelab.problem.problem import Problem
 from placelab.problem.shared_links import as_argument
 from placelab.schedule.catalogue import check_options, find
 from placelab.strategies.placing import place
-from placelab.strategies.preparing.chain import Step, Steps, pipeline
+from placelab.strategies.preparing.chain import Transformation, Transformations, chain
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +41,12 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Treatment:
     """What is done with each problem."""
 
     partitioners: tuple[Choice, ...]
     schedulers: tuple[Choice, ...]
-    prepare: Steps
+    prepare: Transformations
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _choice(catalogue: Mapping[str, Any], one: Any, what: str) -> Choice:
     return Choice(f"{function.name}({inside})" if inside else function.name, function, dict(options))
 
 
-def run_task(problem: Problem, plan: Plan, task: Task) -> list[Row]:
+def run_task(problem: Problem, plan: Treatment, task: Task) -> list[Row]:
     """The rows of a task, each with its key; whatever a strategy raises is the reason in a row."""
     where, rows = plan.partitioners[task.partitioner], []
     placement, took, error = timed(
@@ -102,7 +102,7 @@ def run_task(problem: Problem, plan: Plan, task: Task) -> list[Row]:
     return rows
 
 
-def lost(plan: Plan, task: Task, reason: str) -> list[Row]:
+def lost(plan: Treatment, task: Task, reason: str) -> list[Row]:
     """The rows of a task that no worker could finish."""
     return [
         _cell(plan, task, number, key) | failed(np.nan, reason) | dict(bound=np.nan)
@@ -110,7 +110,7 @@ def lost(plan: Plan, task: Task, reason: str) -> list[Row]:
     ]
 
 
-def _cell(plan: Plan, task: Task, scheduler: int, key: str) -> Row:
+def _cell(plan: Treatment, task: Task, scheduler: int, key: str) -> Row:
     names = dict(partitioner=plan.partitioners[task.partitioner].label, scheduler=plan.schedulers[scheduler].label)
     return dict(key=key, problem=task.problem, **names, seed=task.seed)
 
@@ -121,8 +121,8 @@ def _bound(problem: Problem) -> float:
 
 
 @lru_cache(maxsize=4)
-def _step(plan: Plan) -> Step:
-    return lru_cache(maxsize=2)(pipeline(plan.prepare))
+def _step(plan: Treatment) -> Transformation:
+    return lru_cache(maxsize=2)(chain(plan.prepare))
 
 
 # ---------------------------------------------------------------- identity
@@ -177,7 +177,7 @@ def choice_key(choice: Choice) -> str:
     return f"{_identity(choice.strategy)} {sorted(choice.options.items())!r}"
 
 
-def steps_key(steps: Steps) -> list[str]:
+def steps_key(steps: Transformations) -> list[str]:
     """What identifies the transformations before placing."""
     several_ = [steps] if isinstance(steps, str) or callable(steps) else list(steps)
     return [step if isinstance(step, str) else _identity(step) for step in several_]
@@ -204,7 +204,7 @@ def _version() -> str:
 
 
 def tasks_of(
-    names: Mapping[str, Problem], plan: Plan, seeds: Sequence[int], fitting: Callable[[Problem], Sequence[int]]
+    names: Mapping[str, Problem], plan: Treatment, seeds: Sequence[int], fitting: Callable[[Problem], Sequence[int]]
 ) -> list[Task]:
     """All tasks, problem by problem; partitioners that search for seconds by design come last for each."""
     order = sorted(range(len(plan.partitioners)), key=lambda p: plan.partitioners[p].strategy.slow)

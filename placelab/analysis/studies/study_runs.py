@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from placelab.analysis.comparing import COLUMNS, Row, fitting_schedulers, seeds_of
 from placelab.analysis.measures import gap_to
 from placelab.analysis.studies.problem_grid import Problems, named_problems
-from placelab.analysis.studies.study_cells import Plan, Rows, Task, choices, tasks_of
+from placelab.analysis.studies.study_cells import Rows, Task, Treatment, choices, tasks_of
 from placelab.analysis.studies.study_workers import Done, in_processes, in_this_process, on_cluster
 from placelab.base.errors import FormatError, count
 from placelab.base.interrupts import need
@@ -19,7 +19,7 @@ from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import checked
 from placelab.schedule.catalogue import partitioners as all_partitioners
 from placelab.schedule.catalogue import schedulers as all_schedulers
-from placelab.strategies.preparing.chain import Steps, pipeline
+from placelab.strategies.preparing.chain import Transformations, chain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +32,7 @@ def study(
     schedulers: Any = None,
     *,
     seeds: int | Iterable[int] = 1,
-    prepare: Steps = (),
+    prepare: Transformations = (),
     path: Any = None,
     client: Any = None,
     processes: int | None = None,
@@ -104,7 +104,7 @@ class Work:
     """All tasks of a study, where their rows go, and the rows that were there, by key."""
 
     problems: Problems
-    plan: Plan
+    plan: Treatment
     tasks: list[Task]
     rows: Rows
     known: dict[str, Row]
@@ -115,7 +115,7 @@ def planned(
     partitioners: Any,
     schedulers: Any,
     seeds: int | Iterable[int],
-    prepare: Steps,
+    prepare: Transformations,
     path: Any,
     processes: int | None,
 ) -> Work:
@@ -127,8 +127,8 @@ def planned(
         count(processes, "processes", 0)
     where = choices(all_partitioners(), all_partitioners() if partitioners is None else partitioners, "partitioner")
     when = choices(all_schedulers(), all_schedulers() if schedulers is None else schedulers, "scheduler")
-    pipeline(prepare)  # raises what is wrong with it before the work
-    plan = Plan(where, when, prepare)
+    chain(prepare)  # raises what is wrong with it before the work
+    plan = Treatment(where, when, prepare)
     tasks = tasks_of(named, plan, seeds_of(seeds), lambda p: _fitting(plan, p, schedulers is None))
     rows = Rows(path)
     return Work(named, plan, tasks, rows, rows.by_key())
@@ -157,7 +157,7 @@ def run(work: Work, client: Any, processes: int | None, report: Report, stop: Ca
     return _frame(work, work.rows.by_key())
 
 
-def _fitting(plan: Plan, problem: Problem, by_default: bool) -> list[int]:
+def _fitting(plan: Treatment, problem: Problem, by_default: bool) -> list[int]:
     """Numbers of the schedulers for a problem: those asked for, or those that fit its graph."""
     fit = set(fitting_schedulers(problem.graph))
     return [i for i, choice in enumerate(plan.schedulers) if not by_default or choice.label in fit]
@@ -176,7 +176,7 @@ def _missing(tasks: list[Task], known: dict[str, Row]) -> list[Task]:
 
 
 def _running(
-    todo: list[Task], problems: Problems, plan: Plan, stop: Callable[[], bool], client: Any, processes: int | None
+    todo: list[Task], problems: Problems, plan: Treatment, stop: Callable[[], bool], client: Any, processes: int | None
 ) -> Done:
     needed = {task.problem: problems[task.problem] for task in todo}
     if client is not None:

@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Any
 
 from placelab.analysis.comparing import Row
-from placelab.analysis.studies.study_cells import Plan, Task, lost, run_task
+from placelab.analysis.studies.study_cells import Task, Treatment, lost, run_task
 from placelab.base.compiling import patient
 from placelab.base.errors import PlacelabError, UnsupportedError
 from placelab.base.interrupts import need
@@ -35,7 +35,7 @@ Stop = Callable[[], bool]
 Done = Generator[tuple[Task, list[Row]], None, None]
 
 
-def in_this_process(tasks: Iterable[Task], problems: Mapping[str, Problem], plan: Plan, stop: Stop) -> Done:
+def in_this_process(tasks: Iterable[Task], problems: Mapping[str, Problem], plan: Treatment, stop: Stop) -> Done:
     """One task after the other."""
     yield from made_apart(lambda left: ((task, run_task(problems[task.problem], plan, task)) for task in tasks), stop)
 
@@ -76,7 +76,7 @@ def _completed(
 
 
 def in_processes(
-    tasks: Iterable[Task], problems: Mapping[str, Problem], plan: Plan, stop: Stop, processes: int
+    tasks: Iterable[Task], problems: Mapping[str, Problem], plan: Treatment, stop: Stop, processes: int
 ) -> Done:
     """On a pool of processes, to each of which every problem is sent once.
 
@@ -120,7 +120,7 @@ def _leave(pool: ProcessPoolExecutor, busy: bool) -> None:
     pool.shutdown(wait=not busy, cancel_futures=True)
 
 
-_plan: Plan | None = None
+_plan: Treatment | None = None
 _packed: Mapping[str, bytes] = {}
 
 
@@ -144,7 +144,7 @@ def _run_here(tasks: list[Task]) -> list[list[Row]]:
     return _brief(_problem, _plan, tasks)
 
 
-def _brief(problem: Callable[[str], Problem], plan: Plan, tasks: list[Task]) -> list[list[Row]]:
+def _brief(problem: Callable[[str], Problem], plan: Treatment, tasks: list[Task]) -> list[list[Row]]:
     """The rows of the first tasks, as many as begin within ``BRIEF`` seconds, one at least."""
     began, rows = monotonic(), []
     for task in tasks:
@@ -154,7 +154,7 @@ def _brief(problem: Callable[[str], Problem], plan: Plan, tasks: list[Task]) -> 
     return rows
 
 
-def _on_one_core(problem: Problem, plan: Plan, task: Task) -> list[Row]:
+def _on_one_core(problem: Problem, plan: Treatment, task: Task) -> list[Row]:
     """Run a task without threads of its own, since there are as many workers as cores, and when its kernels are compiled."""
     with at_most(1), patient():
         return run_task(problem, plan, task)
@@ -165,7 +165,7 @@ def _problem(name: str) -> Problem:
     return pickle.loads(_packed[name])
 
 
-def _dumps(plan: Plan) -> bytes:
+def _dumps(plan: Treatment) -> bytes:
     """Pickled for the own processes, by cloudpickle if it is there, which knows functions of a notebook."""
     try:
         import cloudpickle
@@ -183,7 +183,9 @@ def _dumps(plan: Plan) -> bytes:
 # ---------------------------------------------------------------- Dask
 
 
-def on_cluster(tasks: Iterable[Task], problems: Mapping[str, Problem], plan: Plan, stop: Stop, client: Any) -> Done:
+def on_cluster(
+    tasks: Iterable[Task], problems: Mapping[str, Problem], plan: Treatment, stop: Stop, client: Any
+) -> Done:
     """On a Dask cluster, given by client or address, which schedules, retries and moves data.
 
     Problems are results of tasks, which Dask computes again where a worker takes its copy along; those that a batch is the
@@ -242,7 +244,7 @@ def _unpacked(packed: bytes) -> dict[str, Problem]:
     return pickle.loads(packed)
 
 
-def _run_there(problems: list[dict[str, Problem]], plan: Plan, tasks: list[Task]) -> list[list[Row]]:
+def _run_there(problems: list[dict[str, Problem]], plan: Treatment, tasks: list[Task]) -> list[list[Row]]:
     return _brief({name: problem for some in problems for name, problem in some.items()}.__getitem__, plan, tasks)
 
 

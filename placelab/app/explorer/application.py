@@ -22,7 +22,7 @@ from placelab.app.explorer.panels.pickers import ChangeState, Pickers
 from placelab.app.explorer.panels.result_view import ResultView
 from placelab.app.explorer.panels.tabs import Tabs
 from placelab.app.explorer.saved_picture import FIRST, SavedPicture
-from placelab.app.explorer.session import Session, Steps, costs_switched, memory_switched
+from placelab.app.explorer.session import Session, Undoable, costs_switched, memory_switched
 from placelab.app.explorer.state import Change, State, said_of_costs
 from placelab.app.widgets.cluster_canvas import ClusterCanvas
 from placelab.app.widgets.gantt_chart import Gantt
@@ -69,7 +69,7 @@ class Readable(w.VBox):
         return self._computation.result
 
     @property
-    def steps(self) -> Steps:
+    def steps(self) -> Undoable:
         """The states that undo and redo lead to."""
         return self._session.steps
 
@@ -248,11 +248,11 @@ class Explorer(Readable):
 
     def undo(self) -> None:
         """Go back one step, of the pickers or the canvas."""
-        self._step_to(Steps.undo)
+        self._step_to(Undoable.undo)
 
     def redo(self) -> None:
         """Go forward to the state that the last undo left."""
-        self._step_to(Steps.redo)
+        self._step_to(Undoable.redo)
 
     def change(self, change: Change, key: str = "") -> None:
         """Show ``change(state)`` as a new step.
@@ -325,7 +325,7 @@ class Explorer(Readable):
             self._compute()
         self._computation.wait()
 
-    def _step_to(self, way: Callable[[Steps], Steps]) -> None:
+    def _step_to(self, way: Callable[[Undoable], Undoable]) -> None:
         with self._session.lock, self._changing():
             self._session.step(way)
         self._computation.wait()

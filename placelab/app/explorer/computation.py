@@ -16,7 +16,7 @@ from placelab.app.explorer.engine.solving import (
     PREVIEW,
     Reasons,
     Result,
-    Search,
+    RunningCall,
     TimedSolver,
     function_of,
     searches,
@@ -172,7 +172,7 @@ class Computation(Background):
         preview = dragging and self._solver.mode(state) == PREVIEW
         shown_after = LIVE if dragging else SHOWN_AFTER
         floor = best_bound(problem) if searches(function_of(state)) else 0.0
-        search = Search(
+        search = RunningCall(
             state.partitioner, lambda elapsed: self._outdated(state, preview, elapsed), floor, problem.cluster.units
         )
 

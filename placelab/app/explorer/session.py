@@ -14,7 +14,7 @@ STEPS = 200  # steps kept for undo
 
 
 @dataclass(frozen=True)
-class Steps:
+class Undoable:
     """A state, those before it, and those that were undone."""
 
     now: State
@@ -23,27 +23,27 @@ class Steps:
     key: str = ""
     time: float = 0.0
 
-    def to(self, state: State, key: str, time: float) -> Steps:
+    def to(self, state: State, key: str, time: float) -> Undoable:
         """Add a step, or replace the latest one when it has the same key and is less than a second old."""
         if state == self.now:
             return self
         if key and key == self.key and time - self.time < 1.0:
             return replace(self, now=state, time=time)
-        return Steps(state, (*self.past, self.now)[-STEPS:], (), key, time)
+        return Undoable(state, (*self.past, self.now)[-STEPS:], (), key, time)
 
-    def instead(self, state: State) -> Steps:
+    def instead(self, state: State) -> Undoable:
         """Replace the state that the latest step led to; drop the step if it then changes nothing."""
         if self.past and state == self.past[-1]:
-            return Steps(self.past[-1], self.past[:-1])
+            return Undoable(self.past[-1], self.past[:-1])
         return replace(self, now=state)
 
-    def undo(self) -> Steps:
+    def undo(self) -> Undoable:
         """Go back one step, if there is one."""
-        return Steps(self.past[-1], self.past[:-1], (*self.future, self.now)) if self.past else self
+        return Undoable(self.past[-1], self.past[:-1], (*self.future, self.now)) if self.past else self
 
-    def redo(self) -> Steps:
+    def redo(self) -> Undoable:
         """Go forward to the state that the last undo left, if there is one."""
-        return Steps(self.future[-1], (*self.past, self.now), self.future[:-1]) if self.future else self
+        return Undoable(self.future[-1], (*self.past, self.now), self.future[:-1]) if self.future else self
 
 
 class Session:
@@ -62,7 +62,7 @@ class Session:
     def __init__(self, state: State, problem: Problem) -> None:
         self.lock = threading.RLock()
         self.now: tuple[State, Problem] = (state, problem)
-        self.steps = Steps(state)
+        self.steps = Undoable(state)
 
     @property
     def state(self) -> State:
@@ -84,7 +84,7 @@ class Session:
         """Make a step of the newest state; those of one key that follow each other within a second are one."""
         self.steps = self.steps.to(self.state, key, time.monotonic())
 
-    def step(self, way: Callable[[Steps], Steps]) -> None:
+    def step(self, way: Callable[[Undoable], Undoable]) -> None:
         """Go back or forward to another step."""
         self.steps = way(self.steps)
         self.adopt(self.steps.now)

@@ -19,7 +19,7 @@ from placelab.base.limits import path_of
 from placelab.base.progress import Progress
 from placelab.base.threads import Worker
 from placelab.pictures.heat_map import Cells, heat_map
-from placelab.strategies.preparing.chain import Steps
+from placelab.strategies.preparing.chain import Transformations
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -175,7 +175,7 @@ def start_study(
     schedulers: Any = None,
     *,
     seeds: int | Iterable[int] = 1,
-    prepare: Steps = (),
+    prepare: Transformations = (),
     path: Any = None,
     client: Any = None,
     processes: int | None = None,

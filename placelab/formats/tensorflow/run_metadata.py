@@ -39,7 +39,7 @@ COPIES = ("/memcpy", ":MEMCPY")  # in names of devices and of kernels
 MAX_SECONDS, MAX_BYTES = 1e9, 1e18
 
 
-class Run(NamedTuple):
+class KernelRun(NamedTuple):
     """One kernel that ran for an op."""
 
     name: str
@@ -96,7 +96,7 @@ def profile_of(document: Any, where: str) -> Profile:
 # -------------------------------------------------------------------- what ran
 
 
-def _runs(data: bytes, where: str) -> Iterator[Run]:
+def _runs(data: bytes, where: str) -> Iterator[KernelRun]:
     """The kernels in a RunMetadata or a StepStats."""
     kind, count = _schema()["Run"], 0
     for start, end in _device_stats(data, where):
@@ -119,11 +119,11 @@ def _device_stats(data: bytes, where: str) -> list[tuple[int, int]]:
     return [inner for span in outer for inner in spans_of(DEVICE_STATS, data, where, *span)]
 
 
-def _run(message: Any, device: str, where: str) -> Run:
+def _run(message: Any, device: str, where: str) -> KernelRun:
     nanos = message.all_end_rel_nanos or 1000 * message.all_end_rel_micros
     outputs = tuple((output.slot, _bytes(output.tensor_description, where)) for output in message.output)
     scratch = _checked(message.memory_stats.temp_memory_size, MAX_BYTES, "bytes", message.node_name, where)
-    return Run(
+    return KernelRun(
         message.node_name, device, _checked(nanos / 1e9, MAX_SECONDS, "s", message.node_name, where), scratch, outputs
     )
 
@@ -147,13 +147,13 @@ def _op_of(event: dict) -> bool:
     return named and event.get("ph") == "X"
 
 
-def _drawn(event: dict, device: dict[str, str], where: str) -> Run:
+def _drawn(event: dict, device: dict[str, str], where: str) -> KernelRun:
     name, seconds = event["args"]["name"], event.get("dur")
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         raise FormatError(f"{where}: op {name!r:.200} takes {seconds!r:.40} µs; expected a number")
     copy = ":MEMCPY" if event["args"]["op"].startswith("MEMCPY") else ""
     took = _checked(float(min(seconds, 1e300)) * 1e-6, MAX_SECONDS, "s", name, where)
-    return Run(name + copy, device.get(str(event.get("pid")), ""), took)
+    return KernelRun(name + copy, device.get(str(event.get("pid")), ""), took)
 
 
 def _checked(value: float, limit: float, unit: str, name: str, where: str) -> float:
@@ -165,7 +165,7 @@ def _checked(value: float, limit: float, unit: str, name: str, where: str) -> fl
 # -------------------------------------------------------------------- sums
 
 
-def _profile(runs: Iterable[Run], where: str) -> Profile:
+def _profile(runs: Iterable[KernelRun], where: str) -> Profile:
     """The runs, summed by op."""
     launched, kernels, streams = dict[str, float](), dict[str, float](), dict[str, float]()
     device, temporary, outputs = dict[str, str](), dict[str, float](), dict[tuple[str, int], float]()

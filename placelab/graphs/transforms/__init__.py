@@ -13,7 +13,7 @@ from placelab.graphs.transforms.schedule_reversal import backward_schedule, prop
 from placelab.graphs.transforms.send_receive import send_recv
 from placelab.schedule.catalogue import transform
 from placelab.schedule.catalogue import transforms as catalogue
-from placelab.strategies.preparing.chain import pipeline
+from placelab.strategies.preparing.chain import chain
 from placelab.strategies.preparing.checkpoint_ops import checkpoint_nodes
 from placelab.strategies.preparing.coarsening import coarsen
 from placelab.strategies.preparing.colocation import colocate, post_adjust
@@ -25,6 +25,7 @@ __all__ = [
     "backward",
     "backward_schedule",
     "catalogue",
+    "chain",
     "checkpoint_nodes",
     "coarsen",
     "colocate",
@@ -35,7 +36,6 @@ __all__ = [
     "microbatches",
     "model_replica",
     "perturb",
-    "pipeline",
     "pipeline_replica",
     "post_adjust",
     "proportionality",

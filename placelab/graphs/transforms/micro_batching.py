@@ -13,7 +13,7 @@ import numpy as np
 
 from placelab.base.errors import UnsupportedError, count, expect
 from placelab.formats.flops.kinds import FREE, category, name_of
-from placelab.graphs.transforms.unrolling import Carried, Part, Receive, unrolled
+from placelab.graphs.transforms.unrolling import Carried, Receive, StagePart, unrolled
 from placelab.problem.graph import OpGraph
 from placelab.problem.pipeline_columns import KEY, ONCE
 from placelab.problem.problem import Problem
@@ -125,7 +125,7 @@ def _with_added(made: OpGraph, devices: Sequence[str], added: np.ndarray) -> OpG
     return made.replace(metadata={**made.metadata, KEY: {**made.metadata[KEY], "added": column}})
 
 
-def _folded(placed: Placed, phase: np.ndarray, m: int, recompute: bool) -> tuple[list[Part], list[Carried]]:
+def _folded(placed: Placed, phase: np.ndarray, m: int, recompute: bool) -> tuple[list[StagePart], list[Carried]]:
     """Parts and tensors of one micro-batch, and of what runs once."""
     nodes = list(zip(phase.tolist(), placed.device.tolist(), strict=True))
     backs = ("BW",) if (phase == "BW").any() else ("B", "W")
@@ -224,7 +224,7 @@ def _edge(placed: Placed, nodes: list[Node], a: Node, b: Node) -> str:
     return f"{graph.names[u]!r} on {names[a[1]]} feeds {graph.names[v]!r} on {names[b[1]]}"
 
 
-def _parts(placed: Placed, nodes: list[Node], order: list[Node], stages: dict[int, int], m: int) -> list[Part]:
+def _parts(placed: Placed, nodes: list[Node], order: list[Node], stages: dict[int, int], m: int) -> list[StagePart]:
     problem, graph = placed.problem, placed.problem.graph
     number = {node: k for k, node in enumerate(order)}
     of = np.array([number[node] for node in nodes])
@@ -236,7 +236,7 @@ def _parts(placed: Placed, nodes: list[Node], order: list[Node], stages: dict[in
     lasting = np.bincount(placed.device, graph.persistent, minlength=problem.cluster.n_devices)
     parts = []
     for k, (phase, d) in enumerate(order):
-        parts.append(Part(phase, stages.get(d, -1), d, seconds[k], lasting[d], temporary[k] / share[k]))
+        parts.append(StagePart(phase, stages.get(d, -1), d, seconds[k], lasting[d], temporary[k] / share[k]))
         lasting[d] = 0.0
     return parts
 
@@ -395,7 +395,7 @@ def recomputed(
     return found, again
 
 
-def with_forward(parts: list[Part], again: dict[int, float]) -> list[Part]:
+def with_forward(parts: list[StagePart], again: dict[int, float]) -> list[StagePart]:
     """The parts, with time and bytes of each device's forward part in its first backward part."""
     forward = {part.device: part for part in parts if part.phase == "F"}
     return [

@@ -20,7 +20,7 @@ RECEIVES = ("async", "blocking")
 
 
 @dataclass(frozen=True)
-class Part:
+class StagePart:
     """The ops of one stage and phase, for one micro-batch; once per step where the phase is in ``ONCE``.
 
     Attributes
@@ -55,7 +55,7 @@ class Carried:
 
 
 def unrolled(
-    parts: Sequence[Part],
+    parts: Sequence[StagePart],
     tensors: Sequence[Carried],
     m: int,
     cluster: Cluster,
@@ -102,7 +102,7 @@ def unrolled(
     )
 
 
-def _name(part: Part, microbatch: int) -> str:
+def _name(part: StagePart, microbatch: int) -> str:
     stage = part.stage if part.stage >= 0 else f"device{part.device}"
     return f"{part.phase}{microbatch if microbatch >= 0 else ''}.{stage}"
 
@@ -122,7 +122,7 @@ class _Edges:
         self.control.append(control)
 
 
-def _numbered(parts: Sequence[Part], m: int) -> tuple[dict[tuple[int, int], int], list[tuple[int, int]]]:
+def _numbered(parts: Sequence[StagePart], m: int) -> tuple[dict[tuple[int, int], int], list[tuple[int, int]]]:
     """Op number of (micro-batch, part), and the reverse; micro-batch -1 for parts that run once."""
     micro = [k for k, part in enumerate(parts) if part.phase not in ONCE]
     first = [(-1, k) for k, part in enumerate(parts) if part.phase == "P"]
@@ -131,7 +131,9 @@ def _numbered(parts: Sequence[Part], m: int) -> tuple[dict[tuple[int, int], int]
     return {row: v for v, row in enumerate(rows)}, rows
 
 
-def _edges(parts: Sequence[Part], tensors: Sequence[Carried], number: dict[tuple[int, int], int], m: int) -> _Edges:
+def _edges(
+    parts: Sequence[StagePart], tensors: Sequence[Carried], number: dict[tuple[int, int], int], m: int
+) -> _Edges:
     made = _Edges([], [], [], [], [])
     for t, tensor in enumerate(tensors):
         u = tensor.producer
@@ -153,14 +155,14 @@ def _edges(parts: Sequence[Part], tensors: Sequence[Carried], number: dict[tuple
     return made
 
 
-def _leaves(parts: Sequence[Part], tensor: Carried) -> bool:
+def _leaves(parts: Sequence[StagePart], tensor: Carried) -> bool:
     """Whether a part that runs once reads the tensor on another device."""
     return any(parts[v].phase in ONCE and parts[v].device != parts[tensor.producer].device for v in tensor.consumers)
 
 
 def _with_receives(
-    parts: Sequence[Part], tensors: Sequence[Carried], cluster: Cluster
-) -> tuple[list[Part], list[Carried]]:
+    parts: Sequence[StagePart], tensors: Sequence[Carried], cluster: Cluster
+) -> tuple[list[StagePart], list[Carried]]:
     """The same with a Receive on each device that gets a tensor from another one; its time is bytes over bandwidth."""
     made, carried = list(parts), list[Carried]()
     into: dict[tuple[str, int], int] = {}
@@ -176,7 +178,7 @@ def _with_receives(
             there = tuple(v for v in away if parts[v].device == d)
             first = min((parts[v] for v in there), key=lambda part: (part.phase != "F", part.stage))
             phase, seconds = "RF" if first.phase == "F" else "RB", tensor.bytes / cluster.bandwidth[u.device, d]
-            part = Part(phase, first.stage, d, seconds)
+            part = StagePart(phase, first.stage, d, seconds)
             key = part.phase, part.stage
             if key in into:  # one Receive for all that a part gets, one after the other
                 k = into[key]
@@ -188,7 +190,7 @@ def _with_receives(
     return _ordered(made, carried)
 
 
-def _ordered(parts: list[Part], tensors: list[Carried]) -> tuple[list[Part], list[Carried]]:
+def _ordered(parts: list[StagePart], tensors: list[Carried]) -> tuple[list[StagePart], list[Carried]]:
     """Parts renumbered topologically."""
     needs: dict[int, set[int]] = {k: set() for k in range(len(parts))}
     for tensor in tensors:

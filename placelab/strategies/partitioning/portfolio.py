@@ -30,7 +30,7 @@ from placelab.schedule.catalogue import Limits, Partitioner, keywords, partition
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.batches import schedule_or_raise, simulate_all
-from placelab.simulation.event_simulation import Run, run_of, simulate
+from placelab.simulation.event_simulation import RunRequest, run_of, simulate
 
 ROUNDS = 40  # calls of the kernel that the moves of a walk are spread over
 LEAST = 25  # moves of a call: what they lead to is simulated
@@ -126,7 +126,7 @@ def portfolio(
 
     late = _deadline(time_limit, cancel)
     plans, rows = catalogue_plans(problem, seed, _scaled(progress), late)
-    search = Search(problem, plans, seed, moves or usual_moves(problem))
+    search = LocalSearch(problem, plans, seed, moves or usual_moves(problem))
     while search.goes_on and not late():
         search.round()
         progress(Progress("local search", TRYING + (1 - TRYING) * search.share, search.best.makespan, search.bound))
@@ -160,7 +160,7 @@ def usual_moves(problem: Problem) -> int:
 class Walk:
     """One of the searches that go on side by side: where it stands, the moves it has, and arrays that are its own."""
 
-    def __init__(self, problem: Problem, fixed: tuple, plan: Plan, moves: int, slack: float, seed: int) -> None:
+    def __init__(self, problem: Problem, fixed: tuple, plan: TriedPlan, moves: int, slack: float, seed: int) -> None:
         self.problem, self.fixed, self.now, self.moves, self.slack, self.done = problem, fixed, plan, moves, slack, 0
         self.stale, self.since = 0, 0.0  # rounds without a gain; share of its moves before it began with its plan
         self.assignment = Assignment(problem)
@@ -174,7 +174,7 @@ class Walk:
         """Of its moves that have been tried."""
         return min(self.done / self.moves, 1.0) if self.moves else 1.0
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, plan: TriedPlan) -> None:
         """Go on from another plan, which may get as much longer as the first one might."""
         self.now, self.stale, self.since = plan, 0, self.share
 
@@ -210,10 +210,10 @@ class Walk:
         return device, order, tried, makespan
 
 
-class Search:
+class LocalSearch:
     """Local search round by round, by walks from the best of some plans, side by side."""
 
-    def __init__(self, problem: Problem, plans: list[Plan], seed: int, moves: int) -> None:
+    def __init__(self, problem: Problem, plans: list[TriedPlan], seed: int, moves: int) -> None:
         self.problem, self.best, self.bound, self.apart = problem, plans[0], best_bound(problem), True
         fixed, n, count = _fixed(problem), problem.graph.n_ops, len(SLACK)
         self.moves = min(moves, 2000 * Assignment(problem).units.n * problem.cluster.n_devices)
@@ -256,7 +256,7 @@ class Search:
             if walk.stale >= STALE and walk.share < LATEST and self.others:
                 walk.begin(self.others.pop(0))
 
-    def note(self, start: Plan, stopped: bool) -> str:
+    def note(self, start: TriedPlan, stopped: bool) -> str:
         """What the search gained, in words."""
         share = 1 - self.best.makespan / start.makespan if start.makespan > 0 else 0.0
         gained = f"local search −{100 * share:.2g} %" if share > 0 else "local search found nothing shorter"
@@ -313,7 +313,7 @@ def _moved(n: int) -> searching.Moved:
 # -------------------------------------------------------------------- what is said about it
 
 
-def _first_note(problem: Problem, plans: list[Plan]) -> str:
+def _first_note(problem: Problem, plans: list[TriedPlan]) -> str:
     """What the search began with."""
     best = plans[0]
     makespan = problem.cluster.units.time(best.makespan)
@@ -321,7 +321,7 @@ def _first_note(problem: Problem, plans: list[Plan]) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class TriedPlan:
     """A placement with an order, and what came of running it."""
 
     device: np.ndarray
@@ -338,21 +338,21 @@ class Plan:
         return self.short, self.makespan
 
 
-def run(problem: Problem, device: np.ndarray, order: np.ndarray, by: str, rule: str) -> Plan:
+def run(problem: Problem, device: np.ndarray, order: np.ndarray, by: str, rule: str) -> TriedPlan:
     """What comes of a placement and an order, by the simulator's ``planned``."""
     return _plan(simulate(problem, Placement(problem, device, order), "planned"), by, rule)
 
 
-def _plan(schedule: Schedule, by: str, rule: str) -> Plan:
+def _plan(schedule: Schedule, by: str, rule: str) -> TriedPlan:
     start, finish, order = schedule.start, schedule.finish, cast(np.ndarray, schedule.placement.planned)
     by_finish = np.lexsort((np.argsort(order), start, finish)).astype(np.int32)
     short, waits = float(schedule.oom["bytes"].sum()), schedule.placement.not_before
-    return Plan(schedule.device, by_finish, schedule.makespan, short, by, rule, waits)
+    return TriedPlan(schedule.device, by_finish, schedule.makespan, short, by, rule, waits)
 
 
 def catalogue_plans(
     problem: Problem, seed: int, progress: Report, late: Callable[[], bool]
-) -> tuple[list[Plan], list[dict[str, Any]]]:
+) -> tuple[list[TriedPlan], list[dict[str, Any]]]:
     """Plans of all quick partitioners, best first, and a row for each; until one works, all are tried.
 
     `late` is called before each; when it returns True, those that are left are not tried.
@@ -362,10 +362,10 @@ def catalogue_plans(
     InfeasibleError
         Or what else was raised first, where no partitioner has a plan.
     """
-    plans: list[Plan] = []
+    plans: list[TriedPlan] = []
     rows: list[dict[str, Any]] = []
     refused: list[Exception] = []
-    known: dict[Key, Plan] = {}
+    known: dict[Key, TriedPlan] = {}
     n, m = problem.graph.n_ops, problem.graph.n_edges
     small = {"ez"} if m * (n + m) <= EZ else set()
     quick = [function for function in partitioners().values() if function.name in small or not function.slow]
@@ -386,13 +386,13 @@ def catalogue_plans(
     return sorted(plans, key=lambda plan: plan.cost), rows
 
 
-def _try(problem: Problem, function: Partitioner, seed: int, known: dict[Key, Plan]) -> Plan:
+def _try(problem: Problem, function: Partitioner, seed: int, known: dict[Key, TriedPlan]) -> TriedPlan:
     """The best plan that a partitioner's placement makes, whichever static scheduler orders it; those `known` are not run."""
     asked = dict(seed=seed, trace=False, preview=False, progress=silent, cancel=never)
     placement = function(problem, **keywords(function, {}, **asked))
     base = run_of(problem, placement, "fifo", seed, "mark", {})
     static = [scheduler for scheduler in schedulers().values() if scheduler.static]
-    ordered, new = dict[str, Key](), dict[Key, Run]()
+    ordered, new = dict[str, Key](), dict[Key, RunRequest]()
     for scheduler, found in zip(static, simulate_all([base.by(scheduler) for scheduler in static]), strict=True):
         if isinstance(found, UnsupportedError):  # planned, without a plan
             continue
@@ -410,7 +410,7 @@ def _try(problem: Problem, function: Partitioner, seed: int, known: dict[Key, Pl
     return min(plans, key=lambda plan: plan.cost)
 
 
-def row_of(name: str, plan: Plan | None = None, error: str = "") -> dict[str, Any]:
+def row_of(name: str, plan: TriedPlan | None = None, error: str = "") -> dict[str, Any]:
     """What a table says of a partitioner: its plan, or why it has none."""
     if plan is None:
         return dict(partitioner=name, scheduler="", makespan=np.nan, oom=False, error=error)

@@ -11,11 +11,11 @@ from placelab.schedule.catalogue import find, transforms
 from placelab.schedule.placement import Placement
 
 Expand = Callable[[Placement], Placement]
-Step = Callable[[Problem], tuple[Problem, Expand]]  # a transform, options filled in, or any function like one
-Steps = str | Step | Iterable[str | Step]
+Transformation = Callable[[Problem], tuple[Problem, Expand]]  # a transform, options filled in, or any function like one
+Transformations = str | Transformation | Iterable[str | Transformation]
 
 
-def pipeline(steps: Steps = ()) -> Step:
+def chain(steps: Transformations = ()) -> Transformation:
     """Combine several transformations into one that applies them in turn.
 
     Parameters
@@ -33,7 +33,7 @@ def pipeline(steps: Steps = ()) -> Step:
     --------
     >>> import placelab as pl
     >>> problem = pl.Problem(pl.load("convolutional_network"), pl.Cluster.uniform(4))
-    >>> small, expand = pipeline(["coplace", "fuse"])(problem)
+    >>> small, expand = chain(["coplace", "fuse"])(problem)
     >>> small.graph.n_ops < problem.graph.n_ops
     True
     >>> expand(pl.place(small, "heft")).problem is problem

@@ -25,7 +25,7 @@ from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.simulation.batches import makespans
 from placelab.simulation.event_simulation import simulate, times_under
-from placelab.strategies.preparing.chain import pipeline
+from placelab.strategies.preparing.chain import chain
 
 COLUMNS = ("samples", "best", "mean", "placement_time")
 FEWER = 100  # samples per unit and device, at most
@@ -40,7 +40,7 @@ DRAWN = 64  # placements; two units of which none is pinned share a device in al
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class SampledPlan:
     """A placement with a planned order, and its simulated run."""
 
     placement: Placement
@@ -81,7 +81,7 @@ class SampledSearch:
         self.even = np.broadcast_to(allowed / allowed.sum(axis=1, keepdims=True), (self.units.n, k))
         first = np.full(problem.graph.n_tensors, np.inf) if problem.transfer_ops else None
         self.order = Order("priority", rounded(upward_rank(problem)), send=first)
-        self.best: Plan | None = None
+        self.best: SampledPlan | None = None
         self.rows: list[tuple[int, float, float, float]] = []
         self._stuck = 0  # rounds without a better sample
         self.start, self.chances = start, self.even
@@ -170,7 +170,7 @@ class SampledSearch:
                 self.best = plan
                 return
 
-    def _run(self, device: np.ndarray, start: np.ndarray, finish: np.ndarray) -> Plan:
+    def _run(self, device: np.ndarray, start: np.ndarray, finish: np.ndarray) -> SampledPlan:
         return _plan(Placement(self.problem, device, planned_order(start, finish)))
 
     def placement(self, problem: Problem) -> Placement:
@@ -193,11 +193,11 @@ class SampledSearch:
         return replace(placement, notes=tuple(notes), table=pd.DataFrame(self.rows, columns=list(COLUMNS)))
 
 
-def _plan(placement: Placement) -> Plan:
+def _plan(placement: Placement) -> SampledPlan:
     """A placement with a plan, run by ``planned``."""
     schedule = simulate(placement.problem, placement, "planned")
     short = float(schedule.oom["bytes"].sum())
-    return Plan(placement, schedule.makespan, short)
+    return SampledPlan(placement, schedule.makespan, short)
 
 
 def draw(chance: np.ndarray, n: int, random: np.random.Generator) -> np.ndarray:
@@ -231,7 +231,7 @@ def tied_by(problem: Problem, names: str) -> Problem:
     Random placements of the smaller problem are expanded; ops that have the same device in all of them are tied.
     """
     expect(names, str, "units, the names of transforms,")
-    small, expand = pipeline(names.split())(problem)
+    small, expand = chain(names.split())(problem)
     if small is problem:
         return problem
     unit, random = units(small), generator(0)

@@ -13,7 +13,7 @@ from math import sqrt
 
 import numpy as np
 
-from placelab.app.explorer.engine.solving import Result, Search, function_of, solve_state
+from placelab.app.explorer.engine.solving import Result, RunningCall, function_of, solve_state
 from placelab.app.explorer.state import State
 from placelab.base.errors import LONGEST, PlacelabError
 from placelab.base.leaving import Caller
@@ -153,7 +153,7 @@ class RemedySearch(Background):
 
     def _attempt(self, state: State, problem: Problem) -> Result | None:
         """A result within memory; None where there is none in time."""
-        search = Search(state.partitioner, lambda elapsed: self._worker.woken or elapsed > LIMIT)
+        search = RunningCall(state.partitioner, lambda elapsed: self._worker.woken or elapsed > LIMIT)
         call = partial(solve_state, state, problem, search, preview=False, trace=False, check=False)
         if self._worker.woken:
             return None

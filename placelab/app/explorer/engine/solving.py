@@ -19,7 +19,7 @@ from placelab.base.leaving import Abandoned, Caller
 from placelab.base.progress import Progress
 from placelab.base.units import SI, Units, seconds
 from placelab.costs import describe_op
-from placelab.graphs.transforms import pipeline
+from placelab.graphs.transforms import chain
 from placelab.kernels import jit
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import PLANNED, Partitioner, default_scheduler, partitioners, schedulers, transforms
@@ -36,7 +36,7 @@ class StoppedError(PlacelabError):
     """A user has stopped a strategy that had no result yet."""
 
 
-class Search:
+class RunningCall:
     """A call under way.
 
     Parameters
@@ -166,7 +166,7 @@ def place_state(state: State, problem: Problem, **extra: Any) -> tuple[Placement
     placed: list[Problem] = []
 
     def prepare(problem: Problem) -> tuple[Problem, Callable]:
-        smaller, expand = pipeline(preparation(state))(problem)
+        smaller, expand = chain(preparation(state))(problem)
         placed.append(smaller)
         return smaller, expand
 
@@ -189,7 +189,7 @@ def simulate_state(state: State, placement: Placement) -> Schedule:
 
 
 def solve_state(
-    state: State, problem: Problem, search: Search, *, preview: bool, trace: bool, check: bool
+    state: State, problem: Problem, search: RunningCall, *, preview: bool, trace: bool, check: bool
 ) -> Result | None:
     """Place, simulate and validate; None when the search was superseded.
 
@@ -310,7 +310,14 @@ class TimedSolver:
         return f"{state.partitioner} {why}: its result follows on release."
 
     def solve(
-        self, state: State, problem: Problem, search: Search, stop: Callable[[], bool], *, preview: bool, dragging: bool
+        self,
+        state: State,
+        problem: Problem,
+        search: RunningCall,
+        stop: Callable[[], bool],
+        *,
+        preview: bool,
+        dragging: bool,
     ) -> Result | None:
         """Place, simulate and check; None when the search was superseded.
 
@@ -349,7 +356,7 @@ class TimedSolver:
         """End the thread."""
         self._caller.close()
 
-    def _instead(self, state: State, search: Search, call: Callable, stop: Callable[[], bool]) -> Result | None:
+    def _instead(self, state: State, search: RunningCall, call: Callable, stop: Callable[[], bool]) -> Result | None:
         """The preview, when a user has stopped a partitioner that had no result yet."""
         taken, until = seconds(search.elapsed), search.elapsed + LIVE
         with suppress(Abandoned):

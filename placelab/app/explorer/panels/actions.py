@@ -13,7 +13,7 @@ import ipywidgets as w
 from placelab.app.explorer import code
 from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.panels.panel import Item, Popover, button
-from placelab.app.explorer.session import Steps
+from placelab.app.explorer.session import Undoable
 from placelab.app.explorer.state import State
 from placelab.app.widgets.frame import CodeButton, Frame
 from placelab.pictures.cells.markup import counted
@@ -72,7 +72,7 @@ class Actions:
         widgets = [self.undo, self.redo, self.code, self.download.box, self.keep, self.frame]
         self.box = w.HBox(widgets).add_class("pl-actions")
 
-    def show(self, steps: Steps) -> None:
+    def show(self, steps: Undoable) -> None:
         """Enable undo and redo where there are steps."""
         self.undo.disabled, self.redo.disabled = not steps.past, not steps.future
 

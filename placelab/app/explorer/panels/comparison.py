@@ -26,7 +26,7 @@ from placelab.base.threads import Background, Worker
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioners, schedulers
-from placelab.strategies.preparing.chain import pipeline
+from placelab.strategies.preparing.chain import chain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +66,7 @@ class Comparison(Background):
         self._state: State | None = None
         self._newest: Subject | None = None  # what the explorer shows
         self._subject: Subject | None = None  # what is compared: the newest that no hand was dragging
-        self._prepare: Callable = pipeline()
+        self._prepare: Callable = chain()
         self._version = 0
         self._pairs = KnownPairs()
         self._took: dict[str, float] = {}  # partitioner → seconds
@@ -168,7 +168,7 @@ class Comparison(Background):
     def _begin(self) -> None:
         assert self._state is not None
         self._subject = self._newest
-        self._prepare = cache(pipeline(preparation(self._state)))
+        self._prepare = cache(chain(preparation(self._state)))
         self._pairs.begin()
         self._asked, self._left_out, self._halted, self._why = set(), set(), False, ""
         self._refresh()

@@ -13,7 +13,7 @@ import numpy as np
 import traitlets
 
 from placelab.app.explorer.engine.failure import Failure, Remedies, RemedySearch, with_memory
-from placelab.app.explorer.engine.solving import Result, Search, StoppedError
+from placelab.app.explorer.engine.solving import Result, RunningCall, StoppedError
 from placelab.app.explorer.panels.decisions_panel import DecisionsPanel
 from placelab.app.explorer.panels.numbers import OPTIMAL, Numbers, at_most, link_load, strip, with_change, with_proof
 from placelab.app.explorer.panels.panel import Message, Shared, button
@@ -45,7 +45,7 @@ class SearchLine:
     """
 
     def __init__(self, again: Callable[[], None]) -> None:
-        self._search: Search | None = None
+        self._search: RunningCall | None = None
         self._shown_at = 0.0
         self.bar = w.FloatProgress(0.0, min=0.0, max=1.0, tooltip="How far the search is")
         self.text = w.HTML()
@@ -54,7 +54,7 @@ class SearchLine:
         self.box = w.HBox([self.bar, self.text, self.cancel, self.again]).add_class("pl-line")
         self.rest()
 
-    def show(self, search: Search) -> None:
+    def show(self, search: RunningCall) -> None:
         """Show a search that is under way; called as often as one likes, it changes a few times a second."""
         if self._search is search and monotonic() - self._shown_at < INTERVAL:
             return
@@ -85,7 +85,7 @@ class SearchLine:
             widget.layout.display = "" if visible else "none"
 
 
-def described(search: Search) -> str:
+def described(search: RunningCall) -> str:
     """The progress of a search in a line."""
     progress = search.progress
     gap = progress.gap

@@ -77,7 +77,7 @@ SLIDERS = {
 
 
 @dataclass(frozen=True)
-class Run:
+class TrainingSettings:
     """A run: all in seconds but `steps`."""
 
     step: float
@@ -133,11 +133,11 @@ class TrainingRun:
             self._draw()
 
     @property
-    def run(self) -> Run:
+    def run(self) -> TrainingSettings:
         """What the sliders say."""
         given = {name: 10.0**slider.value for name, slider in self.sliders.items()}
         times = {name: value * self._unit for name, value in given.items() if name != "steps"}
-        return Run(self._step, round(given["steps"]), **times)
+        return TrainingSettings(self._step, round(given["steps"]), **times)
 
     def _row(self, name: str) -> w.HBox:
         label, tip, low, high, start = SLIDERS[name]
@@ -196,7 +196,7 @@ class TrainingRun:
         self._quiet = False
 
 
-def _picture(run: Run) -> dict[str, Any]:
+def _picture(run: TrainingSettings) -> dict[str, Any]:
     """The traits of the picture."""
     none: dict[str, Any] = dict(run={"said": "", "kinds": [], "failures": []}, curve={"seconds": [], "over": []})
     if not run.step > 0:
