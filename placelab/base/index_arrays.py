@@ -1,8 +1,9 @@
-"""Read-only arrays, and pointers into arrays that are grouped by a key."""
+"""Read-only arrays, pointers into arrays that are grouped by a key, and members of groups."""
 
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import pairwise
 from numbers import Real
 from types import NoneType
 from typing import Any
@@ -42,3 +43,16 @@ def pointers(sorted_keys: np.ndarray, n: int) -> np.ndarray:
     ptr = np.zeros(n + 1, dtype=I4)
     np.cumsum(np.bincount(sorted_keys, minlength=n), out=ptr[1:])
     return frozen(ptr)
+
+
+def members(group: np.ndarray, n: int) -> list[np.ndarray]:
+    """Indices at which each number below `n` stands in `group`, ascending; negative numbers are in no group.
+
+    One sort for all groups: a graph may have as many as ops.
+
+    >>> [found.tolist() for found in members(np.array([1, -1, 0, 1]), 2)]
+    [[2], [0, 3]]
+    """
+    order = np.argsort(group, kind="stable")
+    ends = np.searchsorted(group[order], np.arange(n + 1))
+    return [order[a:b] for a, b in pairwise(ends.tolist())]

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from placelab.base.errors import FormatError, InfeasibleError
-from placelab.base.grouped import members
-from placelab.base.index_arrays import frozen
+from placelab.base.index_arrays import frozen, members
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_building import merge_groups

@@ -264,9 +264,7 @@ def test_what_cannot_be_written_is_refused_before_the_work(name, tmp_path, monke
     """An error in `--out` is raised before anything is computed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("placelab.app.cli.place_command.place_ops", lambda *_, **__: pytest.fail("it was placed"))
-    monkeypatch.setattr(
-        "placelab.app.cli.compare_command.compare_pairs", lambda *_, **__: pytest.fail("it was compared")
-    )
+    monkeypatch.setattr("placelab.app.cli.place_command.compare_pairs", lambda *_, **__: pytest.fail("it was compared"))
     refused("place", "dynamic_rnn", "--out", name)
     refused("compare", "dynamic_rnn", "--out", name)
 

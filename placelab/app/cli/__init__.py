@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from importlib.metadata import version
 
 from placelab.app.cli import (
-    compare_command,
     compile_command,
     convert_command,
     explore_command,
@@ -29,8 +28,7 @@ COMMANDS = (
     explore_command,
     inspect_command,
     convert_command,
-    place_command,
-    compare_command,
+    place_command,  # and compare
     study_command,
     lessons_command,
     compile_command,

@@ -1,4 +1,4 @@
-"""``placelab place``: place a model on a cluster, simulate it, and write the result."""
+"""``placelab place`` and ``placelab compare``: place a model on a cluster with one pair of strategies, or compare many."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from placelab.analysis.comparing import compare as compare_pairs
 from placelab.analysis.measures import metrics
 from placelab.analysis.validation import validate
 from placelab.app.cli.arguments import (
@@ -21,13 +22,14 @@ from placelab.app.cli.arguments import (
     printable,
     problem_of,
     several,
+    table,
 )
 from placelab.base.errors import FormatError
-from placelab.base.units import counted, percent
+from placelab.base.units import Units, counted, percent
 from placelab.formats.catalogue import PLACEMENT, SCHEDULE, TENSORFLOW, Format, writers, written
 from placelab.formats.torch import device_map
 from placelab.problem.graph import OpGraph
-from placelab.schedule.catalogue import PLANNED, UNPLANNED
+from placelab.schedule.catalogue import PLANNED, UNPLANNED, partitioners
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
 from placelab.strategies.placing import place as place_ops
@@ -43,7 +45,7 @@ place inception_v3 --out run.html
 
 
 def add_to(commands: Any) -> None:
-    """Add the command to the parser's."""
+    """Add both commands to the parser's."""
     place_command = command(commands, "place", place, EXAMPLES)
     add_model(place_command)
     add_rules(place_command)
@@ -53,6 +55,7 @@ def add_to(commands: Any) -> None:
         help=f"decides which op a device runs next (default: {PLANNED}, or {UNPLANNED} where there is no plan)",
     )
     place_command.add_argument("--out", type=Path, help=f"file to write; its suffix decides: {_suffixes()}")
+    _add_compare(commands)
 
 
 def place(options: argparse.Namespace) -> None:
@@ -141,3 +144,50 @@ def _check_graph_def(graph: OpGraph, path: Path, model: str) -> None:
 PAGE = Format("page", SCHEDULE, (".html",), writer="app.export:html")
 WRITTEN = {".html": PAGE, **writers(SCHEDULE, PLACEMENT)}
 CHECKS = {"formats.exports:torch_device_map": _check_modules, "formats.exports:tensorflow": _check_graph_def}
+
+
+COMPARISONS = """
+compare inception_v3 --cluster rtx2080ti_box
+compare bert.onnx --partitioners heft,m-etf,m-sct --schedulers planned,pct --out pairs.csv
+"""
+
+
+def _add_compare(commands: Any) -> None:
+    compare_command = command(commands, "compare", compare, COMPARISONS)
+    add_model(compare_command)
+    add_rules(compare_command)
+    compare_command.add_argument(
+        "--partitioners", type=several, metavar="A,B", help="(default: all but those that search for minutes)"
+    )
+    compare_command.add_argument("--schedulers", type=several, metavar="A,B", help="(default: all)")
+    compare_command.add_argument("--out", type=Path, help="file to write: .csv")
+
+
+def compare(options: argparse.Namespace) -> None:
+    """Place a model with several partitioners, simulate each under several schedulers, and list the pairs, best first."""
+    if options.out:
+        ending(options.out, (".csv",))
+    name, problem = problem_of(options)
+    quick = [partitioner for partitioner, function in partitioners().items() if not function.slow]
+    prepare = several(options.prepare)
+    names = options.partitioners or quick
+    frame = compare_pairs(problem, names, options.schedulers or None, seeds=[options.seed], prepare=prepare)
+    frame = frame.sort_values(["oom", "makespan"], kind="stable")
+    rows = [_row(pair, problem.cluster.units) for pair in frame.to_dict("records")]
+    print(f"{printable(problem.graph.title)} on {name}\n{table([HEAD, *rows], (2, 3))}")
+    if note := note_on_times(problem, name):
+        print(f"note: {printable(note)}")
+    if options.out:
+        frame.to_csv(options.out, index=False)
+        print(f"written: {options.out}")
+
+
+HEAD = ("partitioner", "scheduler", "makespan", "above bound", "")
+
+
+def _row(pair: dict[str, Any], written: Units) -> tuple[str, ...]:
+    if pair["error"]:
+        return pair["partitioner"], pair["scheduler"], "–", "–", printable(pair["error"])
+    note = "out of memory" if pair["oom"] else "" if pair["valid"] else "not legal"
+    gap = "proven optimal" if pair["bound_gap"] < OPTIMAL and not note else percent(pair["bound_gap"])
+    return pair["partitioner"], pair["scheduler"], written.time(pair["makespan"]), gap, note

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from placelab.app.widgets.graph_scopes import Scopes
-from placelab.base.grouped import members
+from placelab.base.index_arrays import members
 from placelab.problem.graph import OpGraph
 
 SWEEPS = 6  # over all layers, to and fro

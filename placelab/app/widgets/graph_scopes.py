@@ -9,8 +9,7 @@ from math import ceil
 import numpy as np
 
 from placelab.app.widgets.gantt_wire import depths
-from placelab.base.grouped import members
-from placelab.base.index_arrays import frozen
+from placelab.base.index_arrays import frozen, members
 from placelab.problem.graph import OpGraph
 
 WIDE = 200  # children that a scope may have; those of a wider one are divided by depth
