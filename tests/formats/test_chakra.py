@@ -12,8 +12,8 @@ import pytest
 from chakra_files import ET, HOST, MATRIX, OUTPUTS, WORKLOAD, attribute, node, tensor, trace, varint
 
 import placelab as pl
-from placelab.formats.chakra import execution_trace
 from placelab.formats.protobuf import tagged
+from placelab.formats.task_graphs import execution_trace
 
 # -------------------------------------------------------------------- what a graph is
 

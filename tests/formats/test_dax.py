@@ -11,7 +11,7 @@ import pytest
 from dax_files import VERSION_3, WORKFLOW
 
 import placelab as pl
-from placelab.formats.workflows import dax
+from placelab.formats.task_graphs import dax
 
 ESTEE = Path(__file__).resolve().parents[3] / "shared" / "data" / "estee"
 BREAK = '<adag><job id="a" name="a" runtime="-1&#10;"/></adag>'

@@ -8,7 +8,7 @@ import pytest
 import samples
 
 import placelab as pl
-from placelab.formats.workflows import wfformat
+from placelab.formats.task_graphs import wfformat
 from placelab.graphs.datasets import own_cluster
 
 

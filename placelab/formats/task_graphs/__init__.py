@@ -1,1 +1,1 @@
-"""Read the literature's task graphs: STG, DOT, Mayer's CSV, dnn-partitioning, PipeDream."""
+"""Read task graphs of the literature and of other systems: STG, DOT, CSV, JSON, workflows, execution traces."""

@@ -5,11 +5,10 @@ function from its placements to those of `problem`. ``placelab.place(problem, "h
 """
 
 from placelab.costs.new_costs import perturb
-from placelab.graphs.transforms.backward_graph import backward
+from placelab.graphs.transforms.backward_graph import backward, backward_schedule, proportionality
 from placelab.graphs.transforms.micro_batching import microbatches
 from placelab.graphs.transforms.pipeline_replication import pipeline_replica
 from placelab.graphs.transforms.replication import model_replica
-from placelab.graphs.transforms.schedule_reversal import backward_schedule, proportionality
 from placelab.graphs.transforms.send_receive import send_recv
 from placelab.schedule.catalogue import transform
 from placelab.schedule.catalogue import transforms as catalogue

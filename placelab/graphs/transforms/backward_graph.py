@@ -1,18 +1,23 @@
-"""Mirror a forward graph to its backward pass: a gradient op per op, every edge reversed."""
+"""The backward pass of a forward graph: a gradient op per op, every edge reversed, and the forward schedule mirrored in time."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from placelab.base.errors import FormatError, expect
+from placelab.base.errors import FormatError, UnsupportedError, expect
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_columns import time_arguments
 from placelab.problem.problem import Problem, on_graph
+from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule, planned_schedule
 from placelab.strategies.preparing.contraction import output_rows
 
 Either = TypeVar("Either", OpGraph, Problem)
+TOLERANCE = 1e-9
 
 
 def backward(graph: Either, ratio: Any = 1.0, *, transfer_ratio: Any = None, forward: bool = True) -> Either:
@@ -160,3 +165,170 @@ def _training(graph: OpGraph, mirrored: OpGraph) -> OpGraph:
         devices=sets,
         metadata={**graph.metadata, "name": f"{graph.title}, training"},
     )
+
+
+def backward_schedule(schedule: Schedule, ratio: float | None = None, *, graph: OpGraph | None = None) -> Schedule:
+    r"""The schedule of the backward pass that goes with one of the forward pass: legal, and at most `ratio` times as long.
+
+    The gradient op of v runs on v's device p(v) and starts at
+
+    .. math:: s'_v = C_0 (T - s_v - exec(v, p_v)), \quad T \text{ the makespan of } S
+
+    Parameters
+    ----------
+    schedule
+        S, of the forward graph, under ``parallel`` transfers without Send ops.
+    ratio
+        C₀, the proportionality constant, or more. Default: :func:`proportionality` of `schedule` and `graph`.
+    graph
+        The mirrored graph: ``backward(…, forward=False)``, its costs perhaps replaced. Default: with the constant `ratio`.
+
+    Returns
+    -------
+    Schedule
+        S′, of the mirrored graph; its problem has the cluster, pins and groups of the forward one. Its makespan is at most
+        C₀ · T, and exactly that if all ratios are C₀ and S starts at 0 (Theorem 5.1). Then, on links alike both ways, it is
+        optimal if S is (Theorem 5.2), and as far from the optimum as S otherwise (Theorem 5.3).
+
+    Raises
+    ------
+    UnsupportedError
+        Transfers that queue; a time that is 0 forward and positive backward, such as the latency of a link that has one
+        in one direction only: no constant is large enough.
+    FormatError
+        `ratio` is less than the proportionality constant, so the schedule would not be legal.
+
+    Notes
+    -----
+    Tensors that several ops read travel once forward, but have a gradient from each reader backward, so ports and channels
+    would not be free in time: hence ``parallel``. Latency does not grow with C₀: below 1 the constant ratio C₀ is
+    no proportionality constant where transfers have latencies. O(n_ops + n_edges log n_edges).
+
+    References
+    ----------
+    Srivastava (2018) §5.4.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))
+    >>> schedule = pl.solve(problem, "heft", "planned")
+    >>> backward_schedule(schedule, 2.0).makespan / schedule.makespan
+    2.0
+    """
+    expect(schedule, Schedule, "backward_schedule")
+    problem = schedule.problem
+    if problem.transfer_model.queue or problem.transfer_ops:
+        raise UnsupportedError("backward_schedule mirrors schedules under parallel transfers without Send ops only")
+    if ratio is not None and not (isinstance(ratio, (int, float, np.number)) and 0 <= ratio < np.inf):
+        raise UnsupportedError(f"backward_schedule: ratio is {ratio!r:.60}; expected a finite number, 0 or more")
+    if graph is None:
+        if ratio is None:
+            raise FormatError("backward_schedule needs ratio, or the mirrored graph to find it")
+        graph = backward(problem.graph, ratio, forward=False)
+    needed = proportionality(schedule, graph)
+    ratio = needed if ratio is None else ratio
+    if ratio < needed * (1 - TOLERANCE):
+        raise FormatError(
+            f"ratio is {ratio:g}, but some op or transfer takes {needed:g} times as long backward as forward; raise ratio"
+        )
+    with np.errstate(over="ignore"):
+        start = ratio * (schedule.makespan - schedule.finish[::-1])
+    if not np.isfinite(start).all():
+        raise FormatError(
+            f"backward_schedule: with ratio = {ratio:g} times exceed what a float can hold; use a smaller one"
+        )
+    return _reversed(schedule, _problem(problem, graph), start)
+
+
+def proportionality(schedule: Schedule, graph: OpGraph) -> float:
+    r"""C0: the largest ratio of a time of the backward pass to its time in the forward one, on the devices of a schedule.
+
+    .. math:: C_0 = \max\left(\max_v \frac{exec'(v, p_v)}{exec(v, p_v)},
+              \max_{u \to v,\, p_u \ne p_v} \frac{trans'(p_v, p_u)}{trans(p_u, p_v)}\right)
+
+    Parameters
+    ----------
+    schedule
+        Of the forward graph.
+    graph
+        The mirrored graph: ``backward(…, forward=False)``.
+
+    Returns
+    -------
+    float
+        0 if no time is positive. Pairs that are 0 both ways do not count.
+
+    Raises
+    ------
+    UnsupportedError
+        A time is 0 forward and positive backward.
+
+    Notes
+    -----
+    The thesis takes the maximum over all edges, machines being alike; here those count that cross devices, over their own
+    links, so that the constant holds for unequal links and is never larger. Of several tensors between two ops the
+    one that takes longest counts.
+    """
+    expect(schedule, Schedule, "proportionality")
+    problem, n = schedule.problem, schedule.problem.graph.n_ops
+    mirrored, device, names = _problem(problem, graph), schedule.device, schedule.problem.graph.names
+    forward, back = problem.exec_times(device), mirrored.exec_times(device[::-1])[::-1]
+    ops = _largest(forward, back, lambda v: f"op {names[v]!r}")
+    pair, moved = _longest(problem, device, problem.graph.edges)
+    twin, returned = _longest(mirrored, device[::-1], n - 1 - mirrored.graph.edges[:, ::-1])
+    if not np.array_equal(pair, twin):
+        raise FormatError(
+            f"{graph.title} is not {problem.graph.title} mirrored: its edges are others; make it with backward"
+        )
+    return max(
+        ops, _largest(moved, returned, lambda i: f"the transfer from {names[pair[i] // n]!r} to {names[pair[i] % n]!r}")
+    )
+
+
+def _longest(problem: Problem, device: np.ndarray, named: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of ops on two devices, as ``first * n_ops + second`` by their forward numbers, and their longest transfer [s]."""
+    graph, cluster = problem.graph, problem.cluster
+    source, destination = device[graph.producer], device[graph.consumer]
+    took = cluster.latency[source, destination] + graph.edge_bytes / cluster.bandwidth[source, destination]
+    away = source != destination
+    pairs, which = np.unique(named[away, 0].astype(np.int64) * graph.n_ops + named[away, 1], return_inverse=True)
+    longest = np.zeros(len(pairs))
+    np.maximum.at(longest, which, took[away])
+    return pairs, longest
+
+
+def _largest(forward: np.ndarray, back: np.ndarray, name: Callable[[int], str]) -> float:
+    """The largest ratio of two times, those that are both 0 left out."""
+    grown = np.flatnonzero((forward == 0) & (back > 0))
+    if len(grown):
+        i = int(grown[0])
+        raise UnsupportedError(
+            f"{name(i)} takes no time forward but {back[i]:g} s backward: no ratio is large enough; give it a time forward"
+        )
+    some = forward > 0
+    return float((back[some] / forward[some]).max(initial=0.0))
+
+
+def _problem(problem: Problem, graph: OpGraph) -> Problem:
+    """The problem of the mirrored graph."""
+    expect(graph, OpGraph, "backward_schedule")
+    names = gradient_names(problem.graph)
+    if not np.array_equal(graph.names, names[::-1]):
+        raise FormatError(
+            f"{graph.title} is not {problem.graph.title} mirrored: its ops have other names; make it with "
+            "backward(…, forward=False)"
+        )
+    return on_graph(problem, graph, names)
+
+
+def _reversed(schedule: Schedule, problem: Problem, start: np.ndarray) -> Schedule:
+    """The schedule of the mirrored problem with ops starting at `start`, each transfer as soon as its gradient is there."""
+    device = schedule.device[::-1]
+    finish = start + problem.exec_times(device)
+    plan = planned_schedule(problem, device, start, finish)
+    rows = plan.transfers
+    made = problem.graph.tensor_producer[rows["tensor"]]
+    placement = Placement(problem, device, planned=np.lexsort((np.arange(len(start)), finish, start)))
+    order = np.lexsort((rows["tensor"], rows["destination"], made))
+    return replace(plan, placement=placement, transfers=rows[order], scheduler="backward")

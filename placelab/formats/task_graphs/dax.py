@@ -23,7 +23,7 @@ from placelab.base.errors import FormatError
 from placelab.base.fields import cost_of_text, one_line, read_from, title
 from placelab.base.limits import MAX_OPS, unzipped
 from placelab.formats.building import build
-from placelab.formats.workflows.files import numbered, unsized, workflow_edges
+from placelab.formats.task_graphs.wfformat import numbered, unsized, workflow_edges
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a DAX workflow of Pegasus"

@@ -9,7 +9,7 @@ its caller, which may wait for it. ``compute`` is ``num_ops``; measured duration
 that of a device of 10¹³ operations/s, so that speeds can be changed.
 
 Formats: protobuf (``.et``), JSON with ``workload_graph``, and the host traces of PyTorch's ``ExecutionTraceObserver``
-(:mod:`placelab.formats.chakra.host_trace`).
+(:mod:`placelab.formats.task_graphs.host_trace`).
 
 References
 ----------
@@ -31,8 +31,8 @@ from placelab.base.errors import CycleError, FormatError
 from placelab.base.fields import cost, integer, one_line, read_from, records, text, title
 from placelab.base.limits import json_of, unzipped
 from placelab.formats.building import build
-from placelab.formats.chakra import host_trace
 from placelab.formats.protobuf import MessageType, messages, parse, varint
+from placelab.formats.task_graphs import host_trace
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a Chakra execution trace"

@@ -1,1 +1,0 @@
-"""Read Chakra execution traces."""

@@ -1,1 +1,0 @@
-"""Read scientific workflows: WfFormat and DAX."""
