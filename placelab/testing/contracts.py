@@ -242,7 +242,7 @@ def strategy(given: Any, what: str) -> Any:
     if not callable(given) or hasattr(given, "options"):
         return find(partitioners() if what == "partitioner" else schedulers(), given, what)
     if what == "partitioner":
-        return _enter({}, given, dict(name="", source=""), first=("problem",))
+        return _enter({}, given, dict(name="", source="", packages=()), first=("problem",))
     rule = [p for p in inspect.signature(given).parameters.values() if p.kind is not p.KEYWORD_ONLY]
     first = ("state", "device", "ready") if len(rule) == 3 else ("problem", "placement")
     return _enter({}, given, dict(name="", source="", static=len(rule) != 3, needs=""), first=first)
