@@ -44,6 +44,13 @@ def test_an_impossible_port_is_named_at_once():
             main(["lab", "--no-browser", "--port", port])
 
 
+@pytest.mark.parametrize("path", ["/dev/null", "a\0b"])
+def test_lessons_go_to_a_folder(path):
+    """A file, or a text that is no path, is named."""
+    with pytest.raises(SystemExit, match="is not a folder"):
+        main(["lessons", path])
+
+
 def test_a_study_nested_too_deeply_is_refused(tmp_path):
     """3,000 brackets exceed what the parser of TOML can follow."""
     path = tmp_path / "study.toml"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from placelab.app.cli.arguments import command
+from placelab.base.errors import FormatError
 from placelab.base.places import shipped
 
 LESSONS = Path("notebooks", "lessons")
@@ -33,6 +34,8 @@ def lessons(options: argparse.Namespace) -> None:
 
     A file that is there already is kept, as it may hold somebody's answers.
     """
+    if "\0" in str(options.directory) or (options.directory.exists() and not options.directory.is_dir()):
+        raise FormatError(f"{str(options.directory)!a} is not a folder; name another one to write the lessons to")
     options.directory.mkdir(parents=True, exist_ok=True)
     for path in sorted(shipped(LESSONS).glob("*.ipynb")):
         copy = options.directory / path.name
