@@ -245,7 +245,7 @@ def strategy(given: Any, what: str) -> Any:
         return _enter({}, given, dict(name="", source="", packages=()), first=("problem",))
     rule = [p for p in inspect.signature(given).parameters.values() if p.kind is not p.KEYWORD_ONLY]
     first = ("state", "device", "ready") if len(rule) == 3 else ("problem", "placement")
-    return _enter({}, given, dict(name="", source="", static=len(rule) != 3, needs=""), first=first)
+    return _enter({}, given, dict(name="", source="", static=len(rule) != 3, needs="", packages=()), first=first)
 
 
 def _first_fault(
