@@ -102,9 +102,11 @@ class Units:
     """
 
     si: bool
+    second: float = 1.0  # units of time in a second
 
     def time(self, value: float, digits: int = 3) -> str:
         """A time, with three digits in SI units and four without."""
+        value /= self.second
         return seconds(value, digits) if self.si else number(value, max(digits, 4))
 
     def amount(self, value: float, unit: str) -> str:

@@ -34,6 +34,7 @@ from placelab.kernels.run.memory_in_use import fits
 from placelab.kernels.run.simulation_blocks import Arguments
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
+from placelab.schedule.whole_costs import in_whole_units
 
 
 class RunState:
@@ -216,6 +217,9 @@ def partitioner(
     Entering a name again replaces it, so a notebook cell can be run again. ``slow=True`` for one that searches for seconds by
     design: it is not called during a drag, and comes last in comparisons. `packages` are those that it needs and that may not be
     installed: it raises UnsupportedError then, and menus show it in grey.
+
+    Those of the package plan whole costs in a unit of their own (:mod:`placelab.schedule.whole_costs`); a function of yours gets
+    the problem as it is.
     """
     facts = dict(name=name, source=source, slow=slow, packages=packages)
     return _enter(_partitioners, function, facts, first=("problem",))
@@ -347,13 +351,18 @@ def options_of(function: Callable) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def checked(function: Function, kinds: Sequence[type] = (), packages: tuple[str, ...] = ()) -> Function:
+def checked(
+    function: Function,
+    kinds: Sequence[type] = (),
+    packages: tuple[str, ...] = (),
+    then: Callable | None = None,
+) -> Function:
     """Wrap a function so that it checks its arguments against their annotations when it is called.
 
     What is no option, or must be of one of placelab's classes, raises FormatError; options raise UnsupportedError, as
     :func:`keywords` does for options by name. The first arguments must be of `kinds`, whatever their annotations. Keywords that
     the function does not have are its own affair where it has a ``**`` parameter. Where one of `packages` is
-    missing, UnsupportedError names it.
+    missing, UnsupportedError names it. With `then`, that is called instead of the function.
     """
     parameters = inspect.signature(function).parameters
     hands_on = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
@@ -388,7 +397,7 @@ def checked(function: Function, kinds: Sequence[type] = (), packages: tuple[str,
                 check(label, value)
         if packages and (what := lacking(*packages)):
             raise UnsupportedError(f"{getattr(call, 'name', function.__name__)!r} needs {what}")
-        return function(*args, **given)
+        return (then or function)(*args, **given)
 
     return cast(Function, call)
 
@@ -417,7 +426,9 @@ def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], fi
     parameters = list(inspect.signature(function).parameters.values())
     _check_parameters(function, parameters, first)
     rule = first[0] == "state"  # called too often to check each time
-    strategy: Any = function if rule else checked(function, (Problem, Placement)[: len(first)], facts["packages"])
+    own = catalogue is _partitioners and function.__module__.startswith("placelab.")
+    kinds, then = (Problem, Placement)[: len(first)], in_whole_units(function) if own else None
+    strategy: Any = function if rule else checked(function, kinds, facts["packages"], then)
     for label, value in facts.items():
         setattr(strategy, label, value)
     strategy.name = facts["name"] or function.__name__.replace("_", "-")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from math import isclose
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -203,7 +204,7 @@ def held_back(placement: Placement, cancel: Callable[[], bool] = never) -> Place
             held = replace(placement, not_before=frozen(times.copy()))
             run = simulate(problem, held, "planned")
         if held is not placement and not len(run.oom):
-            met = first.makespan == placement.estimate
+            met = placement.estimate is not None and isclose(first.makespan, placement.estimate)
             return replace(held, estimate=run.makespan) if met else held
     return placement
 

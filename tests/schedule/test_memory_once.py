@@ -46,9 +46,9 @@ def test_memory_curves_of_a_plan_that_runs_as_planned_are_computed_once(monkeypa
     monkeypatch.setattr(
         schedules, "_curves", lambda schedule, curves=schedules._curves: made.append(schedule) or curves(schedule)
     )
-    problem = pl.Problem(
-        pl.load("convolutional_network"), pl.clusters.pcie_box(4).replace(memory=60e6), memory="dynamic"
-    )
+    graph = pl.load("convolutional_network")
+    graph = graph.replace(compute=graph.compute / 7)  # whole in no unit: planned in seconds
+    problem = pl.Problem(graph, pl.clusters.pcie_box(4).replace(memory=60e6), memory="dynamic")
     schedule = pl.solve(problem, "heft", "planned")
     peaks = schedule.peak_memory
     assert [one.scheduler for one in made] == ["plan"]

@@ -33,8 +33,9 @@ def dsc(problem: Problem, *, trace: bool = False) -> Placement:
     Kwok and Ahmad take 19, 16 without it. Clusters of forks and joins are optimal as long as each has a device of its own.
     Means as in ``heft``. A cluster goes where the work placed there and its own end soonest, by falling work; ops run by falling
     :func:`placelab.upward_rank`, inserted into idle gaps. An op that may not run on its cluster's device, has no room there, or
-    whose group is elsewhere goes where it finishes soonest. Ties: op number, device number. Groups, memory and transfers as in
-    ``heft``. O((ops + edges) log² ops + ops · devices).
+    whose group is elsewhere goes where it finishes soonest. Ties: the lower op number; of last inputs the one examined first;
+    of equal starts the one for which fewer producers move; the cluster with the lowest op number; the lower device number.
+    Groups, memory and transfers as in ``heft``. O((ops + edges) log² ops + ops · devices).
     """
     up = upward_rank(problem)
     return in_clusters(problem, _Clusters(problem, up).assigned(), up, trace)
