@@ -10,7 +10,7 @@ from contextlib import suppress
 from time import monotonic, sleep
 
 import pytest
-from studies.programs import start, stored, wait_for
+from analysis.programs import start, stored, wait_for
 
 import placelab as pl
 from placelab.schedule import catalogue as strategies

@@ -12,7 +12,7 @@ from time import sleep
 
 import pandas as pd
 import pytest
-from studies.programs import finish, start, stored, wait_for
+from analysis.programs import finish, start, stored, wait_for
 
 import placelab as pl
 

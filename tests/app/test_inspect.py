@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -412,7 +413,7 @@ def test_a_closed_pipe_is_no_error(path):
     """A pipe that is closed early and a terminal limited to ASCII cause no error."""
     call = [sys.executable, "-c", "from placelab.app.cli import main; main()", "inspect", path, "--cluster", "pcie_box"]
     ascii_only = {"PYTHONIOENCODING": "ascii", "PATH": ""}
-    done = subprocess.run(call, capture_output=True, env=ascii_only, check=True)
+    done = subprocess.run(call, capture_output=True, env=os.environ | ascii_only, check=True)
     assert rb"\u03c1" in done.stdout and not done.stderr
     with subprocess.Popen([*call, "--all"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
