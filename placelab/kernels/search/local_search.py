@@ -1,11 +1,12 @@
 """Search for a better plan next to a given one, move by move: `portfolio`.
 
-Each move is timed from the first op it changes on (:mod:`placelab.kernels.search.replaying`). The place of an op is its
-position in the order.
+:func:`improve` is the search; the functions before it are its moves, in the order in which it tries them, and what they look at.
+Each move is timed from the first op it changes on (:mod:`placelab.kernels.search.replaying`). The place of an op is its position
+in the order.
 """
 
 from placelab.kernels.codes import PARALLEL
-from placelab.kernels.jit import helper, kernel
+from placelab.kernels.jit import helper, inlined, kernel
 from placelab.kernels.search.moving import (
     account,
     bring,
@@ -54,14 +55,15 @@ def critical(pred, plan, run, path):
 
 
 @helper
-def tails(settled, succ, machine, lengths, plan, place, order, tail):
+def tails(settled, search):
     """Find the longest way from each op's finish to the end, along inputs and along the sequences; transfers do not wait.
 
     Ops that were behind position `settled` keep theirs: nothing has changed after them.
     """
+    succ, machine, place, order, tail = search.succ, search.machine, search.place, search.run.order, search.paths.tail
     k = len(machine.send)
-    seconds = lengths.seconds
-    device, _, after, _ = plan
+    seconds = search.lengths.seconds
+    device, _, after, _ = search.plan
     for i in range(len(order) - 1, -1, -1):
         v = order[i]
         if place[v] > settled:
@@ -80,13 +82,14 @@ def tails(settled, succ, machine, lengths, plan, place, order, tail):
 
 
 @helper
-def promise(v, d, unit, pred, succ, machine, lengths, plan, place, run, tail):
+def promise(v, d, search):
     """How long the longest way through op v would be if v, and its unit, ran on device d; heads and tails as they are."""
+    pred, succ, machine, unit, tail = search.pred, search.succ, search.machine, search.units.of, search.paths.tail
     k = len(machine.send)
-    seconds = lengths.seconds
-    device, first, after, _ = plan
-    finish, order, _, _, _, _ = run
-    u = last_before(place[v], d, order, device)
+    seconds = search.lengths.seconds
+    device, first, after, _ = search.plan
+    finish, order, _, _, _, _ = search.run
+    u = last_before(search.place[v], d, order, device)
     head = finish[u] if u >= 0 else 0.0
     for i in range(pred.ptr[v], pred.ptr[v + 1]):
         e = pred.edge[i]
@@ -145,13 +148,16 @@ def partner(random, i, d, order, device):
 
 
 @helper
-def gather(random, goal, most, way, units, pred, succ, device, moved):
-    """Let up to `most` units join ``moved[0]``, each by a heavy edge of one that has joined.
+def gather(goal, search):
+    """Let up to 2, 4, … units join the first one that moves, each by a heavy edge of one that has joined. Returns how many they are.
 
-    Of the edges of a random op that joined the heaviest counts, each edge being overlooked one time in two. `way` 0: any edges,
-    to units that are not on device `goal`; 1: inputs only, 2: consumers only, to units on the same device. Returns how many
-    they are.
+    Of the edges of a random op that joined the heaviest counts, each edge being overlooked one time in two: one time in three each
+    any edges, to units that are not on device `goal`; inputs only; consumers only, to units on the same device.
     """
+    random, units, pred, succ = search.random, search.units, search.pred, search.succ
+    device, moved = search.plan.device, search.moved.unit
+    most = 2 << draw(random, SIZES)
+    way = draw(random, 3)
     count = 1
     for _ in range(2 * most):
         if count == most:
@@ -196,154 +202,236 @@ def earlier(random, v, pred, plan, place):
     return u
 
 
-@kernel
-def improve(
-    moves, slack, eager, pred, succ, machine, lengths, units, needs, capacity, plan, place, trial, run, pending, paths, moved,
-    random, makespan
-):  # fmt: skip
-    """Try so many moves on a plan, ``plan.device`` and ``run.order``, which become the shortest plan that is met.
+@inlined
+def alone(v, limit, search):
+    """Choose to move the unit of v to the most promising of a few devices. Returns how many units move: 0 if it promises nothing."""
+    k = len(search.machine.send)
+    source = search.plan.device[v]
+    goal = goal_for(search.random, v, source, k, search.pred, search.succ, search.plan.device)
+    least = promise(v, goal, search)
+    for _ in range(DRAWS - 1 if k > 2 else 0):
+        d = goal_for(search.random, v, source, k, search.pred, search.succ, search.plan.device)
+        there = promise(v, d, search)
+        if there < least:
+            least = there
+            goal = d
+    search.moved.unit[0] = search.units.of[v]
+    search.moved.goal[0] = goal
+    if least > limit or not have_room(search.moved.unit, 0, 1, goal, -1, search.needs, search.capacity):
+        return 0
+    return 1
 
-    Moves are of a unit to another device, alone or with a cluster of units that heavy edges join, one time in three each those
-    around it, before it and after it; of two units that change devices; of an op before another on its device. The unit is one
-    of the critical path or next to one; of a few devices it goes alone to the most promising. A move is kept if the plan is
-    then at most `slack` longer, relative, than the shortest so far. `eager`: stop at the first gain.
-    ``makespan`` is the plan's, at first and at the end. Returns the number of moves tried; those that promise nothing are not
-    counted, and cost little. A move costs O((ops + edges) k) at worst.
+
+@inlined
+def together(v, search):
+    """Choose to move the unit of v with others that heavy edges join. Returns how many units move: 0 if none joins, or fits."""
+    goal = goal_for(
+        search.random, v, search.plan.device[v], len(search.machine.send), search.pred, search.succ, search.plan.device
+    )
+    search.moved.unit[0] = search.units.of[v]
+    count = gather(goal, search)
+    if count == 1 or not have_room(search.moved.unit, 0, count, goal, -1, search.needs, search.capacity):
+        return 0
+    for i in range(count):
+        search.moved.goal[i] = goal
+    return count
+
+
+@inlined
+def exchanged(v, search):
+    """Choose to let the units of v and of an op near it change devices. Returns how many units move: 0 if none is near, or fits."""
+    units = search.moved.unit
+    source = search.plan.device[v]
+    goal = goal_for(search.random, v, source, len(search.machine.send), search.pred, search.succ, search.plan.device)
+    w = partner(search.random, search.place[v], goal, search.run.order, search.plan.device)
+    if w < 0:
+        return 0
+    units[0] = search.units.of[v]
+    units[1] = search.units.of[w]
+    search.moved.goal[0] = goal
+    search.moved.goal[1] = source
+    if not have_room(units, 0, 1, goal, units[1], search.needs, search.capacity):
+        return 0
+    return 2 if have_room(units, 1, 2, source, units[0], search.needs, search.capacity) else 0
+
+
+@inlined
+def relocate_all(count, search):
+    """Move the chosen units. Returns the first and the last position of what changes."""
+    moved = search.moved
+    first = len(search.place)
+    last = -1
+    notes = 0
+    for i in range(count):
+        moved.source[i] = search.plan.device[search.units.ops[search.units.ptr[moved.unit[i]]]]
+        first = touched_by(moved.unit[i], first, search.units, search.pred, search.machine, search.place)
+        last = last_of(moved.unit[i], last, search.units, search.place)
+    for i in range(count):
+        notes = relocate(
+            moved.unit[i],
+            moved.goal[i],
+            search.units,
+            search.plan,
+            search.place,
+            search.run.order,
+            search.paths.undo,
+            notes,
+        )
+    for i in range(count if search.machine.contention == PARALLEL and search.machine.send[0] == 0.0 else 0):
+        bring(
+            moved.unit[i],
+            search.units,
+            search.pred,
+            search.machine,
+            search.plan.device,
+            search.run.finish,
+            search.trial.arrival,
+        )
+    return first, last
+
+
+@inlined
+def brought_forward(v, search):
+    """Move op v before an earlier one of its device. Returns that one's position: -1 if there is none."""
+    w = earlier(search.random, v, search.pred, search.plan, search.place)
+    if w < 0:
+        return -1
+    search.paths.undo[0] = search.plan.before[v]
+    unlink(v, search.plan)
+    link(v, search.plan.device[v], search.plan.before[w], search.plan)
+    return search.place[w]
+
+
+@inlined
+def put_all_back(v, count, search):
+    """Undo the move of `count` units, or of op v if they are none."""
+    moved = search.moved
+    notes = 0
+    for i in range(count):
+        notes += search.units.ptr[moved.unit[i] + 1] - search.units.ptr[moved.unit[i]]
+    for i in range(count - 1, -1, -1):
+        notes = put_back(moved.unit[i], moved.source[i], search.units, search.plan, search.paths.undo, notes)
+        copy_inputs(moved.unit[i], search.units, search.pred, search.trial.arrival, search.run.arrival)
+    if count == 0:
+        unlink(v, search.plan)
+        link(v, search.plan.device[v], search.paths.undo[0], search.plan)
+
+
+@inlined
+def keep(begin, settled, count, search):
+    """Make the plan that was tried the one that moves start from. Returns the length of its critical path.
+
+    It differs from position `begin` on, to `settled` in what runs.
     """
-    n = len(run.order)
-    k = len(machine.send)
-    order = run.order
-    device = plan.device
-    unit = units.of
-    path = paths.path
-    undo = paths.undo
+    run, moved = search.run, search.moved
+    copy_times(begin, len(run.order), search.trial.order, search.succ, run, search.trial)
+    for i in range(begin, len(run.order)):
+        run.order[i] = search.trial.order[i]
+    length = critical(search.pred, search.plan, run, search.paths.path)
+    tails(settled, search)
+    for i in range(begin, len(run.order)):
+        search.place[run.order[i]] = i
+    for i in range(count):
+        copy_inputs(moved.unit[i], search.units, search.pred, run.arrival, search.trial.arrival)
+        account(moved.unit[i], moved.source[i], moved.goal[i], search.needs, search.capacity)
+    return length
+
+
+@helper
+def remember(search):
+    """Note the plan as the shortest that was met."""
+    for i in range(len(search.place)):
+        search.moved.device[i] = search.plan.device[i]
+        search.moved.order[i] = search.run.order[i]
+
+
+@helper
+def first_run(search):
+    """Link the ops of each device by the order, and time the plan. Returns its makespan, NEVER if it contradicts the edges."""
+    plan, run, pending = search.plan, search.run, search.pending
+    k = len(search.machine.send)
     for d in range(k):
         plan.first[d] = -1
         pending.last[d] = -1
-    for i in range(n):
-        v = order[i]
-        place[v] = 0
+    for v in run.order:
+        search.place[v] = 0
         pending.stamp[v] = -1
-        link(v, device[v], pending.last[device[v]], plan)
-        pending.last[device[v]] = v
+        link(v, plan.device[v], pending.last[plan.device[v]], plan)
+        pending.last[plan.device[v]] = v
     for j in range(run.width):
         run.saved[j] = -1.0 if k <= j < 2 * k else 0.0
-    best = replay(0, n, NEVER, 0, pred, succ, machine, lengths, plan, place, paths.tail, run, pending)[0]
+    return replay(0, len(run.order), NEVER, 0, run, search)[0]
+
+
+@kernel
+def improve(moves, slack, eager, search, makespan):
+    """Try so many moves on a plan, ``plan.device`` and ``run.order``, which become the shortest plan that is met.
+
+    A move starts from an op of the critical path, or next to one. Of eight, three move its unit alone to the most promising of a
+    few devices, two move it with a cluster of units that heavy edges join, those around it, before it or after it, one lets it
+    change devices with another unit, and two bring the op forward on its device. A move is kept if the plan is then at most
+    `slack` longer, relative, than the shortest so far. `eager`: stop at the first gain.
+    ``makespan`` is the plan's, at first and at the end. Returns the number of moves tried; those that promise nothing are not
+    counted, and cost little. A move costs O((ops + edges) k) at worst.
+    """
+    n = len(search.place)
+    plan, run, trial = search.plan, search.run, search.trial
+    best = first_run(search)
     makespan[0] = best
     makespan[1] = best
-    if best == NEVER:  # the order contradicts the edges
+    if best == NEVER:
         return 0
-    copy_times(0, n, order, succ, trial, run)
+    copy_times(0, n, run.order, search.succ, trial, run)
     for i in range(n):
-        place[order[i]] = i
-        trial.order[i] = order[i]
-        moved.device[i] = device[i]
-        moved.order[i] = order[i]
-    length = critical(pred, plan, run, path)
-    tails(n, succ, machine, lengths, plan, place, order, paths.tail)
-    independent = machine.contention == PARALLEL and machine.send[0] == 0.0
+        search.place[run.order[i]] = i
+        trial.order[i] = run.order[i]
+    remember(search)
+    length = critical(search.pred, plan, run, search.paths.path)
+    tails(n, search)
     limit = best * (1.0 + slack)
     number = 0
     for _ in range(10 * moves):
         if number == moves:
             break
-        v = pick(random, path, length, pred, succ)
-        u = unit[v]
-        source = device[v]
-        touched = n
-        settled = place[v]
-        notes = 0
+        v = pick(search.random, search.paths.path, length, search.pred, search.succ)
+        kind = draw(search.random, 8)
         count = 0
-        kind = draw(random, 8)
         if kind < 6:
-            if k == 1:
+            if len(search.machine.send) == 1:
                 continue
-            goal = goal_for(random, v, source, k, pred, succ, device)
-            count = 1
-            moved.unit[0] = u
-            leaving = -1
             if kind < 3:
-                least = promise(v, goal, unit, pred, succ, machine, lengths, plan, place, run, paths.tail)
-                for _ in range(DRAWS - 1 if k > 2 else 0):
-                    d = goal_for(random, v, source, k, pred, succ, device)
-                    there = promise(v, d, unit, pred, succ, machine, lengths, plan, place, run, paths.tail)
-                    if there < least:
-                        least = there
-                        goal = d
-                if least > limit:
-                    continue
+                count = alone(v, limit, search)
             elif kind < 5:
-                most = 2 << draw(random, SIZES)
-                count = gather(random, goal, most, draw(random, 3), units, pred, succ, device, moved.unit)
-                if count == 1:
-                    continue
+                count = together(v, search)
             else:
-                w = partner(random, place[v], goal, order, device)
-                if w < 0:
-                    continue
-                leaving = unit[w]
-            if not have_room(moved.unit, 0, count, goal, leaving, needs, capacity):
+                count = exchanged(v, search)
+            if count == 0:
                 continue
-            for i in range(count):
-                moved.goal[i] = goal
-            if leaving >= 0:
-                moved.unit[1] = leaving
-                moved.goal[1] = source
-                count = 2
-                if not have_room(moved.unit, 1, 2, source, u, needs, capacity):
-                    continue
-            for i in range(count):
-                moved.source[i] = device[units.ops[units.ptr[moved.unit[i]]]]
-                touched = touched_by(moved.unit[i], touched, units, pred, machine, place)
-                settled = last_of(moved.unit[i], settled, units, place)
-            for i in range(count):
-                notes = relocate(moved.unit[i], moved.goal[i], units, plan, place, order, undo, notes)
-            for i in range(count if independent else 0):
-                bring(moved.unit[i], units, pred, machine, device, run.finish, trial.arrival)
+            touched, settled = relocate_all(count, search)
         else:
-            w = earlier(random, v, pred, plan, place)
-            if w < 0:
+            settled = search.place[v]
+            touched = brought_forward(v, search)
+            if touched < 0:
                 continue
-            undo[0] = plan.before[v]
-            touched = place[w]
-            unlink(v, plan)
-            link(v, source, plan.before[w], plan)
         number += 1
-        length_now, begin, end = replay(
-            touched, settled, limit, number, pred, succ, machine, lengths, plan, place, paths.tail, trial, pending
-        )
-        if length_now <= limit:
-            copy_times(begin, n, trial.order, succ, run, trial)
-            for i in range(begin, n):
-                order[i] = trial.order[i]
-            length = critical(pred, plan, run, path)
-            tails(settled, succ, machine, lengths, plan, place, order, paths.tail)
-            for i in range(begin, n):
-                place[order[i]] = i
-            for i in range(count):
-                copy_inputs(moved.unit[i], units, pred, run.arrival, trial.arrival)
-                account(moved.unit[i], moved.source[i], moved.goal[i], needs, capacity)
-            improved = length_now < best
-            if length_now <= best:
-                best = length_now
-                limit = best * (1.0 + slack)
-                for i in range(n):
-                    moved.device[i] = device[i]
-                    moved.order[i] = order[i]
-            if improved and eager != 0:
-                break
+        makespan_now, begin, end = replay(touched, settled, limit, number, trial, search)
+        if makespan_now > limit:
+            put_all_back(v, count, search)
+            copy_times(begin, end, trial.order, search.succ, trial, run)
+            for i in range(begin, end):
+                trial.order[i] = run.order[i]
             continue
-        for i in range(count - 1, -1, -1):
-            notes = put_back(moved.unit[i], moved.source[i], units, plan, undo, notes)
-            copy_inputs(moved.unit[i], units, pred, trial.arrival, run.arrival)
-        if count == 0:
-            unlink(v, plan)
-            link(v, source, undo[0], plan)
-        copy_times(begin, end, trial.order, succ, trial, run)
-        for i in range(begin, end):
-            trial.order[i] = order[i]
+        length = keep(begin, settled, count, search)
+        if makespan_now > best:
+            continue
+        improved = makespan_now < best
+        best = makespan_now
+        limit = best * (1.0 + slack)
+        remember(search)
+        if improved and eager != 0:
+            break
     makespan[1] = best
     for i in range(n):
-        device[i] = moved.device[i]
-        order[i] = moved.order[i]
+        plan.device[i] = search.moved.device[i]
+        run.order[i] = search.moved.order[i]
     return number

@@ -81,13 +81,15 @@ def deliver(v, t, succ, machine, device, arrival, state):
 
 
 @helper
-def replay(touched, settled, bound, number, pred, succ, machine, lengths, plan, place, tail, run, pending):
-    """Time the plan from a saved state before position `touched` on: (makespan, position where it began, where it stopped).
+def replay(touched, settled, bound, number, run, search):
+    """Time the plan, in `run`, from a saved state before position `touched` on: (makespan, position where it began, where it stopped).
 
     That state is an earlier one where an op now ends before the last one of the state did. The makespan is NEVER if it would
     exceed `bound`, or if the sequences wait for each other. After position `settled` nothing has changed, so that `tail`, the
     longest way from each op's finish to the end, holds for the ops there.
     """
+    pred, succ, machine, lengths, tail = search.pred, search.succ, search.machine, search.lengths, search.paths.tail
+    plan, place, pending = search.plan, search.place, search.pending
     k = len(machine.send)
     finish, order, arrival, saved, chunk, width = run
     state, last, up, due, blocked, stamp = pending

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from placelab.kernels.blocks import Capacity, Predecessors, Successors, UnitNeeds, Units
+
 
 class Machine(NamedTuple):
     """Devices and links."""
@@ -76,3 +78,23 @@ class Moved(NamedTuple):
     goal: np.ndarray  # int32 (n,): device that each of them goes to
     device: np.ndarray  # int32 (n,): of each op in the shortest plan
     order: np.ndarray  # int32 (n,): ops of the shortest plan by finish
+
+
+class Search(NamedTuple):
+    """All that a search works on."""
+
+    pred: Predecessors
+    succ: Successors
+    machine: Machine
+    lengths: Lengths
+    units: Units
+    needs: UnitNeeds
+    capacity: Capacity
+    plan: Sequences  # of the plan that moves start from, or that is tried
+    place: np.ndarray  # int32 (n,): position of each op in the order of the plan that moves start from
+    trial: Timing  # of the plan that is tried
+    run: Timing  # of the plan that moves start from
+    pending: Pending
+    paths: Paths
+    moved: Moved
+    random: np.ndarray  # int64 (1,): the state of the generator

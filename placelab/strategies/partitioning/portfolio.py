@@ -201,12 +201,12 @@ class Walk:
         np.maximum.at(capacity.top, place, needs.peak)
         trial, run = _timing(self.problem, width, np.empty_like(order)), _timing(self.problem, width, order)
         makespan = np.empty(2)
-        tried = kernels.improve(
-            *(moves, slack, int(self.eager), *self.fixed),
-            *(self.assignment.units_block, needs, capacity),
+        search = searching.Search(
+            *(*self.fixed, self.assignment.units_block, needs, capacity),
             *(_sequences(device, k), np.empty(len(order), np.int32), trial, run),
-            *(_pending(len(order), k, width), _paths(len(order)), _moved(len(order)), self.random, makespan),
+            *(_pending(len(order), k, width), _paths(len(order)), _moved(len(order)), self.random),
         )
+        tried = kernels.improve(moves, slack, int(self.eager), search, makespan)
         return device, order, tried, makespan
 
 
