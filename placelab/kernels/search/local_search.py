@@ -149,10 +149,10 @@ def partner(random, i, d, order, device):
 
 @helper
 def gather(goal, search):
-    """Let up to 2, 4, … units join the first one that moves, each by a heavy edge of one that has joined. Returns how many they are.
+    """Let up to 2, 4, … units join the first one that moves, each by a heavy edge of one that has joined. Returns their number.
 
-    Of the edges of a random op that joined the heaviest counts, each edge being overlooked one time in two: one time in three each
-    any edges, to units that are not on device `goal`; inputs only; consumers only, to units on the same device.
+    Of the edges of a random op that joined the heaviest counts, each edge being overlooked one time in two. One time in three
+    each these are any edges, to units that are not on device `goal`; inputs; or consumers, to units on the same device.
     """
     random, units, pred, succ = search.random, search.units, search.pred, search.succ
     device, moved = search.plan.device, search.moved.unit
@@ -204,7 +204,7 @@ def earlier(random, v, pred, plan, place):
 
 @inlined
 def alone(v, limit, search):
-    """Choose to move the unit of v to the most promising of a few devices. Returns how many units move: 0 if it promises nothing."""
+    """Choose to move the unit of v to the most promising of a few devices. Returns how many units move: 1, or 0."""
     k = len(search.machine.send)
     source = search.plan.device[v]
     goal = goal_for(search.random, v, source, k, search.pred, search.succ, search.plan.device)
@@ -224,7 +224,7 @@ def alone(v, limit, search):
 
 @inlined
 def together(v, search):
-    """Choose to move the unit of v with others that heavy edges join. Returns how many units move: 0 if none joins, or fits."""
+    """Choose to move the unit of v with others that heavy edges join to it. Returns how many units move: 0 for none."""
     goal = goal_for(
         search.random, v, search.plan.device[v], len(search.machine.send), search.pred, search.succ, search.plan.device
     )
@@ -239,7 +239,7 @@ def together(v, search):
 
 @inlined
 def exchanged(v, search):
-    """Choose to let the units of v and of an op near it change devices. Returns how many units move: 0 if none is near, or fits."""
+    """Choose to let the units of v and of an op near it change devices. Returns how many units move: 2, or 0."""
     units = search.moved.unit
     source = search.plan.device[v]
     goal = goal_for(search.random, v, source, len(search.machine.send), search.pred, search.succ, search.plan.device)

@@ -82,7 +82,7 @@ def deliver(v, t, succ, machine, device, arrival, state):
 
 @helper
 def replay(touched, settled, bound, number, run, search):
-    """Time the plan, in `run`, from a saved state before position `touched` on: (makespan, position where it began, where it stopped).
+    """Time the plan, in `run`, from a saved state before position `touched` on: (makespan, where it began, where it stopped).
 
     That state is an earlier one where an op now ends before the last one of the state did. The makespan is NEVER if it would
     exceed `bound`, or if the sequences wait for each other. After position `settled` nothing has changed, so that `tail`, the
