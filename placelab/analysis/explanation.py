@@ -12,7 +12,6 @@ from placelab.base.index_arrays import frozen
 from placelab.base.interrupts import need
 from placelab.kernels import blocks
 from placelab.kernels.explain import explain as kernels
-from placelab.kernels.explain import explain_blocks as explaining
 from placelab.kernels.plan import ranks
 from placelab.schedule.critical_steps import critical_steps, inputs, items_run
 from placelab.schedule.schedule import Schedule, carried, carriers
@@ -141,9 +140,7 @@ def idle_gaps(schedule: Schedule) -> np.ndarray:
     expect(schedule, Schedule, "idle_reasons")
     items, k = items_run(schedule), schedule.problem.cluster.n_devices
     most = 3 * len(items.start) + k
-    columns = explaining.Gaps(
-        *(np.zeros(most, dtype) for dtype in (np.int32, np.float64, np.float64, np.uint8, np.int32))
-    )
+    columns = kernels.Gaps(*(np.zeros(most, dtype) for dtype in (np.int32, np.float64, np.float64, np.uint8, np.int32)))
     pred = inputs(schedule.problem.graph)
     count = kernels.idle_gaps(schedule.makespan, items, pred, carried(schedule), np.zeros(k), columns)
     gaps = np.empty(count, GAP)

@@ -356,7 +356,7 @@ class PathWork(NamedTuple):
     load: np.ndarray  # float64 (k,), zeros at first: operations or seconds of the units placed
 
 
-class Search(NamedTuple):
+class DepthFirst(NamedTuple):
     """Workspace of a depth-first search."""
 
     child: np.ndarray  # int32 (m,): consumers of each op, the lowest rank first

@@ -12,7 +12,6 @@ import numpy as np
 
 from placelab.base.errors import FormatError, expect
 from placelab.base.index_arrays import LARGEST, frozen
-from placelab.kernels.plan import order as order_kernels
 from placelab.kernels.plan import ranks as kernels
 from placelab.planning import plan_arrays
 from placelab.problem.graph import OpGraph
@@ -291,11 +290,11 @@ def rounded(rank: np.ndarray, largest: float | None = None) -> np.ndarray:
         return np.zeros(given.shape)
     flat = frozen(given.ravel())
     steps, exact, near = np.empty(len(flat)), np.empty(len(flat)), np.empty(len(flat), dtype=np.int32)
-    count = order_kernels.round_to_steps(flat, float(largest), STEPS, NEAR, steps, near, exact)
+    count = kernels.round_to_steps(flat, float(largest), STEPS, NEAR, steps, near, exact)
     if count > 1:
         exact = frozen(exact[:count])
         rising = frozen(np.argsort(exact).astype(np.int32))
-        order_kernels.join_across_borders(frozen(near[:count]), exact, rising, SAME, steps)
+        kernels.join_across_borders(frozen(near[:count]), exact, rising, SAME, steps)
     return steps.reshape(given.shape)
 
 
@@ -317,7 +316,7 @@ def in_classes(priority: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
     n = len(priority)
     order, place, shared, run, start = np.empty((5, n), dtype=np.int32)
     exact, unstable = frozen(np.asarray(priority, dtype=np.float64)), frozen(np.argsort(-priority).astype(np.int32))
-    ties = order_kernels.repair_ties(exact, unstable, run, start, place, order, shared)
+    ties = kernels.repair_ties(exact, unstable, run, start, place, order, shared)
     return order, place, shared if ties else shared[:0]
 
 

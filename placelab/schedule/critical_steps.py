@@ -8,7 +8,6 @@ from placelab.base.index_arrays import frozen
 from placelab.base.once import once
 from placelab.kernels.blocks import Predecessors
 from placelab.kernels.explain import explain as kernels
-from placelab.kernels.explain import explain_blocks as explaining
 from placelab.problem.graph import OpGraph
 from placelab.schedule.schedule import Schedule, carried
 from placelab.schedule.shared_way import free_again
@@ -30,10 +29,10 @@ def critical_steps(schedule: Schedule) -> np.ndarray:
     problem, moved = schedule.problem, schedule.transfers
     items = items_run(schedule)
     n, most = len(items.start), 2 * (len(items.start) + len(moved)) + 2
-    walk = explaining.Walk(
+    walk = kernels.Walk(
         np.full(problem.cluster.n_devices, -1, np.int32), np.zeros(n, np.int32), np.zeros(n + len(moved), np.uint8)
     )
-    found_steps = explaining.Steps(
+    found_steps = kernels.PathSteps(
         *(np.zeros(most, dtype) for dtype in (np.uint8, *3 * (np.int32,), *2 * (np.float64,)))
     )
     count = kernels.walk_back(items, inputs(problem.graph), carried(schedule), _moved(schedule), walk, found_steps)
@@ -49,17 +48,17 @@ def inputs(graph: OpGraph) -> Predecessors:
 
 
 @once
-def items_run(schedule: Schedule) -> explaining.Items:
+def items_run(schedule: Schedule) -> kernels.Items:
     """What devices ran: ops and Sends."""
     sends, start, finish, place = schedule.sends, schedule.start, schedule.finish, schedule.device
     if len(sends):
         start, finish = np.concatenate([start, sends["start"]]), np.concatenate([finish, sends["finish"]])
         place = np.concatenate([place, sends["source"]])
     columns = map(frozen, (start, finish, place, np.argsort(start, kind="stable").astype(np.int32)))
-    return explaining.Items(schedule.problem.graph.n_ops, *columns)
+    return kernels.Items(schedule.problem.graph.n_ops, *columns)
 
 
-def _moved(schedule: Schedule) -> explaining.Moved:
+def _moved(schedule: Schedule) -> kernels.Moved:
     """Transfers, and what they may have waited for."""
     problem, moved = schedule.problem, schedule.transfers
     k, duplex, nothing = problem.cluster.n_devices, problem.duplex, np.empty(0)
@@ -70,4 +69,4 @@ def _moved(schedule: Schedule) -> explaining.Moved:
         for column in ((ends[0], ends[-1], np.argsort(free)) if ends else (nothing, nothing, nothing))
     )
     made_by = frozen(problem.graph.tensor_producer[moved["tensor"]])
-    return explaining.Moved(made_by, frozen(moved["start"]), first, last, free, by_free)
+    return kernels.Moved(made_by, frozen(moved["start"]), first, last, free, by_free)

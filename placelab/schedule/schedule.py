@@ -14,7 +14,6 @@ from placelab.base.index_arrays import frozen
 from placelab.base.once import once
 from placelab.base.shown import bundle
 from placelab.kernels.explain import explain
-from placelab.kernels.explain import explain_blocks as explaining
 from placelab.kernels.explain import memory_curves as kernels
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -184,11 +183,11 @@ def _changes(schedule: Schedule, to_finish: bool) -> kernels.Changes:
     changes = kernels.Changes(*(np.empty(2 * n + tensors + x, dtype) for dtype in (np.int32, np.float64, np.float64)))
     temporary = graph.temporary if to_finish else frozen(np.zeros(n))
     count = kernels.memory_changes(
-        kernels.Run(*map(frozen, (schedule.device, schedule.start, schedule.finish, temporary))),
+        kernels.OpTimes(*map(frozen, (schedule.device, schedule.start, schedule.finish, temporary))),
         kernels.Tensors(
             graph.tensor_producer, graph.tensor_bytes, graph.tensor_ptr, graph.consumer, carried(schedule).carrier
         ),
-        kernels.Moves(*(frozen(moved[name]) for name in ("tensor", "destination", "start", "finish"))),
+        kernels.TransferTimes(*(frozen(moved[name]) for name in ("tensor", "destination", "start", "finish"))),
         to_finish,
         kernels.ChangeWork(np.zeros(n), np.zeros(n), np.full(x, -1, np.int32), np.zeros(tensors)),
         changes,
@@ -239,16 +238,16 @@ def carriers(schedule: Schedule) -> np.ndarray:
     carrier = np.empty(graph.n_edges, np.int32)
     explain.carriers(
         *(graph.tensor_ptr, graph.consumer, frozen(moved["tensor"]), frozen(moved["destination"]), schedule.device),
-        explaining.CarrierWork(*(np.empty(size, np.int32) for size in (graph.n_tensors, len(moved), k, k))),
+        explain.CarrierWork(*(np.empty(size, np.int32) for size in (graph.n_tensors, len(moved), k, k))),
         carrier,
     )
     return frozen(carrier)
 
 
 @once
-def carried(schedule: Schedule) -> explaining.Carried:
+def carried(schedule: Schedule) -> explain.Carried:
     """The transfers that carry each edge, and when they are over."""
-    return explaining.Carried(carriers(schedule), frozen(schedule.transfers["finish"]))
+    return explain.Carried(carriers(schedule), frozen(schedule.transfers["finish"]))
 
 
 def busy_time(schedule: Schedule) -> np.ndarray:

@@ -13,7 +13,7 @@ from placelab.base.interrupts import need
 from placelab.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
-    from placelab.kernels.run.training_blocks import Job
+    from placelab.kernels.run.training_run import TrainingJob
 
 
 def span(value: Any, what: str, least: str = "0 or more") -> float:
@@ -258,7 +258,7 @@ def over_intervals(
     return table
 
 
-def expected_failures(job: Job, mtbf: float) -> float:
+def expected_failures(job: TrainingJob, mtbf: float) -> float:
     """Expected number of failures of a run."""
     facts: dict[str, Any] = dict(every=job.every, save=job.save, restore=job.restore, start=job.start, final=job.final)
     return expected_training_time(job.step, job.iterations, mtbf=mtbf, **facts) / mtbf

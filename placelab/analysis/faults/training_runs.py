@@ -14,8 +14,7 @@ from placelab.analysis.faults.expectations import count, expected_failures, span
 from placelab.base.errors import FormatError, expect
 from placelab.base.index_arrays import frozen
 from placelab.base.seeds import generator, seed_number
-from placelab.kernels.run import training_blocks as blocks
-from placelab.kernels.run.training_run import train
+from placelab.kernels.run import training_run as training
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
@@ -151,7 +150,7 @@ class TrainingRuns:
     @property
     def failed(self) -> np.ndarray:
         """When the first run failed [s]."""
-        return self.intervals["start"][self.intervals["kind"] == blocks.DETECTING]
+        return self.intervals["start"][self.intervals["kind"] == training.DETECTING]
 
     @property
     def mean(self) -> float:
@@ -239,7 +238,7 @@ def simulate_training(
     length, n = step_time(step), count(iterations, "iterations")
     apart = steps_between(every, seconds, length, n)
     times = span(save, "save"), span(restore, "restore"), span(start, "start")
-    job = blocks.Job(n, apart, length, *times, bool(final))
+    job = training.TrainingJob(n, apart, length, *times, bool(final))
     given, mean = _given(failures, mtbf), None if mtbf is None else span(mtbf, "mtbf", "more than 0")
     if mean is not None:
         _check_feasible(job, mean)
@@ -266,20 +265,20 @@ def simulate_training(
 
 
 def _run(
-    job: blocks.Job,
-    detection: blocks.Detection,
+    job: training.TrainingJob,
+    detection: training.Detection,
     ask: Callable[[float], float] | None,
     source: Iterator[np.ndarray],
     random: bool,
     rows: int,
-) -> tuple[blocks.Run, np.ndarray]:
+) -> tuple[training.TrainingState, np.ndarray]:
     """One run, and its intervals where `rows` are kept at a time."""
-    run, kept = _begun(), blocks.Intervals(**{name: np.zeros(rows, kind) for name, kind in COLUMNS.items()})
-    failures, parts = blocks.Failures(next(source), random), []
-    while (state := train(job, detection, failures, run, kept)) != blocks.OVER:
-        if state == blocks.NO_FAILURES:
-            failures, run.used[0] = blocks.Failures(next(source), random), 0
-        elif state == blocks.NO_DELAY:
+    run, kept = _begun(), training.Intervals(**{name: np.zeros(rows, kind) for name, kind in COLUMNS.items()})
+    failures, parts = training.Failures(next(source), random), []
+    while (state := training.train(job, detection, failures, run, kept)) != training.OVER:
+        if state == training.NO_FAILURES:
+            failures, run.used[0] = training.Failures(next(source), random), 0
+        elif state == training.NO_DELAY:
             assert ask is not None
             run.delay[0] = span(ask(float(run.failure[0])), "the delay of detection")
         else:
@@ -288,14 +287,14 @@ def _run(
     return run, np.concatenate([*parts, _table(kept, run)])
 
 
-def _begun() -> blocks.Run:
+def _begun() -> training.TrainingState:
     """A run at its begin."""
     now, failure, delay, into = np.array([[0.0], [0.0], [-1.0], [0.0]])
     phase, used, saved, rows, failed = np.zeros((5, 1), dtype=np.int64)
-    return blocks.Run(now, failure, delay, into, phase, used, saved, rows, failed, np.zeros(len(KINDS)))
+    return training.TrainingState(now, failure, delay, into, phase, used, saved, rows, failed, np.zeros(len(KINDS)))
 
 
-def _table(kept: blocks.Intervals, run: blocks.Run) -> np.ndarray:
+def _table(kept: training.Intervals, run: training.TrainingState) -> np.ndarray:
     """The intervals written since the last time."""
     table = np.empty(run.rows[0], INTERVAL)
     for name, column in zip(COLUMNS, kept, strict=True):
@@ -325,17 +324,17 @@ def _given(failures: Iterable[float] | None, mtbf: float | None) -> np.ndarray:
     return frozen(np.array(times, dtype=np.float64))
 
 
-def _detection(detect: Any) -> tuple[blocks.Detection, Callable[[float], float] | None]:
+def _detection(detect: Any) -> tuple[training.Detection, Callable[[float], float] | None]:
     """Detection as the kernel takes it, and the function to be asked."""
     if isinstance(detect, Detection):
-        return blocks.Detection(0.0, False, detect.period, detect.timeout, detect.ends), None
+        return training.Detection(0.0, False, detect.period, detect.timeout, detect.ends), None
     none = frozen(np.empty(0))
     if callable(detect):
-        return blocks.Detection(0.0, True, math.inf, 0.0, none), detect
-    return blocks.Detection(span(detect, "detect"), False, math.inf, 0.0, none), None
+        return training.Detection(0.0, True, math.inf, 0.0, none), detect
+    return training.Detection(span(detect, "detect"), False, math.inf, 0.0, none), None
 
 
-def _check_feasible(job: blocks.Job, mtbf: float) -> None:
+def _check_feasible(job: training.TrainingJob, mtbf: float) -> None:
     """Refuse a run that would hardly ever end."""
     expected = expected_failures(job, mtbf)
     if not expected <= MOST_FAILURES:

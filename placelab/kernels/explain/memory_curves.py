@@ -13,7 +13,7 @@ import numpy as np
 from placelab.kernels.jit import helper, kernel
 
 
-class Run(NamedTuple):
+class OpTimes(NamedTuple):
     """What ran where and when."""
 
     device: np.ndarray  # int32 (n,)
@@ -32,7 +32,7 @@ class Tensors(NamedTuple):
     carrier: np.ndarray  # int32 (m,)
 
 
-class Moves(NamedTuple):
+class TransferTimes(NamedTuple):
     """Transfers."""
 
     tensor: np.ndarray  # int32 (x,)

@@ -1,4 +1,4 @@
-"""Times and restrictions of a problem, looked up in its blocks."""
+"""Times and restrictions of a problem, and free memory of devices, looked up in blocks; units are ops or whole groups."""
 
 from __future__ import annotations
 
@@ -51,3 +51,23 @@ def clear_devices(eligible, free):
     clear_groups(eligible)
     for d in range(len(free)):
         free[d] = 0.0
+
+
+@inlined
+def fits(unit, device, needs, capacity):
+    """Whether `device` may run the unit and has the memory: used + held + max(top, peak) <= limit."""
+    if needs.allowed[unit * needs.stride + device] == 0:
+        return False
+    high = capacity.top[device]
+    if needs.peak[unit] > high:
+        high = needs.peak[unit]
+    return capacity.used[device] + needs.held[unit] + high <= capacity.limit[device]
+
+
+@inlined
+def assign(unit, device, needs, capacity, choices):
+    """Place the unit on `device` and take its bytes there."""
+    choices.place[unit] = device
+    capacity.used[device] += needs.held[unit]
+    if needs.peak[unit] > capacity.top[device]:
+        capacity.top[device] = needs.peak[unit]

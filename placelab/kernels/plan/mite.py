@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from placelab.kernels.jit import kernel
-from placelab.kernels.plan.free_memory import assign, fits
-from placelab.kernels.plan.look_up import exec_time
+from placelab.kernels.plan.look_up import assign, exec_time, fits
 from placelab.kernels.plan.traffic import inward, outward, relative
 
 

@@ -1,7 +1,10 @@
 """Longest paths to and from each op: one sweep over the edges each, ops being numbered topologically."""
 
+from math import inf
+
 from placelab.kernels.heap import pop_key, push_key
 from placelab.kernels.jit import kernel
+from placelab.kernels.plan.look_up import exec_time, may_run
 
 
 @kernel
@@ -90,3 +93,133 @@ def precedence_order(place, item, succ, missing, heap, order):
             if missing[w] == 0:
                 push_key(heap, 0, size, place[w])
                 size += 1
+
+
+@kernel
+def repair_ties(priority, order, run, start, rank, item, shared):
+    """Ranks of items by falling priority, equal priorities by item number.
+
+    `order` sorts the items by falling priority, equal ones in any order (numpy's fast sort is not stable, and not equally so on
+    every machine). Results: ``item[rank]``, ``rank[item]``, and ``shared[item]``, the lowest rank among the items of equal
+    priority, -1 where there is no other. Workspace: `run`, `start`. Returns whether any are equal; where not, `shared` is left
+    alone. O(n).
+    """
+    n = len(order)
+    r = -1
+    last = 0.0
+    for i in range(n):
+        p = priority[order[i]]
+        if i == 0 or p != last:
+            r += 1
+            start[r] = i
+            last = p
+        run[order[i]] = r
+    for v in range(n):
+        i = start[run[v]]
+        start[run[v]] = i + 1
+        item[i] = v
+        rank[v] = i
+    if r + 1 == n:
+        return False
+    for v in range(n):  # by now a run's start is where the next run starts
+        r = run[v]
+        first = start[r - 1] if r > 0 else 0
+        shared[v] = first if start[r] - first > 1 else -1
+    return True
+
+
+@kernel
+def round_to_steps(rank, largest, scale, border, steps, near, exact):
+    """``steps[v] = round(rank[v] / largest * scale)``, halves to even. O(n).
+
+    Results: `steps`; the items closer than `border` to the border between two steps, in `near`, and their unrounded values, in
+    `exact`. Returns how many these are.
+    """
+    count = 0
+    for v in range(len(rank)):
+        x = rank[v] / largest * scale
+        whole = float(round(x))
+        rest = x - whole
+        if rest > 0.5 - border or rest < border - 0.5:
+            near[count] = v
+            exact[count] = whole + rest
+            count += 1
+        steps[v] = whole
+    return count
+
+
+@kernel
+def join_across_borders(near, exact, rising, same, steps):
+    """Give equal values on both sides of a border the number of the lower one. O(n).
+
+    `rising` sorts `exact`, the values of the items `near`; neighbours at most `same` apart are equal. Result: `steps`.
+    """
+    before = -1.0
+    lowest = 0.0
+    for j in range(len(rising)):
+        i = rising[j]
+        if exact[i] - before > same:
+            lowest = steps[near[i]]
+        before = exact[i]
+        steps[near[i]] = lowest
+
+
+@kernel
+def optimistic_cost(latency, per_byte, succ, times, network, eligible, ahead, table):
+    """``table[v * k + d]`` = max over edges v -> s of min over devices w of table[s, w] + exec(s, w) + transfer, 0 at exits.
+
+    A transfer takes ``latency + bytes * per_byte``, if `latency` is negative what the link takes; 0 where w = d. ``ahead[v *
+    k + w]`` is table[v, w] + exec(v, w). O(edges k), with links O(edges k^2).
+    """
+    k = len(network.send)
+    n = len(succ.ptr) - 1
+    for v in range(n - 1, -1, -1):
+        for d in range(k):
+            table[v * k + d] = 0.0
+        for e in range(succ.ptr[v], succ.ptr[v + 1]):
+            s = succ.consumer[e] * k
+            size = succ.bytes[e]
+            least = inf
+            for w in range(k):
+                if ahead[s + w] < least:
+                    least = ahead[s + w]
+            for d in range(k):
+                x = ahead[s + d]
+                if latency >= 0.0:
+                    x = min(x, least + (latency + size * per_byte))
+                else:
+                    for w in range(k):
+                        x = min(x, ahead[s + w] + (network.delay[d * k + w] + size / network.bandwidth[d * k + w]))
+                if x > table[v * k + d]:
+                    table[v * k + d] = x
+        for w in range(k):
+            ahead[v * k + w] = table[v * k + w] + exec_time(v, w, times) if may_run(v, w, eligible) else inf
+
+
+@kernel
+def parents_first(root, parent, ptr, at, listed, stack, order):
+    """List the ops of `root` in turn, before each those of its parents, ``parent[ptr[v]:ptr[v + 1]]``, that are not yet listed.
+
+    Workspace, int32 (n,): `at`, `listed`, `stack`. Result: `order`. O(ops + edges).
+    """
+    for v in range(len(root)):
+        at[v] = ptr[v]
+        listed[v] = 0
+    count = 0
+    for i in range(len(root)):
+        if listed[root[i]] != 0:
+            continue
+        stack[0] = root[i]
+        size = 1
+        while size > 0:
+            v = stack[size - 1]
+            while at[v] < ptr[v + 1] and listed[parent[at[v]]] != 0:
+                at[v] += 1
+            if at[v] < ptr[v + 1]:
+                stack[size] = parent[at[v]]
+                size += 1
+            else:
+                size -= 1
+                listed[v] = 1
+                order[count] = v
+                count += 1

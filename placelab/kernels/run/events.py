@@ -20,7 +20,15 @@ from placelab.kernels.heap import pop_event
 from placelab.kernels.jit import helper, inlined, kernel
 from placelab.kernels.run.batch import begin_run, keep_row, last_finish
 from placelab.kernels.run.fair_shares import empty_flows, end_flows, share_links
-from placelab.kernels.run.link_queues import free_links, move_bytes, push, request_transfer, start_waiting
+from placelab.kernels.run.link_queues import (
+    add_to,
+    free_links,
+    move_bytes,
+    push,
+    request_transfer,
+    sort_numbers,
+    start_waiting,
+)
 from placelab.kernels.run.memory_in_use import begin_copy, end_copy, leave_room, take_room
 from placelab.kernels.run.ready_items import (
     ANYBODY,
@@ -34,7 +42,6 @@ from placelab.kernels.run.ready_items import (
     choose,
     queue_send,
 )
-from placelab.kernels.run.worklist import add_to, sort_numbers
 
 __all__ = ["ASK", "FIFO", "MSR", "PLANNED", "PRIORITY", "run_events"]
 

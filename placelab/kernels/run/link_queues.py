@@ -7,10 +7,9 @@ pass; where it does not hold them for the latency, the latency comes last.
 
 from placelab.kernels.codes import CHANNEL, DYNAMIC, FAIR, PARALLEL, PORTS, PORTS_BY_PRIORITY
 from placelab.kernels.heap import pop_key, push_event, push_key
-from placelab.kernels.jit import inlined
+from placelab.kernels.jit import helper, inlined
 from placelab.kernels.run.fair_shares import begin_flow
 from placelab.kernels.run.memory_in_use import begin_copy
-from placelab.kernels.run.worklist import add_to
 
 LOW = (1 << 32) - 1  # part of a key that says which request it is
 
@@ -186,3 +185,25 @@ def start_waiting(now, first, collecting, copies, network, memory, contention, e
         if links.held == 0.0:
             push(now + took, first + len(copies.tensor) + x, events)
         begin_copy(t, d, memory)
+
+
+@helper
+def add_to(work, number):
+    """Put a number on the list, once."""
+    if work.flag[number] == 0:
+        work.flag[number] = 1
+        work.number[work.size[0]] = number
+        work.size[0] += 1
+
+
+@helper
+def sort_numbers(work):
+    """Sort the numbers on the list, by insertion."""
+    values = work.number
+    for i in range(1, work.size[0]):
+        value = values[i]
+        j = i
+        while j > 0 and values[j - 1] > value:
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = value

@@ -1,4 +1,4 @@
-"""Move ops and units in a plan, and undo it; blocks are in :mod:`placelab.kernels.search.search_blocks`."""
+"""Move ops and units in a plan, and undo it; the blocks are those of :mod:`placelab.kernels.search.replaying`."""
 
 from placelab.kernels.codes import PARALLEL
 from placelab.kernels.jit import helper

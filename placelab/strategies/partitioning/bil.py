@@ -6,7 +6,7 @@ import numpy as np
 
 from placelab.base.index_arrays import frozen
 from placelab.kernels.plan.choose_imaginary import choose_imaginary
-from placelab.kernels.plan.optimistic_cost import optimistic_cost
+from placelab.kernels.plan.ranks import optimistic_cost
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import kept_in_memory
 from placelab.problem.problem import Problem

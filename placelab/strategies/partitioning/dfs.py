@@ -47,7 +47,7 @@ def dfs(problem: Problem, *, exec_time: Literal["load", "score"] = "load", trace
         *(assignment.units_block, assignment.inputs),
         *(plan_arrays.predecessors(graph), plan_arrays.successors(graph), assignment.times),
         *(frozen(by_falling(rank)[0]), int(exec_time == "load")),
-        *(blocks.Search(child, filled, stack, np.zeros(n, np.uint8)), plan_arrays.weighing(problem)),
+        *(blocks.DepthFirst(child, filled, stack, np.zeros(n, np.uint8)), plan_arrays.weighing(problem)),
     )
     placement = assignment.placement(placed, ("least traffic × time where the search met it",), "score")
     total = assignment.units.largest(rank)[assignment.units.of]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.base.index_arrays import frozen
-from placelab.kernels.plan.parents_first import parents_first
+from placelab.kernels.plan.ranks import parents_first
 from placelab.planning.list_scheduling import in_order
 from placelab.planning.ranks import downward_rank, rounded, upward_rank, upward_ranks, with_ranks
 from placelab.problem.graph import OpGraph

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from placelab.kernels.plan.list_schedule import FINISH
-from placelab.kernels.plan.optimistic_cost import optimistic_cost
+from placelab.kernels.plan.ranks import optimistic_cost
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import in_order
 from placelab.planning.ranks import mean_transfer, precedence_order, rounded, upward_rank, upward_ranks, with_ranks

@@ -18,7 +18,7 @@ from placelab.base.threads import cores, results
 from placelab.kernels import blocks
 from placelab.kernels.plan import ranks as rank_kernels
 from placelab.kernels.search import local_search as kernels
-from placelab.kernels.search import search_blocks as searching
+from placelab.kernels.search import replaying as searching
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import Assignment
 from placelab.planning.list_scheduler import planned_order
@@ -201,10 +201,23 @@ class Walk:
         np.maximum.at(capacity.top, place, needs.peak)
         trial, run = _timing(self.problem, width, np.empty_like(order)), _timing(self.problem, width, order)
         makespan = np.empty(2)
+        pred, succ, machine, lengths = self.fixed
         search = searching.Search(
-            *(*self.fixed, self.assignment.units_block, needs, capacity),
-            *(_sequences(device, k), np.empty(len(order), np.int32), trial, run),
-            *(_pending(len(order), k, width), _paths(len(order)), _moved(len(order)), self.random),
+            pred=pred,
+            succ=succ,
+            machine=machine,
+            lengths=lengths,
+            units=self.assignment.units_block,
+            needs=needs,
+            capacity=capacity,
+            plan=_sequences(device, k),
+            place=np.empty(len(order), np.int32),
+            trial=trial,
+            run=run,
+            pending=_pending(len(order), k, width),
+            paths=_paths(len(order)),
+            moved=_moved(len(order)),
+            random=self.random,
         )
         tried = kernels.improve(moves, slack, int(self.eager), search, makespan)
         return device, order, tried, makespan
