@@ -44,7 +44,6 @@ _compile_lock = threading.Lock()
 _ready: list[str] = []  # kernels whose machine code this process has
 LAYOUT = 0x503  # of numpy's flags: contiguous by rows, by columns; aligned; writeable
 POLL = 0.1  # seconds between two looks at whether to wait on for the compiler
-DAMAGED = (OSError, EOFError, pickle.UnpicklingError)  # what reading or writing a file of the cache may raise
 ANEW = "anew for this process, as neither its folder nor the home can be written (NUMBA_CACHE_DIR names another place)"
 only: frozenset[str] = frozenset()  # names of the kernels that are compiled at all; empty: every one
 
@@ -159,8 +158,12 @@ class kernel:  # in lower case: a decorator
     def _is_cached(self, signature: tuple) -> bool:
         dispatcher = _dispatcher(self.function)
         key = dispatcher._cache._index_key(signature, dispatcher.targetctx.codegen())
-        with suppress(*DAMAGED):
-            return key in dispatcher._cache._cache_file._load_index()
+        file = dispatcher._cache._cache_file
+        try:
+            return key in file._load_index()
+        except Exception:  # a damaged pickle may raise anything; one of another version names blocks that are no more
+            with suppress(OSError):
+                file.flush()  # or nothing could ever be added to it
         return False
 
 
@@ -307,11 +310,11 @@ def _cache(caching: Any) -> type:
         _impl_class = Impl
 
         def load_overload(self, *asked: Any) -> Any:
-            with suppress(*DAMAGED):
+            with suppress(Exception):
                 return super().load_overload(*asked)
 
         def save_overload(self, *given: Any) -> None:
-            with suppress(*DAMAGED):
+            with suppress(Exception):
                 super().save_overload(*given)
 
     return SourceCache

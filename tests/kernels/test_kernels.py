@@ -1,11 +1,13 @@
 """Kernels: the same source, compiled or as plain Python, gives the same result to the last bit."""
 
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import pytest
 from problems import many
@@ -130,8 +132,6 @@ def test_compiled_is_plain_on_a_real_graph(monkeypatch):
 
 def test_compiled_indices_are_as_they_are(monkeypatch):
     """One below 0 is the place before the array, and not its end: a sum less at each access. Other code of numba has it."""
-    import numba
-
     monkeypatch.setenv("PLACELAB_JIT", "check")
     values, found = frozen(np.arange(3.0)), np.empty(1)
     before(values[1:], -1, found)
@@ -145,6 +145,28 @@ def test_a_kernel_is_called_with_the_types_of_its_first_call(monkeypatch):
     monkeypatch.setenv("PLACELAB_JIT", "check")
     for problem in many(5, seed=4):
         runs(problem, seed=0)
+
+
+class OfAnotherVersion(NamedTuple):
+    """A block that is no more when the index that names it is read."""
+
+    values: np.ndarray
+
+
+@pytest.mark.parametrize("index", [b"", b"x", pickle.dumps((None, OfAnotherVersion(np.zeros(1))))])
+def test_an_index_that_cannot_be_read_is_begun_anew(tmp_path, monkeypatch, index):
+    """A damaged one, and one of another version, whose blocks are gone: the kernel runs compiled, and is kept on disk."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("PLACELAB_JIT", "wait")
+    values, found = frozen(np.arange(3.0)), np.empty(1)
+    first = jit.kernel(before.function)
+    first(values, 1, found)
+    (path,) = tmp_path.rglob("*.nbi")
+    path.write_bytes(pickle.dumps(numba.__version__) + index)
+    monkeypatch.delattr(sys.modules[__name__], "OfAnotherVersion")
+    again = jit.kernel(before.function)
+    again(values, 2, found)
+    assert found == [2.0] and jit.kernel(before.function)._is_cached(again._types)
 
 
 def test_changed_sources_are_compiled_anew(tmp_path):
