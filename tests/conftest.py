@@ -13,9 +13,9 @@ SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"  # beside the p
 PAPERS = Path(__file__).resolve().parents[1] / "notebooks" / "papers"
 
 collect_ignore = [
-    "tensorflow_child.py",
-    "torch_models.py",
-    "studies/study_script.py",
+    "support/tensorflow_child.py",
+    "support/torch_models.py",
+    "analysis/study_script.py",
 ]  # doctests are looked for in all files, and these import frameworks
 
 os.environ.setdefault("PLACELAB_JIT", "check")  # tests run the compiled kernels; some ask for the plain path themselves

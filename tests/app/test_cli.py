@@ -16,6 +16,7 @@ import pytest
 
 from placelab.app import cli
 from placelab.app.cli import lab_command
+from placelab.base.errors import FormatError
 
 EMPTY = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
@@ -61,7 +62,7 @@ def test_port_in_use_is_passed_over():
 @pytest.mark.parametrize("port", [-1, 0, 65536])
 def test_a_number_that_is_no_port_is_a_sentence(port):
     """The address that is printed is the one that the server listens on."""
-    with pytest.raises(OSError, match=f"No free port from {port} on"):
+    with pytest.raises(FormatError, match=f"--port is {port}; expected a number from 1 to 65535"):
         lab_command.free_port(port)
 
 

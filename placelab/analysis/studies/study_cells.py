@@ -305,7 +305,7 @@ def _folder(path: Any) -> Path:
 
 
 def _arrow() -> tuple[ModuleType, ModuleType]:
-    need("pyarrow.parquet")
+    need("pyarrow", "pyarrow.parquet")
     import pyarrow
     from pyarrow import parquet
 
