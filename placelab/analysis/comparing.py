@@ -161,7 +161,8 @@ def _given(names: Any, catalogue: Iterable) -> Iterable:
 
 def several(value: Any) -> Iterable:
     """The value if it is a collection, else a list of it alone."""
-    return value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    single = isinstance(value, str) or getattr(value, "ndim", 1) == 0
+    return value if isinstance(value, Iterable) and not single else [value]
 
 
 def _rows(

@@ -41,10 +41,10 @@ def _alone(bandwidth: np.ndarray, pair: np.ndarray, begin: np.ndarray, end: np.n
     both, time = np.tile(pair, 2), np.concatenate([begin, end])
     order = np.lexsort((time, both))
     flows = np.cumsum(np.where(order < n, 1, -1))
-    rate = np.divide(bandwidth[both[order]], flows, out=np.zeros(2 * n), where=flows > 0)
-    total = np.zeros(2 * n)
-    total[order[1:]] = np.cumsum(rate[:-1] * np.diff(time[order]) * (flows[:-1] > 0))
-    return total[n:] - total[:n]
+    share = np.divide(1.0, flows, out=np.zeros(2 * n), where=flows > 0)
+    total = np.zeros(2 * n)  # seconds of a whole link: sums of bytes would drown those of slow links
+    total[order[1:]] = np.cumsum(share[:-1] * np.diff(time[order]))
+    return bandwidth[pair] * (total[n:] - total[:n])
 
 
 def _together(

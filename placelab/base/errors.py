@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -81,14 +82,15 @@ def expect(value: Any, kind: type | tuple[type, ...], who: str) -> None:
         raise FormatError(f"{who} needs {' or '.join(map(with_article, kinds))}, found {described(value)}")
 
 
-def count(value: Any, what: str, least: int = 1) -> int:
-    """The value as an int; FormatError unless it is a whole number, `least` or more. `what` names it in the message.
+def count(value: Any, what: str, least: int = 1, most: float = inf) -> int:
+    """The value as an int; FormatError unless it is a whole number from `least` to `most`. `what` names it in the message.
 
     >>> count(np.int64(3), "workers")
     3
     """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise FormatError(f"{what} is {value!r:.60}; expected a whole number, {least} or more")
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
+        limits = f", {least} or more" if most == inf else f" from {least} to {most:,}"
+        raise FormatError(f"{what} is {value!r:.60}; expected a whole number{limits}")
     return int(value)
 
 

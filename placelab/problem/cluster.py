@@ -19,6 +19,7 @@ from placelab.problem.shared_links import SharedLink, shared_links
 LEAST = (
     1e6  # operations/s of a device, bytes/s of a link or bytes of a memory, of which one in SI units has at least one
 )
+MOST_DEVICES = 10_000  # of a cluster: its matrices grow with the square
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -45,8 +46,8 @@ class Cluster:
     Raises
     ------
     FormatError
-        Sizes that do not match, a speed, memory or bandwidth that is not positive, a negative latency, two equal names, a link
-        without a pair.
+        Sizes that do not match, more than 10,000 devices, a speed, memory or bandwidth that is not positive, a negative latency,
+        two equal names, a link without a pair.
 
     Examples
     --------
@@ -81,6 +82,7 @@ class Cluster:
         k = len(speed)
         if speed.ndim != 1 or k == 0:
             raise FormatError(f"speed has shape {speed.shape}; expected one number per device, at least one")
+        count(k, "number of devices", most=MOST_DEVICES)
         names = _texts(names, "names", tuple(f"dev{i}" for i in range(k)))
         columns = dict(
             speed=speed,
@@ -107,7 +109,8 @@ class Cluster:
         latency: float = 50e-6,
     ) -> Cluster:
         """`n` equal devices on one host, each pair joined by its own link."""
-        return cls([speed] * count(n, "number of devices"), memory=memory, bandwidth=bandwidth, latency=latency)
+        speeds = [speed] * count(n, "number of devices", most=MOST_DEVICES)
+        return cls(speeds, memory=memory, bandwidth=bandwidth, latency=latency)
 
     @classmethod
     def from_hosts(
@@ -128,7 +131,7 @@ class Cluster:
         if not isinstance(hosts, Mapping):
             raise FormatError(f"hosts is {hosts!r}; expected names and numbers of devices, like {{'host0': 4}}")
         local, remote = _link(inside, "inside"), _link(between, "between")
-        host = [name for name, n in hosts.items() for _ in range(count(n, f"number of devices of host {name!r}"))]
+        host = [name for name, n in hosts.items() for _ in range(_devices_of(name, n))]
         names = [
             f"{name}/{kind}:{i}" if len(hosts) > 1 else f"{kind}:{i}" for name, n in hosts.items() for i in range(n)
         ]
@@ -220,6 +223,10 @@ def _numbers(value: Any, label: str) -> np.ndarray:
         return floats(value)
     except (TypeError, ValueError, OverflowError):
         raise FormatError(f"{label} is {value!r:.80}; expected numbers") from None
+
+
+def _devices_of(host: str, n: Any) -> int:
+    return count(n, f"number of devices of host {host!r}", most=MOST_DEVICES)
 
 
 def _texts(value: Any, label: str, default: tuple[str, ...]) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from placelab.base.errors import FormatError, count
 from placelab.base.seeds import generator
-from placelab.problem.cluster import Cluster
+from placelab.problem.cluster import MOST_DEVICES, Cluster
 from placelab.problem.shared_links import SharedLink, links_among
 
 
@@ -23,7 +23,7 @@ def mayer50(*, seed: int = 0, devices: int = 50) -> Cluster:
     are restricted to.
     """
     rng = generator(seed)
-    k = count(devices, "number of devices")
+    k = count(devices, "number of devices", most=MOST_DEVICES)
     speed = rng.integers(10, 100, k, endpoint=True)
     rate = np.triu(rng.integers(10, 60, (k, k), endpoint=True), 1)
     types = np.where(rng.permutation(k) < round(k * 19 / 50), "GPU", "CPU")
@@ -57,7 +57,9 @@ def parameter_server(workers: int = 4, *, servers: int = 1) -> Cluster:
     each worker (Hashemi 2018); with ``transfers="sequential", duplex=True`` each machine has one network card, so that a
     server's is shared by its workers: one transfer out and one in at a time.
     """
-    w, s = count(workers, "number of workers"), count(servers, "number of servers")
+    w, s = (
+        count(n, f"number of {what}", most=MOST_DEVICES) for n, what in ((workers, "workers"), (servers, "servers"))
+    )
     names = [f"ps:{i}" for i in range(s)] + [f"worker:{i}" for i in range(w)]
     return Cluster(
         [1e12] * s + [1e13] * w,
@@ -83,7 +85,7 @@ def data_parallel(workers: int = 8, *, hosts: int | None = None) -> Cluster:
     FormatError
         The servers cannot have equally many workers.
     """
-    n = count(workers, "number of workers")
+    n = count(workers, "number of workers", most=MOST_DEVICES // 2)
     h = 2 - n % 2 if hosts is None else count(hosts, "number of hosts")
     if n % h:
         raise FormatError(f"{n} workers cannot be shared equally by {h} hosts; change one of the two")
@@ -124,7 +126,8 @@ def replicated(
         ``stream``, as fast as their device, without memory limit. A device and its stream are linked without cost. Shared links
         are there once per replica, ``replica:w/link``, for its streams, too.
     """
-    r, k = count(replicas, "number of replicas"), cluster.n_devices
+    k = cluster.n_devices
+    r = count(replicas, "number of replicas", most=max(1, MOST_DEVICES // (2 * k)))
     apart = ~np.eye(k, dtype=bool)
     rate = cluster.bandwidth[apart].min(initial=np.inf) if bandwidth is None else bandwidth
     delay = cluster.latency[apart].max(initial=0.0) if latency is None else latency

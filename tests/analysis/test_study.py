@@ -94,7 +94,7 @@ def test_both_rules_of_latencies_are_an_axis():
     assert [problem.latency for problem in problems.values()] == rules
     assert [columns["latency_rule"] for columns in problems.columns.values()] == rules
     assert [name.split(", ")[1] for name in problems] == ["latency_rule=holds", "latency_rule=follows"]
-    with pytest.raises(pl.FormatError, match="latency is 'late'; expected one of holds, follows"):
+    with pytest.raises(pl.FormatError, match="latency_rule is 'late'; expected one of holds, follows"):
         pl.grid(pl.generators.fft(4), 2, latency_rule="late")
 
 

@@ -53,6 +53,60 @@ def test_what_is_wrong_is_one_sentence(text, words, tmp_path):
         main(["study", str(tmp_path / "study.toml"), "--processes", "0"])
 
 
+GOOD = dict(partitioners="'heft'", schedulers="'planned'", seeds="1", prepare="[]", path="'rows.parquet'")
+GRID = dict(graph="'topcuoglu'", devices="2")
+AXES = (
+    "bandwidth",
+    "latency",
+    "speed",
+    "memory",
+    "transfers",
+    "duplex",
+    "transfer_ops",
+    "memory_model",
+    "latency_rule",
+)
+TEXTS = {"'no such name'": "no such name", '"a\\u0000b"': r"a\x00b", "['', 'nope']": "''"}
+NEVER = {  # what no key takes, and how the message has it
+    "[[2]]": "[2]",
+    "[{}]": "{}",
+    "[{ x = 1 }]": "{'x': 1}",
+    "2020-01-01": "datetime.date",
+    "-3": "-3",
+    "nan": "nan",
+    "[0.5, -0.5]": "0.5",
+    "[]": "",
+}
+HUGE = {"[99999999999999999999]": "99999999999999999999", "99999999999": "99999999999"}
+NO_FLAG = {"true": "True"}
+WRONG = {
+    "partitioners": TEXTS | NEVER | HUGE | NO_FLAG,
+    "schedulers": TEXTS | NEVER | HUGE | NO_FLAG,
+    "seeds": TEXTS | NEVER | HUGE | NO_FLAG | {"0": "0"},
+    "prepare": {k: v for k, v in (TEXTS | NEVER | HUGE | NO_FLAG).items() if k != "[]"},
+    "path": {k: v for k, v in (TEXTS | NEVER | HUGE | NO_FLAG).items() if k != "'no such name'"},
+    "graph": TEXTS | NEVER | HUGE | NO_FLAG,
+    "devices": TEXTS | NEVER | HUGE | NO_FLAG | {"0": "0", "1e300": "1e+300", "100000": "100000"},
+    **{axis: TEXTS | NEVER | NO_FLAG | {"1" + "0" * 400: "1" + "0" * 50} for axis in AXES if axis != "duplex"},
+    "duplex": TEXTS | NEVER | HUGE,
+}
+CASES = [(key, text, shown) for key, values in WRONG.items() for text, shown in values.items()]
+
+
+@pytest.mark.parametrize(("key", "text", "shown"), CASES)
+def test_a_wrong_value_of_any_key_is_told_with_file_key_and_value(key, text, shown, tmp_path):
+    """One sentence, whatever the value; no message of Python."""
+    path, top, grid = tmp_path / "study.toml", dict(GOOD), dict(GRID)
+    (top if key in GOOD else grid)[key] = text
+    rows = [*(f"{k} = {v}" for k, v in top.items()), "[grid]", *(f"{k} = {v}" for k, v in grid.items())]
+    path.write_text("\n".join(rows))
+    with pytest.raises(SystemExit) as caught:
+        main(["study", str(path), "--processes", "0"])
+    said = str(caught.value)
+    assert said.startswith(f"placelab: {path}: ") and key.removesuffix("s") in said and shown in said
+    assert "Error" not in said and "\n" not in said
+
+
 def test_only_csv_is_written(tmp_path):
     """Another suffix is refused before anything is computed."""
     (tmp_path / "study.toml").write_text("[grid]\ngraph = 'topcuoglu'\ndevices = 2")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -12,16 +14,23 @@ import numpy as np
 from placelab.analysis.comparing import COLUMNS, several
 from placelab.analysis.studies.over_values import OF_DEVICES, OF_LINKS, Parameter
 from placelab.base.errors import FormatError, PlacelabError, expect
+from placelab.base.fields import read_from
 from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
+from placelab.problem.resource_models import LATENCIES, MEMORY_MODELS, TRANSFER_MODELS
 
 PARAMETERS = (*OF_LINKS, *OF_DEVICES)
 RULES = {
     **{label: label for label in ("transfers", "duplex", "transfer_ops")},
     "memory_model": "memory",  # without `model`, those of the cluster
     "latency_rule": "latency",
+}
+CHOICES: dict[str, Collection[str]] = {
+    "transfers": TRANSFER_MODELS,
+    "memory_model": MEMORY_MODELS,
+    "latency_rule": LATENCIES,
 }
 Named = dict[str, Any]
 
@@ -79,7 +88,7 @@ def grid(graph: Any, devices: Any, **axes: Any) -> Problems:
     Raises
     ------
     FormatError
-        No such axis; an empty list; a value that no problem can have; the message names the problem.
+        No such axis; an empty list; a value that no problem can have.
 
     Examples
     --------
@@ -156,16 +165,38 @@ def _values(axis: str, given: Any) -> Named:
     """Label → value; the label of a number, text or flag is itself, that of a cluster its size."""
     if axis in COLUMNS:
         raise FormatError(f"{axis!r} is a column of results; no axis can have its name")
-    if isinstance(given, Mapping):
-        return dict(given)
-    listed = [given] if isinstance(given, (str, Cluster)) else list(several(given))
+    listed = list(given.values() if isinstance(given, Mapping) else several(given))
     if not listed:
         raise FormatError(f"grid has no value of {axis}; give it at least one, or leave it out")
     plain = [value.item() if isinstance(value, np.generic) else value for value in listed]
+    values = [_value(axis, value) for value in plain]
+    if isinstance(given, Mapping):
+        return dict(zip(given, values, strict=True))
     labels = [f"{value.n_devices} devices" if isinstance(value, Cluster) else value for value in plain]
     if any(isinstance(label, str) for label in labels):
         labels = _distinct(labels)
-    return dict(zip(labels, plain, strict=True))
+    return dict(zip(labels, values, strict=True))
+
+
+def _value(axis: str, given: Any) -> Any:
+    """The value, a cluster for devices; FormatError for what no parameter or rule of that name can be."""
+    if axis == "devices":
+        with read_from(axis):
+            return _cluster(given)
+    if axis in CHOICES:
+        good, wanted = isinstance(given, str) and given in CHOICES[axis], f"one of {', '.join(CHOICES[axis])}"
+    elif axis == "duplex":
+        good, wanted = isinstance(given, bool), "True or False"
+    else:
+        good, wanted = _is_number(given), "a number"
+    if not good:
+        raise FormatError(f"{axis} is {given!r:.60}; expected {wanted}")
+    return given
+
+
+def _is_number(value: Any) -> bool:
+    real = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return real and (abs(value) == inf or abs(value) <= sys.float_info.max)
 
 
 def _text(label: Any) -> str:
@@ -174,7 +205,7 @@ def _text(label: Any) -> str:
 
 def _problem(name: str, values: Named) -> Problem:
     try:
-        cluster = _cluster(values["devices"])
+        cluster = values["devices"]
         for over in PARAMETERS:
             if over in values:
                 cluster = _put(cluster, over, values[over])

@@ -63,6 +63,8 @@ class Task:
 def choices(catalogue: Mapping[str, Any], given: Any, what: str) -> tuple[Choice, ...]:
     """Strategies by name or function, each alone or in a pair with a mapping of its options."""
     found = [_choice(catalogue, one, what) for one in ([given] if _is_pair(given) else several(given))]
+    if not found:
+        raise FormatError(f"study has no {what}; name at least one")
     labels = [choice.label for choice in found]
     if len(set(labels)) < len(labels):
         raise FormatError(f"{what} {max(labels, key=labels.count)!r} is given twice; name it once")

@@ -13,6 +13,7 @@ from placelab.analysis.studies.problem_grid import Problems, named_problems
 from placelab.analysis.studies.study_cells import Rows, Task, Treatment, choices, tasks_of
 from placelab.analysis.studies.study_workers import Done, in_processes, in_this_process, on_cluster
 from placelab.base.errors import FormatError, count
+from placelab.base.fields import read_from
 from placelab.base.interrupts import need
 from placelab.base.progress import Progress, Report, never, silent
 from placelab.problem.problem import Problem
@@ -23,6 +24,8 @@ from placelab.strategies.preparing.chain import Transformations, chain
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MOST_SEED = 2**63 - 1  # columns of Parquet hold no larger one
 
 
 @checked
@@ -127,9 +130,13 @@ def planned(
         count(processes, "processes", 0)
     where = choices(all_partitioners(), all_partitioners() if partitioners is None else partitioners, "partitioner")
     when = choices(all_schedulers(), all_schedulers() if schedulers is None else schedulers, "scheduler")
-    chain(prepare)  # raises what is wrong with it before the work
+    with read_from("prepare"):
+        chain(prepare)  # raises what is wrong with it before the work
     plan = Treatment(where, when, prepare)
-    tasks = tasks_of(named, plan, seeds_of(seeds), lambda p: _fitting(plan, p, schedulers is None))
+    starts = seeds_of(seeds)
+    if max(starts) > MOST_SEED:
+        raise FormatError(f"seeds has {max(starts)}; a study can keep seeds up to {MOST_SEED}")
+    tasks = tasks_of(named, plan, starts, lambda p: _fitting(plan, p, schedulers is None))
     rows = Rows(path)
     return Work(named, plan, tasks, rows, rows.by_key())
 

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from placelab.analysis.studies.problem_grid import grid
-from placelab.analysis.studies.study_runs import study as run_study
+from placelab.analysis.studies.study_runs import Work, planned, run
 from placelab.app.cli.arguments import check_folder, command, ending, printable, table
-from placelab.base.errors import FormatError
-from placelab.base.limits import read_file
-from placelab.base.progress import Progress
+from placelab.base.errors import FormatError, count
+from placelab.base.fields import read_from, text
+from placelab.base.limits import path_of, read_file
+from placelab.base.progress import Progress, never, silent
 from placelab.graphs.loading import load
+from placelab.problem.graph import OpGraph
 
 EXAMPLES = """
 study study.toml
@@ -53,26 +55,35 @@ def study(options: argparse.Namespace) -> None:
     if options.out:
         ending(options.out, (".csv",))
         check_folder(options.out)
+    if options.processes is not None:
+        count(options.processes, "--processes", 0)
     given = _read(options.file)
-    axes = dict(given["grid"])
-    names = axes.pop("graph")
-    graphs = {str(name): load(str(name)) for name in (names if isinstance(names, list) else [names])}
-    problems = grid(graphs, axes.pop("devices"), **axes)
-    frame = run_study(
-        problems,
-        _strategies(given.get("partitioners")),
-        _strategies(given.get("schedulers")),
-        seeds=given.get("seeds", 1),
-        prepare=given.get("prepare", ()),
-        path=options.file.parent / str(given.get("path", options.file.stem + ".parquet")),
-        client=options.client,
-        processes=options.processes,
-        progress=_show if sys.stderr.isatty() else None,
-    )
-    print(f"{len(frame):,} rows of {len(problems):,} problems\n{table([HEAD, *_summary(frame)], (2, 3, 4))}")
+    with read_from(str(options.file)):
+        work = _work(given, options.file)
+    frame = run(work, options.client, options.processes, _show if sys.stderr.isatty() else silent, never)
+    print(f"{len(frame):,} rows of {len(work.problems):,} problems\n{table([HEAD, *_summary(frame)], (2, 3, 4))}")
     if options.out:
         frame.to_csv(options.out, index=False)
         print(f"written: {options.out}")
+
+
+def _work(given: Mapping[str, Any], file: Path) -> Work:
+    """What the file asks for."""
+    axes = dict(given["grid"])
+    names = axes.pop("graph")
+    graphs = {name: _graph(name) for name in (names if isinstance(names, list) else [names])}
+    problems = grid(graphs, axes.pop("devices"), **axes)
+    path = text(given.get("path", f"{file.stem}.parquet"), "path")
+    with read_from("path"):
+        path_of(path)
+    where, when = (_strategies(given, key) for key in ("partitioners", "schedulers"))
+    prepare = given.get("prepare", ())
+    return planned(problems, where, when, given.get("seeds", 1), prepare, file.parent / path, None)
+
+
+def _graph(name: Any) -> OpGraph:
+    with read_from("graph"):
+        return load(text(name, "the name"))
 
 
 HEAD = ("partitioner", "scheduler", "best", "over the best", "failed")
@@ -94,16 +105,19 @@ def _read(path: Path) -> Mapping[str, Any]:
     return given
 
 
-def _strategies(given: Any) -> Any:
-    """Names, and pairs of a name with its options where the file has a table."""
-    if not isinstance(given, list):
-        return given
-    return [_strategy(one) if isinstance(one, dict) else one for one in given]
+def _strategies(given: Mapping[str, Any], key: str) -> list[Any] | None:
+    """Names, and pairs of a name with its options where the file has a table; None where the file has no such key."""
+    if key not in given:
+        return None
+    listed = given[key] if isinstance(given[key], list) else [given[key]]
+    return [_strategy(one, key) for one in listed]
 
 
-def _strategy(one: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    if "name" not in one:
-        raise FormatError(f"a strategy is a name, or a table with name and options; found {sorted(one)!a:.60}")
+def _strategy(one: Any, key: str) -> Any:
+    if isinstance(one, str):
+        return one
+    if not isinstance(one, dict) or not isinstance(one.get("name"), str):
+        raise FormatError(f"{key} has {one!a:.60}; expected a name, or a table with name and options")
     return one["name"], {key: value for key, value in one.items() if key != "name"}
 
 

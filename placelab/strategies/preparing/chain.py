@@ -44,7 +44,9 @@ def chain(steps: Transformations = ()) -> Transformation:
         raise FormatError(
             f"what prepares a problem is {steps!r:.60}; expected names of transformations, functions, or ()"
         )
-    functions = [find(transforms(), step, "transform") if isinstance(step, str) else step for step in several]
+    functions = [
+        find(transforms(), step, "transform") if isinstance(step, str) else _function(step) for step in several
+    ]
 
     def prepare(problem: Problem) -> tuple[Problem, Expand]:
         expands = []
@@ -62,8 +64,14 @@ def chain(steps: Transformations = ()) -> Transformation:
     return prepare
 
 
+def _function(step: Any) -> Transformation:
+    if not callable(step):
+        raise FormatError(f"what prepares a problem has the step {step!r:.60}; expected a name or a function")
+    return step
+
+
 def _applied(function: Any, problem: Problem) -> tuple[Problem, Expand]:
-    result = function(problem) if callable(function) else None
+    result = function(problem)
     if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[0], Problem) and callable(result[1])):
         raise PlacelabError(
             f"{getattr(function, '__name__', function)!r} is no transformation for placement: expected a function that returns "
