@@ -246,7 +246,8 @@ class _Check:
         flows = np.flatnonzero((size > 0) & np.isfinite(alone))
         pair, end = link[0].astype(np.int64) * self.k + link[1], np.maximum(begin, rows["finish"] - self.follows)
         got = fair_bytes(cluster, pair[flows], begin[flows], end[flows])
-        allowed = 2 * self.slack * alone[flows] + TOLERANCE * size[flows]
+        with np.errstate(over="ignore"):
+            allowed = 2 * self.slack * alone[flows] + TOLERANCE * size[flows]
         wrong = ~(np.abs(got - size[flows]) <= allowed)
         for i, received in zip(flows[wrong], got[wrong], strict=True):
             yield self.bad_row("contention", i, f"gets {received:.9g} bytes by its end; expected {size[i]:.9g} (fair)")

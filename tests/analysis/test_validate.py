@@ -21,6 +21,7 @@ from placelab.problem.resource_models import MEMORY_MODELS
 from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TRANSFER, Schedule
+from placelab.simulation.event_simulation import simulate
 
 # a (2 s on x) → b (3 s on y), c (1 s on y), both by one tensor of 2 bytes; z takes no time, on x.
 FORK = OpGraph.from_arrays(
@@ -455,3 +456,15 @@ def test_forbidden_device_is_caught(where, data):
     assume(forbidden)
     v, d = data.draw(st.sampled_from(forbidden))
     assert kinds(moved(simulated(where), v, d)) & {"allowed", "colocation"}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_fair_shares_of_any_magnitude_are_legal(seed):
+    """Bytes of a slow link are not lost beside those of one that is 10²⁰⁰ times as fast."""
+    rng = np.random.default_rng(seed)
+    edges = [(i, j) for i in range(10) for j in range(i + 1, 10) if rng.random() < 0.3]
+    size = 10 ** rng.uniform(-300, 200, len(edges))
+    graph = OpGraph.from_arrays([f"op{i}" for i in range(10)], 10 ** rng.uniform(-300, 200, 10), edges, edge_bytes=size)
+    cluster = Cluster(10 ** rng.uniform(-50, 50, 3), bandwidth=10 ** rng.uniform(-100, 100, (3, 3)))
+    problem = Problem(graph, cluster, transfers="fair")
+    assert validate(simulate(problem, Placement(problem, rng.integers(0, 3, 10)), "fifo")) == []
