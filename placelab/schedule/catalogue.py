@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import inspect
 import typing
+import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -214,12 +215,9 @@ def partitioner(
 ) -> Any:
     """Enter a function into the catalogue of partitioners, under `name` or its own with ``-`` for ``_``.
 
-    Entering a name again replaces it, so a notebook cell can be run again. ``slow=True`` for one that searches for seconds by
-    design: it is not called during a drag, and comes last in comparisons. `packages` are those that it needs and that may not be
-    installed: it raises UnsupportedError then, and menus show it in grey.
-
-    Those of the package plan whole costs in a unit of their own (:mod:`placelab.schedule.whole_costs`); a function of yours gets
-    the problem as it is.
+    Entering a name again replaces it, so a notebook cell can be run again; replacing one of placelab's own warns.
+    ``slow=True`` for one that searches for seconds by design: it is not called during a drag, and comes last in comparisons.
+    `packages` are those that it needs and that may not be installed: it raises UnsupportedError then, and menus show it in grey.
     """
     facts = dict(name=name, source=source, slow=slow, packages=packages)
     return _enter(_partitioners, function, facts, first=("problem",))
@@ -408,7 +406,7 @@ def _is_class(hint: Any) -> bool:
     return all(kind is NoneType or (isinstance(kind, type) and _is_own(kind)) for kind in kinds)
 
 
-def _is_own(kind: type) -> bool:
+def _is_own(kind: Any) -> bool:
     return kind.__module__.startswith("placelab.") and not getattr(kind, "_is_protocol", False)
 
 
@@ -437,10 +435,22 @@ def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], fi
     strategy.summary = (inspect.getdoc(function) or strategy.name).splitlines()[0]
     strategy.reserved = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in RESERVED)
     strategy.options = options_of(function)
+    _warn_of_replaced(catalogue.get(strategy.name), function)
     catalogue[strategy.name] = strategy
     for follow in list(on_change):
         follow()
     return strategy
+
+
+def _warn_of_replaced(old: Any, function: Callable) -> None:
+    """Warn where a function takes the name of one of placelab's own: what asks for the name gets the new one from now on."""
+    if old is not None and _is_own(old) and not _is_own(function):
+        own, new = (f"{f.__module__}.{f.__qualname__}" for f in (inspect.unwrap(old), function))
+        warnings.warn(
+            f"{old.name!r} is now {new}, and no longer placelab's own, {own}; name= gives it another name",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _check_parameters(function: Callable, parameters: list[inspect.Parameter], first: tuple[str, ...]) -> None:

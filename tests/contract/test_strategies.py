@@ -62,6 +62,31 @@ def test_running_the_cell_again_replaces_the_entry():
     assert pl.place(PROBLEM, "mine").device.tolist() == [1] * 6
 
 
+def test_replacing_one_of_placelabs_own_is_told(recwarn):
+    """One warning names both, at the line of the decorator; entering the same name again is silent."""
+
+    def heft(problem):
+        return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
+
+    def pct(problem, placement):
+        return np.zeros(problem.graph.n_ops)
+
+    with pytest.warns(
+        UserWarning, match=r"'heft' is now .*<locals>.heft, .* placelab\.strategies\..*\.heft;"
+    ) as caught:
+        pl.partitioner(heft)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    with pytest.warns(UserWarning, match=r"'etf' is now .*heft, ") as caught:
+        pl.partitioner(name="etf")(heft)
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="'pct' is now"):
+        pl.scheduler(static=True)(pct)
+    for _ in range(2):
+        pl.partitioner(heft)
+        pl.partitioner(name="mine")(heft)
+    assert not recwarn.list
+
+
 def test_a_rule_is_asked_with_what_is_executable():
     """A run-time rule receives time, device and executable ops; the op it chooses runs next."""
     asked = []
