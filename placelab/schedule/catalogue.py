@@ -366,33 +366,37 @@ def checked(
     hands_on = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     positional = [p.name for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     hints: dict[str, Any] = {}  # read at the first call, since annotations may name what is defined later
-    fine: set[tuple[str, type]] = set()  # arguments and types that have passed, where the type alone tells
+    passed: dict[tuple, list[str]] = {}  # types of arguments that have passed, and the keywords whose values tell more
 
-    def check(label: str, value: Any) -> None:
+    def check(label: str, value: Any) -> bool:
+        """Raise what is wrong with an argument; whether its type alone tells that nothing is."""
+        if label == "seed" and label in parameters:
+            seed_number(value)
+            return False
         who = getattr(call, "name", function.__name__)
         if label not in parameters and not hands_on:
             check_options(who, options_of(function), {label: value})
         if not hints:
             hints.update({"return": Any} | _hints(function) | dict(zip(positional, kinds, strict=False)))
         hint = hints.get(label, Any)
-        if label == "seed":
-            seed_number(value)
-        elif wanted := _wanted(hint, value):
+        if wanted := _wanted(hint, value):
             if _is_class(hint):
                 raise FormatError(f"{who} needs {wanted.removesuffix(', or None')}, found {described(value)}")
             kind = FormatError if label in positional else UnsupportedError
             raise kind(f"{who}: {label} is {value!r}; expected {wanted}")
-        elif _type_tells(hint):
-            fine.add((label, type(value)))
+        return _type_tells(hint)
 
     @functools.wraps(function)
     def call(*args: Any, **given: Any) -> Any:
-        for label, value in zip(positional, args, strict=False):
-            if (label, type(value)) not in fine:
-                check(label, value)
-        for label, value in given.items():
-            if (label, type(value)) not in fine:
-                check(label, value)
+        types = (*map(type, args), *given, *map(type, given.values()))
+        if types in passed:
+            for label in passed[types]:
+                check(label, given[label])
+        else:
+            told = [check(label, value) for label, value in zip(positional, args, strict=False)]
+            more = [label for label, value in given.items() if not check(label, value)]
+            if all(told):
+                passed[types] = more
         if packages and (what := lacking(*packages)):
             raise UnsupportedError(f"{getattr(call, 'name', function.__name__)!r} needs {what}")
         return (then or function)(*args, **given)
