@@ -36,7 +36,8 @@ SOONEST, ONLY, PATH = (
 )
 REASONS = (SOONEST, ONLY, PATH)
 FINISH = plan_arrays.aim()
-FEW = 500  # ready ops; with more choose_least is quicker than choose_ready
+# Ready ops; with more choose_least is quicker than choose_ready: min-min takes 0.02 instead of 0.5 s for 22,000 ops between two.
+FEW = 500
 Meaning = tuple[str, str]  # the reason of a choice, and the name of its score
 AIMS: tuple[Meaning, ...] = (
     (SOONEST, PLANNED_FINISH),
