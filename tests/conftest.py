@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,14 @@ settings.register_profile("quick", COMMON, max_examples=THOROUGH // 3)
 
 
 def pytest_configure(config):
-    """Try few examples, unless the command line names a profile.
+    """Try few examples, unless the command line names a profile, and hear interrupts.
 
     Not when this file is imported: that happens again when doctests are looked for in it.
     """
+    if (
+        signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ):  # as a shell's background jobs have it, and programs they start
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not config.getoption("--hypothesis-profile"):
         settings.load_profile("quick")
 

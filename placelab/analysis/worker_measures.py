@@ -91,13 +91,13 @@ def workers_of(placement: Placement) -> Workers:
 
 def work(schedule: Schedule, workers: Workers) -> tuple[np.ndarray, np.ndarray]:
     """U and L of each worker [s], shape (n_workers,) each; they depend on the placement and the costs alone."""
-    problem, moved, k = schedule.problem, schedule.transfers, schedule.problem.cluster.n_devices
+    problem, moved = schedule.problem, schedule.transfers
     source, destination = moved["source"], moved["destination"]
     took, used = (times(problem, moved["tensor"], source, destination) for times in (transfer_times, queue_times))
     busy = _device_work(problem, schedule)
     model = problem.transfer_model
-    n_queues = model.queues(k, problem.duplex)
-    queues = model.occupied(source, destination, k, problem.duplex) if n_queues else ()
+    n_queues = model.queues(problem.cluster, problem.duplex)
+    queues = model.occupied(source, destination, problem.cluster, problem.duplex) if n_queues else ()
     most, least = np.empty(len(workers.owns)), np.empty(len(workers.owns))
     for w, own in enumerate(workers.owns):
         mine = own[source] | own[destination]

@@ -115,10 +115,10 @@ def busiest(problem: Problem, device: np.ndarray, tensor: np.ndarray, destinatio
     work = np.bincount(device, problem.exec_times(device), minlength=k)
     work += np.bincount(source, minlength=k) * problem.transfer_ops / cluster.speed
     limits = {"busiest_device": float(work.max())}
-    model, queues = problem.transfer_model, problem.transfer_model.queues(k, problem.duplex)
+    model, queues = problem.transfer_model, problem.transfer_model.queues(cluster, problem.duplex)
     if queues:
         ends, used = (
-            model.occupied(source, destination, k, problem.duplex),
+            model.occupied(source, destination, cluster, problem.duplex),
             queue_times(problem, tensor, source, destination),
         )
         busy = sum((np.bincount(end, used, minlength=queues) for end in ends), np.zeros(queues))

@@ -21,22 +21,23 @@ from placelab.base.index_arrays import frozen
 from placelab.kernels import codes
 
 if TYPE_CHECKING:
+    from placelab.problem.cluster import Cluster
     from placelab.problem.graph import OpGraph
 
 Bytes = Callable[["OpGraph"], np.ndarray]  # of each op, shape (n_ops,)
-Ends = Callable[[np.ndarray, np.ndarray, int, bool], tuple[np.ndarray, ...]]
+Ends = Callable[[np.ndarray, np.ndarray, "Cluster", bool], tuple[np.ndarray, ...]]
 
 
-def _nowhere(source: np.ndarray, destination: np.ndarray, k: int, duplex: bool) -> tuple[np.ndarray, ...]:
+def _nowhere(source: np.ndarray, destination: np.ndarray, cluster: Cluster, duplex: bool) -> tuple[np.ndarray, ...]:
     return ()
 
 
-def _ports(source: np.ndarray, destination: np.ndarray, k: int, duplex: bool) -> tuple[np.ndarray, ...]:
-    return source, destination + (k if duplex else 0)
+def _ports(source: np.ndarray, destination: np.ndarray, cluster: Cluster, duplex: bool) -> tuple[np.ndarray, ...]:
+    return source, destination + (cluster.n_devices if duplex else 0)
 
 
-def _channels(source: np.ndarray, destination: np.ndarray, k: int, duplex: bool) -> tuple[np.ndarray, ...]:
-    return (source * k + destination,)
+def _channels(source: np.ndarray, destination: np.ndarray, cluster: Cluster, duplex: bool) -> tuple[np.ndarray, ...]:
+    return (source * cluster.n_devices + destination,)
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,9 @@ class TransferModel:
         Number of the model that planners, local search and explanations assume: this one, or the nearest that their kernels know.
     queue : str
         What transfers wait for or share, ``"port"``, ``"channel"`` or ``"link"``; "" when they do neither.
-    queues : function of (n_devices, duplex)
+    queues : function of (cluster, duplex)
         How many of these there are.
-    ends : function of (source, destination, n_devices, duplex)
+    ends : function of (source, destination, cluster, duplex)
         Which of them each transfer occupies: arrays of whole numbers as long as there are transfers, one for each end that is
         occupied. Asked of each pair of devices; others read ``occupied``.
     duplex : bool
@@ -72,25 +73,26 @@ class TransferModel:
     code: int
     planned: int
     queue: str = ""
-    queues: Callable[[int, bool], int] = lambda k, duplex: 0
+    queues: Callable[[Cluster, bool], int] = lambda cluster, duplex: 0
     ends: Ends = _nowhere
     duplex: bool = False
     shared: bool = False
 
     def occupied(
-        self, source: np.ndarray, destination: np.ndarray, n_devices: int, duplex: bool
+        self, source: np.ndarray, destination: np.ndarray, cluster: Cluster, duplex: bool
     ) -> tuple[np.ndarray, ...]:
         """What `ends` says of transfers between these devices, as int64 and checked: kernels do not look where they write."""
-        pair = source.astype(np.int64) * n_devices + destination
-        return tuple(queue[pair] for queue in _ends_of_pairs(self, n_devices, duplex))
+        pair = source.astype(np.int64) * cluster.n_devices + destination
+        return tuple(queue[pair] for queue in _ends_of_pairs(self, cluster, duplex))
 
 
 @lru_cache(maxsize=32)
-def _ends_of_pairs(model: TransferModel, k: int, duplex: bool) -> tuple[np.ndarray, ...]:
+def _ends_of_pairs(model: TransferModel, cluster: Cluster, duplex: bool) -> tuple[np.ndarray, ...]:
     """Queues that a transfer of each pair of devices occupies, int64 (k * k,) each; 0 within a device."""
-    (source, destination), most = np.divmod(np.arange(k * k), k), model.queues(k, duplex)
+    k, most = cluster.n_devices, model.queues(cluster, duplex)
+    source, destination = np.divmod(np.arange(k * k), k)
     apart, found = source != destination, []
-    for end in model.ends(source[apart], destination[apart], k, duplex):
+    for end in model.ends(source[apart], destination[apart], cluster, duplex):
         given = np.asarray(end)
         if given.shape != (k * k - k,) or given.dtype.kind not in "iu" or not ((given >= 0) & (given < most)).all():
             raise FormatError(
@@ -114,7 +116,7 @@ TRANSFER_MODELS = {
             codes.PORTS,
             codes.PORTS,
             "port",
-            lambda k, duplex: 2 * k if duplex else k,
+            lambda cluster, duplex: (2 if duplex else 1) * cluster.n_devices,
             _ports,
             duplex=True,
         ),
@@ -125,7 +127,7 @@ TRANSFER_MODELS = {
             codes.CHANNEL,
             codes.CHANNEL,
             "channel",
-            lambda k, duplex: k * k,
+            lambda cluster, duplex: cluster.n_devices**2,
             _channels,
         ),
         TransferModel(
@@ -135,7 +137,7 @@ TRANSFER_MODELS = {
             codes.FAIR,
             codes.PARALLEL,
             "link",
-            lambda k, duplex: k * k,
+            lambda cluster, duplex: cluster.n_devices**2,
             _channels,
             shared=True,
         ),

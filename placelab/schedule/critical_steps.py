@@ -61,9 +61,8 @@ def items_run(schedule: Schedule) -> kernels.Items:
 def _moved(schedule: Schedule) -> kernels.Moved:
     """Transfers, and what they may have waited for."""
     problem, moved = schedule.problem, schedule.transfers
-    k, duplex, nothing = problem.cluster.n_devices, problem.duplex, np.empty(0)
-    ends = problem.transfer_model.occupied(moved["source"], moved["destination"], k, duplex)
-    free = free_again(schedule)
+    ends = problem.transfer_model.occupied(moved["source"], moved["destination"], problem.cluster, problem.duplex)
+    free, nothing = free_again(schedule), np.empty(0)
     first, last, by_free = (
         frozen(column.astype(np.int32))
         for column in ((ends[0], ends[-1], np.argsort(free)) if ends else (nothing, nothing, nothing))

@@ -238,7 +238,7 @@ def _queue_of_pair(problem: Problem) -> np.ndarray:
     row, k = problem.transfer_model, problem.cluster.n_devices
     if row.code != CHANNEL:
         return _NO_QUEUE
-    (queue,) = row.occupied(*np.divmod(np.arange(k * k), k), k, problem.duplex)
+    (queue,) = row.occupied(*np.divmod(np.arange(k * k), k), problem.cluster, problem.duplex)
     return frozen(queue)
 
 

@@ -352,8 +352,8 @@ def _queue_of_each(problem: Problem, copies: blocks.Transfers, model: int) -> tu
     k, row = problem.cluster.n_devices, problem.transfer_model
     if model == PORTS_BY_PRIORITY:
         return copies.source.astype(I8) * k + copies.destination, k * k
-    (queue,) = row.occupied(copies.source, copies.destination, k, problem.duplex)
-    return queue, max(row.queues(k, problem.duplex), 1)
+    (queue,) = row.occupied(copies.source, copies.destination, problem.cluster, problem.duplex)
+    return queue, max(row.queues(problem.cluster, problem.duplex), 1)
 
 
 def transfer_ranks(copies: blocks.Transfers, order: Order) -> np.ndarray:

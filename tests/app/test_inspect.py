@@ -388,7 +388,7 @@ def test_help_says_which_name_gives_which_file(capsys):
     with pytest.raises(SystemExit):
         main(["place", "--help"])
     text = " ".join(capsys.readouterr().out.split())
-    assert "device_map.json, device_map.json.gz: device map of PyTorch modules; .json, .json.gz: placement" in text
+    assert "device_map.json: device map of PyTorch modules; .json: placement" in text
 
 
 @pytest.mark.parametrize("arguments", [(), ("nope",), ("inspect",), ("inspect", "x", "--dimension", "x")])

@@ -43,9 +43,11 @@ def test_a_first_drag_needs_no_other_kernel(called, monkeypatch):
     assert explorer.schedule
     drag(explorer, 1e9, 2e9)
     explorer.gantt.selection = 5
-    wait_for(lambda: explorer.gantt.detail)
+    first = {name for names in compile_command.FIRST for name in names}
+    unless_close = {"join_across_borders"}  # is called where ranks lie at the border of a step
+    wait_for(lambda: explorer.gantt.detail and called >= first - unless_close)  # the picture has a thread of its own
     explorer.close()
-    assert called == {name for names in compile_command.FIRST for name in names}
+    assert called | unless_close == first
 
 
 def test_the_command_compiles_in_processes_of_its_own(monkeypatch, capfd):

@@ -36,7 +36,8 @@ def test_every_code_is_written_once():
 def test_models_of_a_kind_differ():
     """Memory models differ in the code that kernels read, transfer models in code or queues."""
     assert len({model.code for model in MEMORY_MODELS.values()}) == len(MEMORY_MODELS)
-    assert len({(model.code, model.queues(4, False)) for model in TRANSFER_MODELS.values()}) == len(TRANSFER_MODELS)
+    four = pl.Cluster.uniform(4)
+    assert len({(model.code, model.queues(four, False)) for model in TRANSFER_MODELS.values()}) == len(TRANSFER_MODELS)
     assert all(name == model.name for models in (MEMORY_MODELS, TRANSFER_MODELS) for name, model in models.items())
 
 
@@ -51,11 +52,12 @@ def test_every_model_is_documented_with_its_source(name):
 @pytest.mark.parametrize("duplex", [False, True])
 def test_transfers_occupy_queues_that_are_there(name, duplex):
     """Between two devices in both directions: number of queues, and the ends that occupy them; none without waiting."""
-    model, there, back = TRANSFER_MODELS[name], np.array([0, 1]), np.array([1, 0])
-    queues, ends = model.queues(2, duplex), model.occupied(there, back, 2, duplex)
+    model, cluster = TRANSFER_MODELS[name], pl.Cluster.uniform(2)
+    queues = model.queues(cluster, duplex)
+    ends = model.occupied(np.array([0, 1]), np.array([1, 0]), cluster, duplex)
     assert all(((0 <= end) & (end < queues)).all() for end in ends)
     assert bool(queues) == bool(ends) == bool(model.queue)
-    assert model.duplex or queues == model.queues(2, not duplex)
+    assert model.duplex or queues == model.queues(cluster, not duplex)
 
 
 ROWS = {  # by name: how many queues there are among k devices, and the one that a transfer from s to d occupies
@@ -73,8 +75,9 @@ ROWS = {  # by name: how many queues there are among k devices, and the one that
 def one_queue(name: str, planned: int, kind: str = "i8") -> TransferModel:
     """A row of ROWS, whose ends are numbers of some type."""
     count, queue = ROWS[name]
-    ends = lambda s, d, k, duplex: (queue(s, d, k).astype(kind),)  # noqa: E731
-    return TransferModel(name, "", "", codes.CHANNEL, planned, "queue", lambda k, duplex: count(k), ends)
+    ends = lambda s, d, cluster, duplex: (queue(s, d, cluster.n_devices).astype(kind),)  # noqa: E731
+    queues = lambda cluster, duplex: count(cluster.n_devices)  # noqa: E731
+    return TransferModel(name, "", "", codes.CHANNEL, planned, "queue", queues, ends)
 
 
 @pytest.mark.parametrize("jit", ["check", "0"])
@@ -114,15 +117,16 @@ def test_planners_have_room_for_the_model_that_they_assume(monkeypatch, name, pl
 @pytest.mark.parametrize(
     "ends",
     [
-        lambda s, d, k, duplex: (s - 1,),
-        lambda s, d, k, duplex: (s * k + d,),
-        lambda s, d, k, duplex: (s[:1],),
-        lambda s, d, k, duplex: (s / 2,),
+        lambda s, d, cluster, duplex: (s - 1,),
+        lambda s, d, cluster, duplex: (s * cluster.n_devices + d,),
+        lambda s, d, cluster, duplex: (s[:1],),
+        lambda s, d, cluster, duplex: (s / 2,),
     ],
 )
 def test_ends_that_are_no_queues_are_refused(monkeypatch, ends):
     """Below 0, beyond the last one, of another shape, or fractions: the kernel itself does not look where it writes."""
-    row = TransferModel("wrong", "", "", codes.CHANNEL, codes.PARALLEL, "queue", lambda k, duplex: k, ends)
+    queues = lambda cluster, duplex: cluster.n_devices  # noqa: E731
+    row = TransferModel("wrong", "", "", codes.CHANNEL, codes.PARALLEL, "queue", queues, ends)
     monkeypatch.setitem(TRANSFER_MODELS, "wrong", row)
     problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(3), transfers="wrong")
     for call in (
@@ -135,13 +139,13 @@ def test_ends_that_are_no_queues_are_refused(monkeypatch, ends):
 
 HOSTS = TransferModel(
     "hosts",
-    "one at a time from each pair of devices",
+    "one at a time from each host",
     "",
     codes.CHANNEL,
     codes.PARALLEL,
     "host",
-    lambda k, duplex: (k + 1) // 2,
-    lambda source, destination, k, duplex: (source.astype(np.int64) // 2,),
+    lambda cluster, duplex: len(set(cluster.hosts)),
+    lambda source, destination, cluster, duplex: (np.unique(cluster.hosts, return_inverse=True)[1][source],),
 )
 
 
@@ -150,7 +154,7 @@ HOSTS = TransferModel(
 def test_a_model_with_one_queue_per_transfer_is_a_row(monkeypatch, seed, first):
     """The simulator runs one transfer at a time per queue, with or without priorities, and never leaves a queue idle."""
     monkeypatch.setitem(TRANSFER_MODELS, "hosts", HOSTS)
-    graph, cluster = pl.generators.layered(40, seed=seed), pl.Cluster.uniform(5)
+    graph, cluster = pl.generators.layered(40, seed=seed), pl.Cluster.from_hosts({"a": 2, "b": 2, "c": 1})
     problem = pl.Problem(graph, cluster, transfers="hosts", transfer_ops=1e6 * (seed % 2))
     schedule = pl.simulate(problem, pl.place(problem, "random", seed=seed), "pct", order_transfers=first)
     moved = schedule.transfers
@@ -168,7 +172,7 @@ def test_a_wait_for_a_queue_is_explained_by_who_had_it(monkeypatch):
     """Two tensors from two devices share a queue: the second waits for the first's link, not for memory."""
     monkeypatch.setitem(TRANSFER_MODELS, "hosts", HOSTS)
     graph = pl.OpGraph.from_arrays(["a", "b", "c"], [1.0, 1.0, 1.0], [(0, 2), (1, 2)], edge_bytes=[3.0, 3.0])
-    problem = pl.Problem(graph, pl.Cluster([1.0] * 3, bandwidth=1.0), transfers="hosts")
+    problem = pl.Problem(graph, pl.Cluster([1.0] * 3, bandwidth=1.0, hosts=["a", "a", "b"]), transfers="hosts")
     schedule = pl.simulate(problem, pl.Placement(problem, [0, 1, 2]), "fifo")
     assert schedule.makespan == 8.0
     path = pl.critical_path(schedule)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from types import SimpleNamespace
 
 import numpy as np
 import problems
@@ -225,12 +226,16 @@ def test_a_cluster_is_what_leads_to_an_op_or_follows_it():
     device, order = np.array([0, 2, 1, 0, 0, 0, 1], dtype=np.int32), np.arange(7, dtype=np.int32)
     walk = on_from(problem, device, order, 0)
     pred, succ, *_ = walk.fixed
+    moved, units, plan = np.full(7, -1, np.int32), walk.assignment.units_block, SimpleNamespace(device=device)
+    moved[0] = 3
+    search = SimpleNamespace(
+        random=walk.random, units=units, pred=pred, succ=succ, plan=plan, moved=SimpleNamespace(unit=moved)
+    )
     met = [set(), set(), set()]
-    for _ in range(30):
-        for way in range(3):
-            moved = [3] + [-1] * 6
-            count = kernels.gather(walk.random, 1, 8, way, walk.assignment.units_block, pred, succ, device, moved)
-            met[way] |= {*moved[1:count]}
+    for _ in range(200):
+        foreseen = walk.random.copy()  # it draws the number of units first, then the way
+        kernels.draw(foreseen, kernels.SIZES)
+        met[kernels.draw(foreseen, 3)] |= {*moved[1 : kernels.gather(1, search)].tolist()}
     assert met == [{0, 1, 4, 5}, {0}, {4, 5}]
 
 

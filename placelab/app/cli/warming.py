@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Any
 
 import numpy as np
@@ -87,7 +87,7 @@ def compile_all(names: Iterable[str] = ()) -> None:
 
 def every() -> list[Any]:
     """All kernels."""
-    modules = [import_module(f"{kernels.__name__}.{module.name}") for module in iter_modules(kernels.__path__)]
+    modules = [import_module(found.name) for found in walk_packages(kernels.__path__, f"{kernels.__name__}.")]
     return [value for module in modules for value in vars(module).values() if isinstance(value, jit.kernel)]
 
 

@@ -119,7 +119,7 @@ class Transfers:
         problem = self.model.problem
         if not waiting(problem):
             return []
-        ends = problem.transfer_model.occupied(np.array([s]), np.array([d]), problem.cluster.n_devices, problem.duplex)
+        ends = problem.transfer_model.occupied(np.array([s]), np.array([d]), problem.cluster, problem.duplex)
         return [end.tolist() for end in ends]
 
 
