@@ -139,7 +139,8 @@ class OpGraph(GraphColumns):
             Number of the producer's output each edge carries; edges with one (producer, output) are one tensor and
             must agree in bytes. Default: each edge is a tensor of its own.
         edge_control
-            True where the edge only orders; such edges carry the producer's one 0-byte control tensor.
+            True where the edge only orders; such edges carry the producer's one 0-byte control tensor. Other
+            bytes of theirs are dropped, with a warning, unless `edge_bytes` is one number for all edges.
         outputs
             (op, output number, bytes) of outputs that no edge carries.
         persistent, temporary, memory

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
@@ -109,6 +110,14 @@ def _tensors(
     m, size, output, control = len(edges), given["edge_bytes"], given["edge_output"], given["edge_control"]
     controls = np.zeros(m, bool) if control is None else flags(control, m, "edge_control")
     sizes = column(0.0 if size is None else size, m, "edge_bytes")
+    heavy = np.flatnonzero(controls & (sizes > 0)) if np.ndim(size) else ()
+    if len(heavy):
+        u, v = (str(names[order[op]]) for op in edges[heavy[0]])
+        warnings.warn(
+            f"a control edge carries no bytes: those of {len(heavy)} edges, {u!r} → {v!r} first, are dropped; "
+            "give 0 bytes, or make them data edges",
+            stacklevel=4,
+        )
     return _number_tensors(
         edges[:, 0],
         edges[:, 1],

@@ -616,6 +616,11 @@ def test_opens_on_what_is_asked_for():
     assert explorer.settled(60) and explorer.gantt.kept and explorer.layout.height == "700px"
     assert "◈" in explorer.numbers.text.value
     explorer.close()
+    explorer = pl.explore(problem, prepare="fuse")
+    assert explorer.state.prepare == ("fuse",)
+    explorer.close()
+    with pytest.raises(pl.FormatError, match="explore, in prepare, needs a str, found an int"):
+        pl.explore(problem, prepare=[3])
     with pytest.raises(pl.UnsupportedError, match="no partitioner is called 'heftt'; did you mean 'heft'"):
         pl.explore(problem, partitioner="heftt")
     with pytest.raises(pl.UnsupportedError, match="'heft' has no option 'speed'"):

@@ -204,6 +204,34 @@ def test_place_takes_rules_and_strategies(capsys):
     assert f"makespan       {pl.base.units.seconds(schedule.makespan)}" in text and "rules          all hold" in text
 
 
+def test_place_takes_options_of_strategies(capsys):
+    """Numbers, texts and truth values, for the partitioner and for the scheduler; a wrong one is one sentence."""
+    given = ["place", "dynamic_rnn", "--cluster", "uniform", "--scheduler", "fifo"]
+    options = ["--partitioner-option", "insertion=false", "--scheduler-option", "ties=random"]
+    problem = pl.Problem(pl.load("dynamic_rnn"), pl.clusters.uniform())
+    known = dict(partitioner_options={"insertion": False}, scheduler_options={"ties": "random"})
+    schedule = pl.solve(problem, "heft", "fifo", **known)
+    assert f"makespan       {pl.base.units.seconds(schedule.makespan)}" in said(capsys, *given, *options)
+    assert schedule.makespan not in {pl.solve(problem, "heft", "fifo", **{k: known[k]}).makespan for k in known}
+    for wrong, sentence in (
+        ("insertion=7", "expected"),
+        ("nope=1", "no option"),
+        ("seed=1", "no option of a strategy"),
+    ):
+        with pytest.raises(SystemExit, match=sentence):
+            main([*given, "--partitioner-option", wrong])
+    with pytest.raises(SystemExit, match="2"):
+        main([*given, "--partitioner-option", "insertion"])
+    assert "is not NAME=VALUE" in capsys.readouterr().err
+
+
+def test_a_comparison_without_a_schedule_fails(capsys):
+    """The table says why, and the exit status is 1."""
+    with pytest.raises(SystemExit, match="no pair gave a schedule"):
+        main(["compare", "topcuoglu", "--partitioners", "layers", "--schedulers", "planned"])
+    assert "layers" in capsys.readouterr().out
+
+
 def test_compare_sorts_the_best_first(capsys, tmp_path):
     """The printed table is sorted; the file holds the table of `compare`."""
     arguments = ["--partitioners", "heft,single", "--schedulers", "planned,fifo", "--out", str(tmp_path / "c.csv")]
@@ -264,7 +292,7 @@ def test_errors_are_one_sentence(arguments, sentence, tmp_path, monkeypatch):
 def test_what_cannot_be_written_is_refused_before_the_work(name, tmp_path, monkeypatch):
     """An error in `--out` is raised before anything is computed."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("placelab.app.cli.place_command.place_ops", lambda *_, **__: pytest.fail("it was placed"))
+    monkeypatch.setattr("placelab.app.cli.place_command.solve", lambda *_, **__: pytest.fail("it was placed"))
     monkeypatch.setattr("placelab.app.cli.place_command.compare_pairs", lambda *_, **__: pytest.fail("it was compared"))
     refused("place", "dynamic_rnn", "--out", name)
     refused("compare", "dynamic_rnn", "--out", name)
@@ -274,7 +302,7 @@ def test_a_graph_def_is_written_in_the_form_it_had(tmp_path, monkeypatch):
     """A text GraphDef stays text; a converted graph has no file to write devices into."""
     (tmp_path / "g.pb").write_bytes(tensorflow_samples.training())
     pl.load(tmp_path / "g.pb").save(tmp_path / "g.json")
-    monkeypatch.setattr("placelab.app.cli.place_command.place_ops", lambda *_, **__: pytest.fail("it was placed"))
+    monkeypatch.setattr("placelab.app.cli.place_command.solve", lambda *_, **__: pytest.fail("it was placed"))
     sentence = refused("place", str(tmp_path / "g.pb"), "--out", str(tmp_path / "x.pbtxt"))
     assert sentence.endswith("is a GraphDef in .pb's form; write .pb instead")
     sentence = refused("place", str(tmp_path / "g.json"), "--out", str(tmp_path / "x.pb"))
@@ -418,6 +446,16 @@ def test_a_closed_pipe_is_no_error(path):
     with subprocess.Popen([*call, "--all"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b"" and process.wait() == 0
+
+
+def test_streams_that_the_shell_has_closed_are_left_out(path, tmp_path):
+    """The work is done, files are whole, and nothing else is said."""
+    out, call = tmp_path / "p.json", f'"{sys.executable}" -m placelab place "{path}" --cluster pcie_box --out'
+    for closed in ("", ">&-", "2>&-", "<&- >&- 2>&-"):
+        done = subprocess.run(f'{call} "{out}" {closed}', shell=True, capture_output=True, check=True)
+        assert bool(done.stdout) == (">&-" not in closed.replace("2>&-", "")) and not done.stderr
+        assert json.loads(out.read_text())
+        out.unlink()
 
 
 # -------------------------------------------------------------------- terminal

@@ -113,13 +113,14 @@ def test_a_table_is_what_csv_writes(schedule, table, as_it_is):
     costs = np.where(rng.random(n) < 0.3, 0.0, 10.0 ** rng.uniform(-300, 20, n))
     unknown = rng.random(n) < 0.1
     edges = [(i, i + 3) for i in range(n - 3)]
+    control = rng.random(len(edges)) < 0.1
     graph = pl.OpGraph.from_arrays(
         names,
         np.where(unknown, np.nan, costs),
         edges,
         time={"gpu": np.where(unknown, 1.0, np.nan)},
-        edge_bytes=10.0 ** rng.uniform(-5, 20, len(edges)),
-        edge_control=rng.random(len(edges)) < 0.1,
+        edge_bytes=np.where(control, 0.0, 10.0 ** rng.uniform(-5, 20, len(edges))),
+        edge_control=control,
         kind=["x", "y,z", "", "-"] * (n // 4) + ["w"] * (n % 4),
     )
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=2.0, types=["gpu", "gpu"], names=["+1", "2,3"]))

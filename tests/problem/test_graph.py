@@ -1,5 +1,6 @@
 """OpGraph: the order of ops, tensors and edges, and refused input."""
 
+import warnings
 from random import Random
 
 import numpy as np
@@ -42,6 +43,17 @@ def test_any_order_of_input_gives_the_same_edges():
         )
         np.testing.assert_array_equal(shuffled.edges, g.edges)
         np.testing.assert_array_equal(shuffled.edge_bytes, g.edge_bytes)
+
+
+def test_bytes_of_control_edges_are_dropped_with_a_warning():
+    """Unless they are 0, or one number for all edges."""
+    given = dict(names=["a", "b", "c"], compute=1.0, edges=[(0, 1), (1, 2)], edge_control=[False, True])
+    with pytest.warns(UserWarning, match=r"those of 1 edges, 'b' → 'c' first, are dropped"):
+        assert pl.OpGraph.from_arrays(**given, edge_bytes=[5.0, 5.0]).edge_bytes.tolist() == [5.0, 0.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for size in ([5.0, 0.0], 5.0):
+            assert pl.OpGraph.from_arrays(**given, edge_bytes=size).edge_bytes.tolist() == [5.0, 0.0]
 
 
 def test_index_structures_agree_with_the_edge_list():

@@ -70,7 +70,7 @@ def problem(
         [f"op{v}" for v in range(n)],
         [float(cost(4)) for _ in range(n)],
         edges,
-        edge_bytes=[size[u, o] for (u, _), o in zip(edges, output, strict=True)],
+        edge_bytes=[0.0 if c else size[u, o] for (u, _), o, c in zip(edges, output, control, strict=True)],
         edge_output=output,
         edge_control=control,
         outputs=unused,

@@ -40,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     An error is one sentence on the error stream; the exit status is 2 for a wrong command line, else 1.
     """
+    _stand_in_for_closed_streams()
     options = parser().parse_args(arguments)
     _escape_unknown_characters(sys.stdout, sys.stderr)
     try:
@@ -75,6 +76,13 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         log.setLevel(before)
+
+
+def _stand_in_for_closed_streams() -> None:
+    """Drop what is written to a stream that the shell has closed; its number would else be that of the next file opened."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))
 
 
 def _escape_unknown_characters(*streams: object) -> None:

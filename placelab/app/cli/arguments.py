@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from inspect import cleandoc
 from pathlib import Path
@@ -229,6 +230,17 @@ def _size(text: str) -> int:
     if not text.isdecimal() or len(text) > MAX_DIGITS or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!a} is not a size: N must be a whole number of 1 or more")
     return int(text)
+
+
+def strategy_option(text: str) -> tuple[str, Any]:
+    """Name and value of ``name=value``, where a value that is no JSON is a text."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise argparse.ArgumentTypeError(f"{text!a} is not NAME=VALUE, like moves=20000")
+    try:
+        return name, json.loads(value)
+    except (ValueError, RecursionError):
+        return name, value
 
 
 def _dimension(text: str) -> tuple[str, int]:

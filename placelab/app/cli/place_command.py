@@ -22,22 +22,23 @@ from placelab.app.cli.arguments import (
     printable,
     problem_of,
     several,
+    strategy_option,
     table,
 )
-from placelab.base.errors import FormatError
+from placelab.base.errors import FormatError, PlacelabError
 from placelab.base.units import Units, counted, percent
 from placelab.formats.catalogue import PLACEMENT, SCHEDULE, TENSORFLOW, Format, writers, written
 from placelab.formats.torch import device_map
 from placelab.problem.graph import OpGraph
 from placelab.schedule.catalogue import PLANNED, UNPLANNED, partitioners
 from placelab.schedule.schedule import Schedule
-from placelab.simulation.event_simulation import simulate
-from placelab.strategies.placing import place as place_ops
+from placelab.strategies.placing import solve
 
 OPTIMAL = 1e-9  # a gap below this is rounding
 EXAMPLES = """
 place inception_v3 --cluster h100_box
 place bert.onnx --partitioner m-etf --scheduler pct --out placement.json
+place bert.onnx --partitioner portfolio --partitioner-option moves=20000
 place graph.pb --out placed.pb
 place gpt2 --out device_map.json
 place inception_v3 --out run.html
@@ -54,6 +55,11 @@ def add_to(commands: Any) -> None:
         "--scheduler",
         help=f"decides which op a device runs next (default: {PLANNED}, or {UNPLANNED} where there is no plan)",
     )
+    for strategy in ("partitioner", "scheduler"):
+        told = f"an option of the {strategy}, which its page names; may be given several times"
+        place_command.add_argument(
+            f"--{strategy}-option", type=strategy_option, action="append", metavar="NAME=VALUE", help=told
+        )
     place_command.add_argument("--out", type=Path, help=f"file to write; its suffix decides: {_suffixes()}")
     _add_compare(commands)
 
@@ -64,9 +70,15 @@ def place(options: argparse.Namespace) -> None:
     name, problem = problem_of(options)
     if out:
         check(out, problem.graph, options.out, options.model)
-    prepare = several(options.prepare)
-    placement = place_ops(problem, options.partitioner, prepare=prepare, seed=options.seed)
-    schedule = simulate(problem, placement, options.scheduler or None, seed=options.seed)
+    schedule = solve(
+        problem,
+        options.partitioner,
+        options.scheduler or None,
+        prepare=several(options.prepare),
+        seed=options.seed,
+        partitioner_options=dict(options.partitioner_option or ()),
+        scheduler_options=dict(options.scheduler_option or ()),
+    )
     text = summary(schedule, [note_on_times(problem, name)])
     print(f"{printable(problem.graph.title)} on {name}: {options.partitioner} + {schedule.scheduler}\n{text}")
     if out:
@@ -180,6 +192,8 @@ def compare(options: argparse.Namespace) -> None:
     if options.out:
         frame.to_csv(options.out, index=False)
         print(f"written: {options.out}")
+    if frame["error"].all():
+        raise PlacelabError("no pair gave a schedule; the table says why")
 
 
 HEAD = ("partitioner", "scheduler", "makespan", "above bound", "")

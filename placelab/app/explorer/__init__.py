@@ -7,6 +7,7 @@ from typing import Any
 
 from placelab.app.explorer.application import Explorer
 from placelab.app.explorer.state import initial_state
+from placelab.base.errors import expect
 from placelab.problem.cluster import Cluster
 from placelab.schedule.catalogue import checked
 from placelab.schedule.schedule import Schedule
@@ -41,7 +42,7 @@ def explore(
     options
         Options of the partitioner.
     prepare
-        Names of transformations that make the graph smaller before it is placed, in their order.
+        Name of a transformation that makes the graph smaller before it is placed, or several in their order.
     compare_with
         A schedule of the same graph; its outline stays behind those that follow, and numbers show the change.
     height
@@ -60,7 +61,11 @@ def explore(
     >>> explore("topcuoglu")
     Explorer(topcuoglu: 10 ops on 3 devices, heft + planned: 80)
     """
-    state = initial_state(problem_or_graph, cluster).with_choices(partitioner, scheduler, options or {}, tuple(prepare))
+    names = [prepare] if isinstance(prepare, str) else prepare
+    expect(names, (list, tuple), "explore, for prepare,")
+    for name in names:
+        expect(name, str, "explore, in prepare,")
+    state = initial_state(problem_or_graph, cluster).with_choices(partitioner, scheduler, options or {}, tuple(names))
     explorer = Explorer(state, state.problem(), height=height)
     if tab is not None:
         explorer.tabs.open(tab)

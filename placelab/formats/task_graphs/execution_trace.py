@@ -258,7 +258,7 @@ def _built(nodes: list[Node], data: list[tuple[int, int]], control: list[tuple[i
         _names(nodes),
         [node.sizes.get("num_ops", 0.0) for node in nodes],
         edges,
-        edge_bytes=[nodes[u].bytes for u, _ in edges],
+        edge_bytes=[nodes[u].bytes for u, _ in data] + [0.0] * len(control),
         edge_output=[0] * len(edges),
         edge_control=[i >= len(data) for i in range(len(edges))],
         outputs=[(v, 0, node.bytes) for v, node in enumerate(nodes)],
