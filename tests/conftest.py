@@ -49,6 +49,15 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
 
 
+@pytest.fixture(autouse=True)
+def catalogues_stay_as_they_were(monkeypatch):
+    """Remove strategies that a test has defined."""
+    from placelab.schedule import catalogue
+
+    for name in ("_partitioners", "_schedulers", "_transforms"):
+        monkeypatch.setattr(catalogue, name, dict(getattr(catalogue, name)))
+
+
 @pytest.fixture
 def shared_data():
     """``shared_data("mayer2017")``: path of that folder of data beside the project; skips where it is absent."""

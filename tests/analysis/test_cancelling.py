@@ -13,7 +13,6 @@ import pytest
 from analysis.programs import start, stored, wait_for
 
 import placelab as pl
-from placelab.schedule import catalogue as strategies
 
 SOON, LONG = 2.0, 20.0  # seconds
 
@@ -58,9 +57,8 @@ def clock():
 
 
 @pytest.fixture(params=[asleep, busy])
-def slow(request, monkeypatch, clock):
+def slow(request, clock):
     """A partitioner that is quick on two devices and takes long on three."""
-    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
 
     @pl.partitioner(slow=True, name="slow")
     def slow(problem):
@@ -91,7 +89,7 @@ def test_a_study_in_this_process_gives_up_its_task(slow, clock):
     assert clock.late < SOON and len(frame) == len(rows) == 1
 
 
-def test_an_adversarial_search_gives_up_its_step(slow, clock, monkeypatch):
+def test_an_adversarial_search_gives_up_its_step(slow, clock):
     """The best problem so far is returned; there is none before the first step, which is said."""
     tried = []
 
@@ -119,8 +117,7 @@ def endless(tmp_path):
             sleep(60)
         return pl.Placement(problem, [0] * problem.graph.n_ops)
 
-    yield endless
-    strategies._partitioners.pop("endless")
+    return endless
 
 
 def cancelled(endless, folder, clock, **where):

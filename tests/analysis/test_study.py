@@ -18,7 +18,6 @@ from placelab.analysis.studies import study_cells, study_workers
 from placelab.analysis.studies.study_cells import Task, problem_key
 from placelab.base.errors import FormatError, UnsupportedError
 from placelab.base.threads import cores
-from placelab.schedule import catalogue as strategies
 
 COMMON = dict(processes=0)
 
@@ -117,9 +116,8 @@ def test_what_a_problem_consists_of_is_its_identity():
     assert len(set(keys)) == len(keys)
 
 
-def test_the_own_strategy_is_another_one_when_its_code_changes(problems, tmp_path, monkeypatch):
+def test_the_own_strategy_is_another_one_when_its_code_changes(problems, tmp_path):
     """Its rows are computed anew."""
-    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
     rows = []
     for device in (0, 1):
         if device:
@@ -157,9 +155,8 @@ def test_a_damaged_part_is_refused_or_whole(tmp_path):
         assert found in (rows, f"{part} is no part of a study; remove it, and its rows are computed again")
 
 
-def test_failures_are_rows_with_a_reason(problems, monkeypatch):
+def test_failures_are_rows_with_a_reason(problems):
     """Whatever a strategy raises, and an infeasible problem."""
-    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
 
     @pl.partitioner(name="broken")
     def broken(problem):
@@ -203,7 +200,7 @@ def test_one_sentence_names_the_extra(problems, tmp_path, monkeypatch):
         pl.study(problems, "heft", client="tcp://127.0.0.1:1")
 
 
-def test_a_half_written_part_is_no_part(problems, tmp_path, monkeypatch):
+def test_a_half_written_part_is_no_part(problems, tmp_path):
     """A kill between writing and renaming leaves a name that nobody reads, pandas neither."""
     rows = study_cells.Rows(tmp_path / "s")
     rows.folder.joinpath(".a.parquet.partial").write_bytes(b"PAR1 half")

@@ -1,4 +1,4 @@
-"""Fixtures of the explorer's tests: a small explorer, restored catalogues, a folder for each test."""
+"""Fixtures of the explorer's tests: a small explorer, a folder for each test."""
 
 from __future__ import annotations
 
@@ -6,15 +6,6 @@ import pytest
 from explorer_hands import CLUSTER
 
 import placelab as pl
-from placelab.schedule import catalogue as strategies
-
-
-@pytest.fixture(autouse=True)
-def _catalogues_stay_as_they_were(monkeypatch):
-    """Remove strategies that a test has defined."""
-    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
-    monkeypatch.setattr(strategies, "_schedulers", dict(strategies._schedulers))
-    monkeypatch.setattr(strategies, "_transforms", dict(strategies._transforms))
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,6 @@ import placelab as pl
 from placelab.app.widgets import live_study
 from placelab.base.errors import FormatError
 from placelab.pictures.heat_map import MOST_ROWS, Cells, heat_map
-from placelab.schedule import catalogue as strategies
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -82,7 +81,6 @@ def test_it_fills_and_is_opened_again(problems, tmp_path):
 
 def test_cancel_and_errors(problems, monkeypatch):
     """Cancel keeps what is finished; a wrong argument is an error at once, a later one in the line and in `result`."""
-    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
     begun, go_on = Event(), Event()
 
     @pl.partitioner(name="patient")

@@ -15,12 +15,6 @@ from placelab.schedule.catalogue import Limits
 PROBLEM = pl.Problem(pl.generators.fork_join(4), pl.Cluster.uniform(2))
 
 
-@pytest.fixture(autouse=True)
-def _catalogues_stay_as_they_were(monkeypatch):
-    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
-    monkeypatch.setattr(strategies, "_schedulers", dict(strategies._schedulers))
-
-
 def test_a_partitioner_of_one_cell_is_in_the_catalogue_at_once():
     """The entry has the name with dashes, the first docstring line, and options with type and default."""
 

@@ -14,7 +14,6 @@ import pytest
 
 import placelab as pl
 from placelab.problem import resource_models
-from placelab.schedule import catalogue as strategies
 
 ROOT = Path(__file__).resolve().parents[2]
 FRONT_END = (ROOT / "widgets" / "README.md").read_text()
@@ -101,8 +100,6 @@ def added(section: str, path: str) -> str:
 def test_examples_serve_calls_of_many_runs(jit, monkeypatch):
     """Partitioner, scheduler, transfer model and dataset in `makespans`, `what_if` and `sensitivity`, compiled and plain."""
     monkeypatch.setenv("PLACELAB_JIT", jit)
-    for catalogue in ("_partitioners", "_schedulers"):
-        monkeypatch.setattr(strategies, catalogue, getattr(strategies, catalogue).copy())
     exec(added("a partitioner", "placelab/strategies/partitioning/least_loaded.py"), {"__name__": "least_loaded"})
     exec(added("a scheduler", "placelab/strategies/scheduling/shortest.py"), {"__name__": "shortest"})
     queues, _, row = added("a transfer model", "placelab/problem/resource_models.py").partition(

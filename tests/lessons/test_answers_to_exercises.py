@@ -26,7 +26,7 @@ def run(code: str, names: dict) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_check_judges_what_an_answer_does(path, own_catalogues, monkeypatch):
+def test_a_check_judges_what_an_answer_does(path, monkeypatch):
     """Below the sentence there is nothing, or code; every exercise has answers here."""
     names: dict = {"__name__": "__main__"}
     call = answers._called

@@ -87,7 +87,7 @@ def test_copies_are_written_once(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_an_unfilled_exercise_is_one_sentence(path, own_catalogues):
+def test_an_unfilled_exercise_is_one_sentence(path):
     """A student's copy runs as far as its checks, and each check says in a sentence that its exercise is empty."""
     names: dict = {"__name__": "__main__"}
     for cell in json.loads(students_copy(path.read_text()))["cells"]:

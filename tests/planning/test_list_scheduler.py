@@ -280,15 +280,10 @@ def test_a_strategy_in_one_cell_works_verbatim():
             s.place(op, min(s.feasible(op), key=lambda d: s.eft(op, d)))
         return s.placement()
 
-    try:
-        problem = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(3))
-        assert pl.solve(problem, "blended", "planned").makespan == pytest.approx(pl.place(problem, "blended").estimate)
-        for problem in problems.many(100, seed=14, memory=("none",)):
-            pl.place(problem, "blended", alpha=0.9)
-    finally:
-        from placelab.schedule.catalogue import _partitioners
-
-        del _partitioners["blended"]
+    problem = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(3))
+    assert pl.solve(problem, "blended", "planned").makespan == pytest.approx(pl.place(problem, "blended").estimate)
+    for problem in problems.many(100, seed=14, memory=("none",)):
+        pl.place(problem, "blended", alpha=0.9)
 
 
 def test_a_member_that_follows_its_group_is_named_itself():

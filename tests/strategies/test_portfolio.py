@@ -19,7 +19,6 @@ from placelab.base.threads import at_most
 from placelab.kernels.search import local_search as kernels
 from placelab.kernels.search import replaying
 from placelab.planning.list_scheduler import planned_order
-from placelab.schedule import catalogue as strategies
 from placelab.strategies.partitioning import portfolio as search
 from placelab.strategies.partitioning.portfolio import STALE, LocalSearch, TriedPlan, run
 
@@ -310,9 +309,8 @@ def test_tells_how_far_it_is():
     assert makespan == sorted(makespan, reverse=True) and makespan[-1] == found.estimate
 
 
-def test_takes_what_is_in_the_catalogue(monkeypatch):
+def test_takes_what_is_in_the_catalogue():
     """A user's partitioners are tried, one that fails is a row; slow ones are left out, but for `ez` where it is quick."""
-    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
     where = [0, 1, 0, 1]
 
     @pl.partitioner
