@@ -244,12 +244,14 @@ def random_placement(pick) -> pl.Placement:
     n = pick(10, 25)
     pairs = [(u, v) for v in range(n) for u in range(v) if pick(0, n) < 3]
     share = pick(0, 2)
+    sizes = [float(pick(1, 9)) for _ in pairs]
+    control = [pick(0, 5) == 0 for _ in pairs]
     graph = pl.OpGraph.from_arrays(
         [f"op{v}" for v in range(n)],
         [float(pick(0, 9)) for _ in range(n)],
         pairs,
-        edge_bytes=[float(pick(1, 9)) for _ in pairs],
-        edge_control=[pick(0, 5) == 0 for _ in pairs],
+        edge_bytes=[0.0 if only_orders else size for size, only_orders in zip(sizes, control, strict=True)],
+        edge_control=control,
         kind=["read" if pick(0, 2) < share else "" for _ in range(n)],
         metadata={"replica": replica(pick, n)} if pick(0, 1) else {},
     )
