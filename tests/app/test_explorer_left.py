@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from traceback import walk_stack
 
 import numpy as np
 import pytest
@@ -28,17 +29,19 @@ def explorer(monkeypatch):
     assert opened.schedule
     yield opened
     opened.close()
+    morning.set()
     wait_for(lambda: not looping())
+    morning.clear()
 
 
 def looping() -> list[threading.Thread]:
-    """Threads of abandoned calls that run Python code."""
+    """Threads of calls that run a function of this file."""
     frames = sys._current_frames()
     threads = [t for t in threading.enumerate() if t.name == f"{PREFIX}calls" and t.ident in frames]
-    return [t for t in threads if frames[t.ident].f_code.co_filename == __file__ and t not in asleep]
+    return [t for t in threads if any(f.f_code.co_filename == __file__ for f, _ in walk_stack(frames[t.ident]))]
 
 
-asleep: list[threading.Thread] = []
+morning = threading.Event()
 
 
 def endless() -> None:
@@ -52,9 +55,11 @@ def endless() -> None:
 
 
 def napping() -> None:
-    """Sleep for longer than any test, and end with it."""
-    asleep.append(threading.current_thread())
-    time.sleep(1000)
+    """Sleep for longer than any test, and end with it.
+
+    While an exception waits for a thread that sleeps, Python 3.11 stands still in each other thread that has a profiler.
+    """
+    morning.wait(1000)
 
 
 @pytest.fixture(params=["partitioner", "scheduler", "preparation"])
