@@ -37,10 +37,14 @@ JOBS = {  # model, its job, and the link that is dragged
     "llama_8, 16 micro-batches": ("llama_8", 'kind="pipeline", microbatches=16', "inside server"),
 }
 DEVICES = 4
-PAINTS, DRAGS, LOOKS = 7, 10, 3
+PAINTS = 7
+DRAGS = 10
+LOOKS = 3
 BUDGETS = {1_000: (100, 45), 5_500: (100, 55), 25_000: (150, 75)}  # ops up to → ms of a first paint and of an update
 LATE = 2  # times the budget of an update, which 95 % of the updates keep
-CLOSED, OPENED, SCOPE = 400, 150, 300  # ms of the model graph and of a scope of so many parts
+CLOSED = 400  # ms of the model graph and of a scope of so many parts
+OPENED = 150
+SCOPE = 300
 FIRST = 1_000  # milliseconds to the picture of the first move, with the kernels that `make lab` has compiled
 LEAST = 5  # pictures per second while a hand moves
 SMOOTH = 55  # frames per second, at least
@@ -79,7 +83,8 @@ TWO_FRAMES = """async () => {
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   return performance.now() - begun;
 }"""
-MOVES, EVERY = 90, 16  # of a quick drag; milliseconds
+MOVES = 90  # of a quick drag; milliseconds
+EVERY = 16
 COUNT = """() => {
   if (window.pictures !== undefined) return;
   window.pictures = 0;
@@ -214,7 +219,8 @@ def _rate(hand: Hand, link: Locator, dx: float) -> float:
     """Pictures per second while a hand moves without a pause."""
     box = link.bounding_box()
     assert box
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    x = box["x"] + box["width"] / 2
+    y = box["y"] + box["height"] / 2
     hand.page.evaluate(COUNT)
     hand.page.mouse.move(x, y)
     hand.page.mouse.down()

@@ -23,7 +23,8 @@ from placelab.formats.tensorflow import graph_def as reader
 from placelab.formats.tensorflow.nodes import DATA_TYPE, TABLES, schema
 from placelab.problem import graph_json
 
-FLOAT, INT32 = 1, 3
+FLOAT = 1
+INT32 = 3
 REPEATS = 7
 # Milliseconds at 22,000 ops, and the most that a call may take as a multiple of its yardstick.
 BUDGET = {"GraphDef": 1_000, "placelab JSON": 150}

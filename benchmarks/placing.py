@@ -162,7 +162,8 @@ def prepared() -> Iterator[str]:
 # -------------------------------------------------------------------- linear programs
 
 W_ONLY = {3_000: 150, 22_000: 3_000}  # milliseconds
-DIRECT_RATIO, CANONICAL_RATIO = 1.15, 2.0
+DIRECT_RATIO = 1.15
+CANONICAL_RATIO = 2.0
 
 
 def programs() -> Iterator[str]:
@@ -178,7 +179,8 @@ def programs() -> Iterator[str]:
 def program_rows(what: str, graph: pl.OpGraph, budget: float) -> Iterator[Row]:
     """Two rows for one graph."""
     arcs = lambda: mean_arcs(roomy(graph))  # noqa: E731
-    optimum, solve = relaxation.least_makespan(arcs()), direct(arcs())
+    optimum = relaxation.least_makespan(arcs())
+    solve = direct(arcs())
     assert abs(solve() / optimum.w - 1) < 1e-6
     ours, highs = take_turns(lambda: relaxation.least_makespan(arcs()), solve)
     yield Row(f"w of {what}", graph.n_ops, DEVICES, ours, "ms", budget, "HiGHS", highs, DIRECT_RATIO)
@@ -191,14 +193,19 @@ def direct(arcs: relaxation.Arcs) -> Callable[[], float]:
     import highspy
 
     data, scale = matrices(arcs)
-    rows, equal = data["A"].tocsc(), data["dims"].zero
+    rows = data["A"].tocsc()
+    equal = data["dims"].zero
     lp = highspy.HighsLp()
     lp.num_row_, lp.num_col_ = rows.shape
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = data["c"], data["lower_bounds"], data["upper_bounds"]
+    lp.col_cost_ = data["c"]
+    lp.col_lower_ = data["lower_bounds"]
+    lp.col_upper_ = data["upper_bounds"]
     lp.row_lower_ = np.where(np.arange(len(data["b"])) < equal, data["b"], -np.inf)
     lp.row_upper_ = data["b"]
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = rows.indptr, rows.indices, rows.data
+    lp.a_matrix_.start_ = rows.indptr
+    lp.a_matrix_.index_ = rows.indices
+    lp.a_matrix_.value_ = rows.data
 
     def solve() -> float:
         highs = highspy.Highs()
@@ -213,7 +220,8 @@ def direct(arcs: relaxation.Arcs) -> Callable[[], float]:
 
 def matrices(arcs: relaxation.Arcs) -> tuple[dict[str, Any], float]:
     """The matrices that cvxpy makes of the linear program, and the seconds of one unit in it."""
-    asked, solve = [], relaxation._solve
+    asked = []
+    solve = relaxation._solve
     relaxation._solve = lambda lp, *more: asked.append(lp) or solve(lp, *more)
     try:
         relaxation.least_makespan(arcs)
@@ -237,7 +245,8 @@ def chains(n: int, seed: int) -> pl.Problem:
 
     Whole costs, log-normal: ops of mostly 10 to 40 time units, tensors that take as long.
     """
-    rng, width = np.random.default_rng(seed), max(3, int(1.5 * n**0.4))
+    rng = np.random.default_rng(seed)
+    width = max(3, int(1.5 * n**0.4))
     follows = [(v - width, v) for v in range(width, n) if rng.random() < 0.9]
     joins = [(max(0, v - 1 - int(rng.integers(6 * width))), v) for v in rng.integers(1, n, int(0.7 * n)).tolist()]
     edges = sorted({*follows, *joins})

@@ -34,7 +34,8 @@ import placelab as pl
 TABLE = Path(__file__).with_name("reality.md")
 NETWORKS = ("recurrent_network", "dynamic_rnn", "convolutional_network")
 PARTITIONERS = ("single", "m-etf", "heft", "tf-greedy", "critical-path", "m-topo", "min-cut", "random")
-ROUNDS, TRACED_EVERY = 30, 5
+ROUNDS = 30
+TRACED_EVERY = 5
 CORES = len(os.sched_getaffinity(0))
 
 

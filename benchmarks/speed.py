@@ -40,14 +40,16 @@ SCHEDULERS = ("fifo", "pct")
 SIMULATE = {4: (0.75, 6, 500), 50: (0.9, 8, 600)}
 SHORT = {"fifo": 0.060, "pct": 0.080}  # milliseconds of a simulation of FEW
 C_RATIO = 1.25
-RANKS, RANKS_RATIO = (0.1, 0.8, 60), 0.3
+RANKS = (0.1, 0.8, 60)
+RANKS_RATIO = 0.3
 GREEDY = dict.fromkeys(DEVICES, (2, 15, 600)), dict.fromkeys(DEVICES, 2)
 PARTITIONERS = {
     "heft": ({4: (1, 12, 9_000), 50: (3, 40, 20_000)}, {4: 3, 50: 6}),
     **dict.fromkeys(("tf-greedy", "critical-path", "mite", "dfs"), GREEDY),
     "m-etf": ({4: (3, 25, None), 50: (25, 170, None)}, {4: 6, 50: 25}),  # None: not at this size
 }
-FAIR, FAIR_RATIO = 90, 10
+FAIR = 90
+FAIR_RATIO = 10
 LINKS = {  # of 8 devices on 2 hosts
     "pairs alone": {},
     "two uplinks": {"up": (12e9, [("host0", "host1")]), "down": (12e9, [("host1", "host0")])},
@@ -56,8 +58,12 @@ LINKS = {  # of 8 devices on 2 hosts
         f"{d} {way}": (12e9, [(d, "*") if way == "out" else ("*", d)]) for d in range(8) for way in ("in", "out")
     },
 }
-LOAD, VALIDATE, IMPORT, FIRST = 150, 100, 1_000, 1_500
-GROWTH, BYTES = 1.2, 400
+LOAD = 150
+VALIDATE = 100
+IMPORT = 1_000
+FIRST = 1_500
+GROWTH = 1.2
+BYTES = 400
 
 
 @dataclass(frozen=True)
@@ -225,7 +231,8 @@ def line(row: Row) -> str:
     number = lambda x: "" if x in (None, inf) else f"{x:.3g}" if x < 100 else f"{x:,.0f}"  # noqa: E731
     against = "" if row.ratio is None else f"{row.yardstick} {number(row.yardstick_ms)}"
     ratio = "" if row.ratio is None else f"{row.ratio:.2f} of {row.allowed:g}"
-    value, budget = f"{number(row.value)} {row.unit}", number(row.budget)
+    value = f"{number(row.value)} {row.unit}"
+    budget = number(row.budget)
     cells = [row.what, number(row.ops), number(row.devices), value, budget, against, ratio, row.verdict]
     return f"| {' | '.join(cells)} |"
 

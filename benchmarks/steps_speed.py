@@ -28,12 +28,22 @@ sys.path.insert(0, str(Path(__file__).with_name("quality")))
 from replicated_models import job
 
 ORDERS = {"tic": (20, 6), "tac": (500, 60), "random-reads": (20, 4)}  # budget, most times a simulation; whole calls
-PLACEMENTS, MAKESPANS, MAKESPANS_RATIO = 100, 33, 1.25  # 3,000 a second on two cores; 80 % of C's rate
+PLACEMENTS = 100  # 3,000 a second on two cores; 80 % of C's rate
+MAKESPANS = 33
+MAKESPANS_RATIO = 1.25
 RUNS = 1000
-ITERATIONS, ITERATIONS_RATIO = 6_000, 6  # 3 s on two cores
-FAILURES, FAILURES_STEPS, FAILURES_RUNS, FAILURES_RATIO = 2_000, 300, 10_000, 100
-WORKERS, BUILD, BUILD_RATIO = 8, 1_000, 40
-MICRO_BATCHES, FOLD, SCHEDULE = 16, 1_000, 500
+ITERATIONS = 6_000  # 3 s on two cores
+ITERATIONS_RATIO = 6
+FAILURES = 2_000
+FAILURES_STEPS = 300
+FAILURES_RUNS = 10_000
+FAILURES_RATIO = 100
+WORKERS = 8
+BUILD = 1_000
+BUILD_RATIO = 40
+MICRO_BATCHES = 16
+FOLD = 1_000
+SCHEDULE = 500
 
 
 def placements() -> Iterator[Row]:
@@ -112,7 +122,8 @@ def pipelines() -> Iterator[Row]:
     problem = pl.Problem(pl.load("llama_8"), pl.clusters.rtx2080ti_box(4))
     placement = pl.place(problem, "contiguous", prepare="forward-only")
     fold = partial(pl.transforms.microbatches, placement, MICRO_BATCHES, split=True)
-    folded, name = fold(), f"llama_8, {MICRO_BATCHES} micro-batches"
+    folded = fold()
+    name = f"llama_8, {MICRO_BATCHES} micro-batches"
     (ours,) = take_turns(fold)
     yield Row(f"{name}: fold", problem.graph.n_ops, 4, ours, "ms", FOLD)
     where = pl.place(folded, "hash")

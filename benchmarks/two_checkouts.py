@@ -16,7 +16,9 @@ from pathlib import Path
 from statistics import median
 
 ROOT = Path(__file__).resolve().parents[1]
-LEAST, MOST, SECONDS = 5, 200, 2.0  # pairs of calls per row, and what they may take together
+LEAST = 5  # pairs of calls per row, and what they may take together
+MOST = 200
+SECONDS = 2.0
 SLOWER = 1.03  # ratio from which a row is called slower: repeated rows of one commit differ by less
 HEAD = """| what | ops | devices | {commit}, ms | here, ms | here / {commit} | |
 | --- | ---: | ---: | ---: | ---: | ---: | --- |"""
@@ -31,7 +33,8 @@ def compare(commit: str, program: list[str]) -> None:
         packed = subprocess.run(["git", "archive", name, "placelab"], cwd=ROOT, check=True, capture_output=True).stdout
         subprocess.run(["tar", "-x", "-C", str(there)], input=packed, check=True)
     print(HEAD.format(commit=name))
-    slower, both = 0, [Checkout(there, program), Checkout(ROOT, program)]
+    slower = 0
+    both = [Checkout(there, program), Checkout(ROOT, program)]
     while all([checkout.begin() for checkout in both]):
         pairs: list[list[float]] = []
         while len(pairs) < LEAST or (len(pairs) < MOST and sum(map(sum, pairs)) < 1e3 * SECONDS):

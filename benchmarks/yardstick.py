@@ -36,11 +36,17 @@ class Yardstick:
 
     def __init__(self, placement: Placement) -> None:
         problem = placement.problem
-        graph, cluster = problem.graph, problem.cluster
-        n, m, k = graph.n_ops, graph.n_edges, cluster.n_devices
-        self.start, self.finish, self.rank = np.empty(n), np.empty(n), np.empty(n)
+        graph = problem.graph
+        cluster = problem.cluster
+        n = graph.n_ops
+        m = graph.n_edges
+        k = cluster.n_devices
+        self.start = np.empty(n)
+        self.finish = np.empty(n)
+        self.rank = np.empty(n)
         duration = problem.exec_times(placement.device)
-        latency, bandwidth = np.ravel(cluster.latency), np.ravel(cluster.bandwidth)
+        latency = np.ravel(cluster.latency)
+        bandwidth = np.ravel(cluster.bandwidth)
         arrays = (
             (placement.device, duration),
             (graph.succ_ptr, graph.pred_ptr, graph.producer, graph.consumer, graph.edge_tensor, graph.tensor_bytes),
@@ -55,7 +61,8 @@ class Yardstick:
         sizes = (c_int32(n), c_int32(m), c_int32(k), c_int32(MODELS[problem.transfers]))
         self._first = (*sizes, device, seconds, succ, pred, producer, consumer, tensor, size, *links)
         self._last = (start, finish)
-        self._simulate, self._path_computation_time = library().simulate, library().path_computation_time
+        self._simulate = library().simulate
+        self._path_computation_time = library().path_computation_time
         self._simulate.restype = c_double
 
     def fifo(self) -> float:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from tensorflow_profiling import tf
 
-DECAY, EPSILON = 0.9997, 0.001  # of moving averages; added to the variance
+DECAY = 0.9997  # of moving averages; added to the variance
+EPSILON = 0.001
 
 
 class Layer(NamedTuple):
@@ -81,7 +82,8 @@ def follow(name: str, first: str, value: tf.Tensor) -> tf.Tensor:
 
 def pooled(x: tf.Tensor, layer: Layer) -> tf.Tensor:
     pool = tf.nn.max_pool if layer.kind == "max" else tf.nn.avg_pool
-    ksize, strides = [1, layer.rows, layer.columns, 1], [1, layer.stride, layer.stride, 1]
+    ksize = [1, layer.rows, layer.columns, 1]
+    strides = [1, layer.stride, layer.stride, 1]
     return pool(x, ksize=ksize, strides=strides, padding=layer.padding)
 
 

@@ -17,9 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from tensorflow_profiling import Network, main, tf
 
-BATCH, UNITS, LAYERS, VOCABULARY = 128, 512, 4, 30_000
+BATCH = 128
+UNITS = 512
+LAYERS = 4
+VOCABULARY = 30_000
 FIRST_RESIDUAL = 2  # layers from this one on add their input to their output
-RATE, LARGEST_NORM = 1.0, 5.0
+RATE = 1.0
+LARGEST_NORM = 5.0
 
 
 class State(NamedTuple):
@@ -61,7 +65,9 @@ def nothing() -> State:
 def sequence(name: str, xs: Sequence[tf.Tensor], residual: bool = False) -> tuple[list[tf.Tensor], State]:
     """Outputs and last state of a layer that is unrolled over its inputs."""
     with tf.variable_scope(name):
-        weights, state, outputs = layer(xs[0].shape[-1]), nothing(), []
+        weights = layer(xs[0].shape[-1])
+        state = nothing()
+        outputs = []
         for t, x in enumerate(xs):
             with tf.name_scope(f"step_{t}"):
                 state = cell(weights, x, state)
@@ -81,7 +87,8 @@ def encoder(tokens: tf.Tensor) -> tuple[tf.Tensor, list[State]]:
         xs = embedded(tokens)
         ahead, _ = sequence("layer_0_forward", xs)
         back, state = sequence("layer_0_backward", xs[::-1])
-        xs, states = [tf.concat(both, 1) for both in zip(ahead, back[::-1], strict=True)], [state]
+        xs = [tf.concat(both, 1) for both in zip(ahead, back[::-1], strict=True)]
+        states = [state]
         for i in range(1, LAYERS):
             xs, state = sequence(f"layer_{i}", xs, residual=i >= FIRST_RESIDUAL)
             states.append(state)
@@ -117,7 +124,8 @@ def decoder(tokens: tf.Tensor, memory: tf.Tensor, states: list[State]) -> tf.Ten
     Each layer reads its input and the context of the first layer's last output.
     """
     with tf.variable_scope("decoder"):
-        look, outputs = attention(memory), []
+        look = attention(memory)
+        outputs = []
         xs = embedded(tokens)
         layers = []
         for i in range(LAYERS):

@@ -18,7 +18,8 @@ import numpy as np
 from convolutional_layers import apply, biased, block, chain, classes_of, convolved, normalised, parse, variable
 from tensorflow_profiling import Network, main, tf
 
-CLASSES, KEPT = 1000, 0.5
+CLASSES = 1000
+KEPT = 0.5
 
 
 def fully_connected(x: tf.Tensor, name: str, width: int) -> tf.Tensor:

@@ -14,8 +14,13 @@ import numpy as np
 from convolutional_layers import block, chain, classes_of
 from tensorflow_profiling import Network, main, tf
 
-BATCH, SIZE, CLASSES = 32, 299, 1000
-SMOOTHING, WEIGHT_DECAY, AUXILIARY, KEPT = 0.1, 4e-5, 0.4, 0.8
+BATCH = 32
+SIZE = 299
+CLASSES = 1000
+SMOOTHING = 0.1
+WEIGHT_DECAY = 4e-5
+AUXILIARY = 0.4
+KEPT = 0.8
 
 STEM = (
     "3x3 32 /2 valid",

@@ -27,7 +27,8 @@ int clock_gettime(clockid_t id, struct timespec *now) {
 def start_again(without: str) -> None:
     """Restart this program with that clock and without the argument `without`. Needs Linux and a C compiler."""
     folder = Path(mkdtemp())
-    source, library = folder / "clock.c", folder / "clock.so"
+    source = folder / "clock.c"
+    library = folder / "clock.so"
     source.write_text(SOURCE)
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
     arguments = [argument for argument in sys.argv if argument != without]

@@ -24,7 +24,8 @@ from placelab.costs.torch_steps import profile_training
 from placelab.formats.torch.module import from_training
 
 HERE = Path(__file__).parent
-RUNS, DIGITS = 3, 3
+RUNS = 3
+DIGITS = 3
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ import numpy as np
 from tensorflow_profiling import HERE, Network, tensorflow, tf, traced_steps
 
 BATCH = 128
-WARM_UP, STEPS = 10, 31
+WARM_UP = 10
+STEPS = 31
 REFERENCE_SPEED = 1e13  # operations/s of a device that takes the measured times: compute / seconds
 
 
@@ -86,7 +87,8 @@ def recurrent_network(random: np.random.Generator) -> Network:
 
 def dynamic_rnn(random: np.random.Generator) -> Network:
     """Sequences of 3 to 20 numbers, rising or random: an LSTM of 64 units stopped at each one's length; SGD."""
-    steps, units = 20, 64
+    steps = 20
+    units = 64
     sequences = tf.placeholder(tf.float32, [None, steps, 1])
     labels = tf.placeholder(tf.float32, [None, 2])
     lengths = tf.placeholder(tf.int32, [None])

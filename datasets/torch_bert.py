@@ -7,9 +7,15 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformer_weights import normal_weights
 
-WORDS, POSITIONS, SEGMENTS = 30522, 512, 2
-LAYERS, WIDTH, HEADS, INNER = 12, 768, 12, 3072
-DROPOUT, EPSILON = 0.1, 1e-12
+WORDS = 30522
+POSITIONS = 512
+SEGMENTS = 2
+LAYERS = 12
+WIDTH = 768
+HEADS = 12
+INNER = 3072
+DROPOUT = 0.1
+EPSILON = 1e-12
 
 
 class Embeddings(nn.Module):
@@ -37,7 +43,8 @@ class Attention(nn.Module):
         self.query, self.key, self.value = (nn.Linear(WIDTH, WIDTH) for _ in range(3))
         self.output = nn.Linear(WIDTH, WIDTH)
         self.norm = nn.LayerNorm(WIDTH, EPSILON)
-        self.weights_dropout, self.dropout = nn.Dropout(DROPOUT), nn.Dropout(DROPOUT)
+        self.weights_dropout = nn.Dropout(DROPOUT)
+        self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         batch, words, _ = x.shape
@@ -53,7 +60,8 @@ class Layer(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.attention = Attention()
-        self.inner, self.outer = nn.Linear(WIDTH, INNER), nn.Linear(INNER, WIDTH)
+        self.inner = nn.Linear(WIDTH, INNER)
+        self.outer = nn.Linear(INNER, WIDTH)
         self.norm = nn.LayerNorm(WIDTH, EPSILON)
         self.dropout = nn.Dropout(DROPOUT)
 
@@ -70,7 +78,8 @@ class Bert(nn.Module):
         self.embeddings = Embeddings()
         self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
         self.pooler = nn.Linear(WIDTH, WIDTH)
-        self.transform, self.transform_norm = nn.Linear(WIDTH, WIDTH), nn.LayerNorm(WIDTH, EPSILON)
+        self.transform = nn.Linear(WIDTH, WIDTH)
+        self.transform_norm = nn.LayerNorm(WIDTH, EPSILON)
         self.words = nn.Linear(WIDTH, WORDS)
         self.words.weight = self.embeddings.word.weight
         self.next_sentence = nn.Linear(WIDTH, 2)

@@ -7,9 +7,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformer_weights import normal_weights
 
-TOKENS, POSITIONS = 50257, 1024
-LAYERS, WIDTH, HEADS = 12, 768, 12
-DROPOUT, EPSILON = 0.1, 1e-5
+TOKENS = 50257
+POSITIONS = 1024
+LAYERS = 12
+WIDTH = 768
+HEADS = 12
+DROPOUT = 0.1
+EPSILON = 1e-5
 
 
 class Attention(nn.Module):
@@ -17,8 +21,10 @@ class Attention(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.qkv, self.project = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
-        self.weights_dropout, self.dropout = nn.Dropout(DROPOUT), nn.Dropout(DROPOUT)
+        self.qkv = nn.Linear(WIDTH, 3 * WIDTH)
+        self.project = nn.Linear(WIDTH, WIDTH)
+        self.weights_dropout = nn.Dropout(DROPOUT)
+        self.dropout = nn.Dropout(DROPOUT)
         self.register_buffer("past", torch.ones(POSITIONS, POSITIONS, dtype=torch.bool).tril(), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -35,12 +41,11 @@ class Block(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.norm_1, self.attention = nn.LayerNorm(WIDTH, EPSILON), Attention()
-        self.norm_2, self.inner, self.outer = (
-            nn.LayerNorm(WIDTH, EPSILON),
-            nn.Linear(WIDTH, 4 * WIDTH),
-            nn.Linear(4 * WIDTH, WIDTH),
-        )
+        self.norm_1 = nn.LayerNorm(WIDTH, EPSILON)
+        self.attention = Attention()
+        self.norm_2 = nn.LayerNorm(WIDTH, EPSILON)
+        self.inner = nn.Linear(WIDTH, 4 * WIDTH)
+        self.outer = nn.Linear(4 * WIDTH, WIDTH)
         self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -53,7 +58,8 @@ class Gpt2(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.token, self.position = nn.Embedding(TOKENS, WIDTH), nn.Embedding(POSITIONS, WIDTH)
+        self.token = nn.Embedding(TOKENS, WIDTH)
+        self.position = nn.Embedding(POSITIONS, WIDTH)
         self.dropout = nn.Dropout(DROPOUT)
         self.blocks = nn.ModuleList(Block() for _ in range(LAYERS))
         self.norm = nn.LayerNorm(WIDTH, EPSILON)

@@ -8,7 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-TOKENS, EPSILON, BASE = 32000, 1e-6, 10000.0
+TOKENS = 32000
+EPSILON = 1e-6
+BASE = 10000.0
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,10 @@ class Layer(nn.Module):
 
     def __init__(self, size: Size) -> None:
         super().__init__()
-        self.norm_1, self.attention = Norm(size.width), Attention(size)
-        self.norm_2, self.dense = Norm(size.width), Dense(size)
+        self.norm_1 = Norm(size.width)
+        self.attention = Attention(size)
+        self.norm_2 = Norm(size.width)
+        self.dense = Dense(size)
 
     def forward(self, x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
         x = x + self.attention(self.norm_1(x), cosine, sine)
@@ -98,7 +102,8 @@ class Llama(nn.Module):
     def forward(self, tokens: Tensor, targets: Tensor) -> Tensor:
         x = self.token(tokens)
         angle = (torch.arange(tokens.shape[1])[:, None] * self.turns).repeat(1, 2)
-        cosine, sine = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+        cosine = angle.cos().to(x.dtype)
+        sine = angle.sin().to(x.dtype)
         for layer in self.layers:
             x = layer(x, cosine, sine)
         return F.cross_entropy(self.head(self.norm(x)).flatten(0, 1).float(), targets.flatten())

@@ -6,8 +6,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-BLOCKS, WIDTHS, EXPANSION = (3, 4, 6, 3), (64, 128, 256, 512), 4
-CLASSES, PIXELS = 1000, 224
+BLOCKS = (3, 4, 6, 3)
+WIDTHS = (64, 128, 256, 512)
+EXPANSION = 4
+CLASSES = 1000
+PIXELS = 224
 
 
 class Block(nn.Module):
@@ -16,9 +19,12 @@ class Block(nn.Module):
     def __init__(self, given: int, width: int, stride: int) -> None:
         super().__init__()
         made = EXPANSION * width
-        self.conv1, self.norm1 = nn.Conv2d(given, width, 1, bias=False), nn.BatchNorm2d(width)
-        self.conv2, self.norm2 = nn.Conv2d(width, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width)
-        self.conv3, self.norm3 = nn.Conv2d(width, made, 1, bias=False), nn.BatchNorm2d(made)
+        self.conv1 = nn.Conv2d(given, width, 1, bias=False)
+        self.norm1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, stride, 1, bias=False)
+        self.norm2 = nn.BatchNorm2d(width)
+        self.conv3 = nn.Conv2d(width, made, 1, bias=False)
+        self.norm3 = nn.BatchNorm2d(made)
         self.shortcut = None
         if stride > 1 or given != made:
             self.shortcut = nn.Sequential(nn.Conv2d(given, made, 1, stride, bias=False), nn.BatchNorm2d(made))
@@ -40,7 +46,8 @@ class Resnet50(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.conv, self.norm = nn.Conv2d(3, WIDTHS[0], 7, 2, 3, bias=False), nn.BatchNorm2d(WIDTHS[0])
+        self.conv = nn.Conv2d(3, WIDTHS[0], 7, 2, 3, bias=False)
+        self.norm = nn.BatchNorm2d(WIDTHS[0])
         self.pool = nn.MaxPool2d(3, 2, 1)
         given = (WIDTHS[0], *(EXPANSION * width for width in WIDTHS[:-1]))
         strides = (1, 2, 2, 2)

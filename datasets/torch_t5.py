@@ -6,9 +6,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-TOKENS, LAYERS, WIDTH, HEADS, HEAD_WIDTH, INNER = 32128, 6, 512, 8, 64, 2048
-BUCKETS, FARTHEST = 32, 128
-DROPOUT, EPSILON = 0.1, 1e-6
+TOKENS = 32128
+LAYERS = 6
+WIDTH = 512
+HEADS = 8
+HEAD_WIDTH = 64
+INNER = 2048
+BUCKETS = 32
+FARTHEST = 128
+DROPOUT = 0.1
+EPSILON = 1e-6
 
 
 class Norm(nn.Module):
@@ -70,7 +77,9 @@ class Residual(nn.Module):
 
     def __init__(self, part: nn.Module) -> None:
         super().__init__()
-        self.norm, self.part, self.dropout = Norm(), part, nn.Dropout(DROPOUT)
+        self.norm = Norm()
+        self.part = part
+        self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, x: Tensor, *others: Tensor | None, self_attention: bool = False) -> Tensor:
         normal = self.norm(x)
@@ -83,7 +92,8 @@ class Dense(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.inner, self.outer = nn.Linear(WIDTH, INNER, bias=False), nn.Linear(INNER, WIDTH, bias=False)
+        self.inner = nn.Linear(WIDTH, INNER, bias=False)
+        self.outer = nn.Linear(INNER, WIDTH, bias=False)
         self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -115,7 +125,8 @@ class Stack(nn.Module):
         self.positions = Positions(both_ways=not decodes)
         self.layers = nn.ModuleList(Layer(decodes) for _ in range(LAYERS))
         self.norm = Norm()
-        self.dropout_in, self.dropout_out = nn.Dropout(DROPOUT), nn.Dropout(DROPOUT)
+        self.dropout_in = nn.Dropout(DROPOUT)
+        self.dropout_out = nn.Dropout(DROPOUT)
 
     def forward(self, x: Tensor, source: Tensor | None = None) -> Tensor:
         tokens = x.shape[1]
@@ -135,7 +146,8 @@ class T5(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.shared = nn.Embedding(TOKENS, WIDTH)
-        self.encoder, self.decoder = Stack(decodes=False), Stack(decodes=True)
+        self.encoder = Stack(decodes=False)
+        self.decoder = Stack(decodes=True)
         self.head = nn.Linear(WIDTH, TOKENS, bias=False)
         self.head.weight = self.shared.weight
 

@@ -25,9 +25,10 @@ include_patterns = [
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "widgets/README.md",
 ]
 # Sphinx walks the source folder; these have no page and many files.
-exclude_patterns = [".*", "build", "dist", "placelab", "tests", "widgets", "**/_*", "**/.ipynb_checkpoints"]
+exclude_patterns = [".*", "build", "dist", "placelab", "tests", "widgets/*/**", "**/_*", "**/.ipynb_checkpoints"]
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",

@@ -1,6 +1,6 @@
 // Builds one self-contained, minified ES module per view into the Python package. The result depends on the sources alone,
 // so that CI can rebuild and compare byte by byte.
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -8,19 +8,7 @@ import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "..", "placelab", "app", "widgets", "static");
-const views = [
-  "gantt",
-  "cluster",
-  "code",
-  "files",
-  "frame",
-  "decisions",
-  "comparison",
-  "graph",
-  "matters",
-  "difference",
-  "job",
-];
+const views = readdirSync(here).filter((folder) => existsSync(join(here, folder, "index.ts")));
 const VIEW = 60_000; // bytes of one view, gzipped; every widget instance sends its whole module over the kernel's socket
 const ALL = 200_000; // of all views together
 

@@ -57,7 +57,8 @@ for each in MEMBERS.items():
 @pl.partitioner
 def olb(problem: pl.Problem) -> pl.Placement:
     """Opportunistic load balancing: ops in topological order, each on the device that is idle first."""
-    s, idle = pl.ListScheduler(problem), np.zeros(problem.cluster.n_devices)
+    s = pl.ListScheduler(problem)
+    idle = np.zeros(problem.cluster.n_devices)
     for v in range(problem.graph.n_ops):
         d = int(np.argmin(idle))
         s.place(v, d)

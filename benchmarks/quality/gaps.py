@@ -16,7 +16,9 @@ from statistics import mean
 import placelab as pl
 
 TABLE = Path(__file__).with_name("gaps.md")
-OPS, DEVICES, RATIOS = 10, (2, 4), (0.1, 1.0, 10.0)
+OPS = 10
+DEVICES = (2, 4)
+RATIOS = (0.1, 1.0, 10.0)
 EXACT = ("cp-sat", "ilp")
 PROVEN = 1 + 1e-6  # the solver counts time in whole units, and proves its optimum up to one unit
 REACHED = 1e-5
@@ -45,7 +47,8 @@ def optimum(problem: pl.Problem) -> float:
 
 def gaps(heuristics: list[str]) -> tuple[dict[tuple, float], dict[str, dict[tuple, float]]]:
     """Optimum of each instance, and each heuristic's makespan over it, minus 1."""
-    best, gap = {}, {name: {} for name in heuristics}
+    best = {}
+    gap = {name: {} for name in heuristics}
     for *key, problem in instances():
         best[tuple(key)] = least = optimum(problem)
         for name in heuristics:

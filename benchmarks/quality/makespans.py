@@ -18,7 +18,8 @@ from placelab.problem import clusters
 
 TABLE = Path(__file__).with_name("makespans.md")
 EXACT = ("cp-sat", "ilp")  # their table is gaps.md
-LEARNED, LARGEST = ("cem", "policy-gradient"), 1_000  # ops that those place here; see benchmarks/learned.py
+LEARNED = ("cem", "policy-gradient")  # ops that those place here; see benchmarks/learned.py
+LARGEST = 1_000
 SCHEDULERS = ["fifo", "msr", "pct", "planned", "random"]  # orders of reads and of pipelines are in steps.md
 NETWORKS = ("convolutional_network", "recurrent_network", "dynamic_rnn")
 
@@ -84,7 +85,8 @@ def row(problem: pl.Problem, partitioner: str, schedulers: list[str]) -> str:
 
 def section(name: str, problem: pl.Problem) -> str:
     """Heading, instance, bound and table."""
-    graph, cluster = problem.graph, problem.cluster
+    graph = problem.graph
+    cluster = problem.cluster
     lines = [
         f"## {name}",
         "",

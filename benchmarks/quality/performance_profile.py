@@ -23,7 +23,8 @@ from placelab.pictures.plots.study_figures import StrategyTable, profile, strate
 
 PAGE = Path(__file__).with_name("profile.md")
 PICTURE = PAGE.with_suffix(".svg")
-SEEDS, RATIOS = 3, (0.1, 1.0, 10.0)
+SEEDS = 3
+RATIOS = (0.1, 1.0, 10.0)
 UNEVEN = pl.Cluster([5e12, 1e13, 2e13, 4e13], bandwidth=12e9, latency=0.0)
 CLUSTERS = {"4": pl.Cluster.uniform(4, latency=0.0), "16": pl.Cluster.uniform(16, latency=0.0), "4 unequal": UNEVEN}
 FAMILIES: dict[str, tuple[Callable[..., pl.OpGraph], tuple, tuple]] = {  # a small and a large size
@@ -59,7 +60,11 @@ def compared(problems: pl.Problems, processes: int) -> StrategyTable:
 
 # -------------------------------------------------------------------- the picture
 
-WIDTH, HEIGHT, LEFT, TOP, LABELS = 400, 380, 46, 30, 120
+WIDTH = 400
+HEIGHT = 380
+LEFT = 46
+TOP = 30
+LABELS = 120
 TICKS = ((1, 1.1, 1.2, 1.5, 2), (1, 1.2, 1.5, 2, 3, 4))  # of each panel
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C")
 
@@ -69,7 +74,8 @@ def picture(found: StrategyTable, order: list[int]) -> str:
     alike: dict[bytes, list[int]] = {}  # strategies with the same makespans share a curve
     for s in order:
         alike.setdefault(found.relative[:, s].tobytes(), []).append(s)
-    curves, half = list(alike.values()), (len(alike) + 1) // 2
+    curves = list(alike.values())
+    half = (len(alike) + 1) // 2
     size = f"{2 * (LEFT + WIDTH + LABELS)} {HEIGHT + TOP + 44}"
     panels = [
         panel(found, some, i * (LEFT + WIDTH + LABELS) + LEFT, TICKS[i])
@@ -98,7 +104,8 @@ def panel(found: StrategyTable, some: list[list[int]], left: int, ticks: tuple[f
     curves = [profile(found, alike[0], most) for alike in some]
     ends = apart([high(share[-1]) for _, share in curves])
     for i, (alike, (tau, share), y) in enumerate(zip(some, curves, ends, strict=True)):
-        colour, dash = COLOURS[i % len(COLOURS)], ("", "5 2", "2 2")[i // len(COLOURS) % 3]
+        colour = COLOURS[i % len(COLOURS)]
+        dash = ("", "5 2", "2 2")[i // len(COLOURS) % 3]
         steps = "".join(
             f"H{left + across(t, most):.1f}V{high(h):.1f}" for t, h in zip(tau.tolist(), share.tolist(), strict=True)
         )
@@ -124,7 +131,8 @@ def high(share: float) -> float:
 def apart(ends: Iterable[float], least: float = 13.0) -> list[float]:
     """Heights of labels, in their order, no two closer than `least`, none below the axis."""
     ends = [*ends]
-    order, found = sorted(range(len(ends)), key=lambda i: ends[i]), dict[int, float]()
+    order = sorted(range(len(ends)), key=lambda i: ends[i])
+    found = dict[int, float]()
     low = -np.inf
     for i in order:
         low = found[i] = max(ends[i], low + least)
@@ -140,7 +148,8 @@ def apart(ends: Iterable[float], least: float = 13.0) -> list[float]:
 
 def page(found: StrategyTable, order: list[int], n: int) -> str:
     """The picture and its figures."""
-    ratio, clusters = found.relative, ", ".join(CLUSTERS)
+    ratio = found.relative
+    clusters = ", ".join(CLUSTERS)
     rows = [
         [found.strategies[s], f"{mean(ratio[:, s]):.3f}", *(f"{100 * np.mean(ratio[:, s] <= t):.1f}" for t in TAU)]
         for s in order

@@ -33,7 +33,8 @@ THIRTY = {
     "dear transfers": lambda seed: gen.layered(30, degree=3.0, ccr=10.0, seed=seed),
 }
 SIZES = (20, 100, 300, 1000)
-GAUSS, FFT = dict(zip(SIZES, (6, 13, 24, 44), strict=True)), dict(zip(SIZES, (4, 16, 32, 128), strict=True))
+GAUSS = dict(zip(SIZES, (6, 13, 24, 44), strict=True))
+FFT = dict(zip(SIZES, (4, 16, 32, 128), strict=True))
 PEERS = {
     "layered": lambda n, names: gen.layered(n, degree=3.0, seed=1),
     "layered, ccr 10": lambda n, names: gen.layered(n, ccr=10.0, seed=2),
@@ -91,7 +92,8 @@ def shared() -> Iterator[tuple[str, pl.Problem]]:
 
 def print_fair() -> None:
     """Print what portfolio saves over the best list scheduler under ``fair``, and whether it is longer than the catalogue."""
-    saved, worse = [], 0
+    saved = []
+    worse = 0
     for name, problem in shared():
         found, tried, lists, best = searched(problem)
         saved.append(1 - found / lists)
@@ -131,10 +133,13 @@ Makespan over the least possible, minus 1. `cp-sat` proves each optimum (`optima
 
 def peers_section() -> str:
     """The table of what portfolio saves over the best list scheduler."""
-    rows, saved, worse = [], {}, 0
+    rows = []
+    saved = {}
+    worse = 0
     for kind, n, problem in peers():
         found, tried, lists, name = searched(problem)
-        devices, bound = problem.cluster.n_devices, max(pl.bounds(problem).values())
+        devices = problem.cluster.n_devices
+        bound = max(pl.bounds(problem).values())
         saved[kind, n, devices] = 1 - found / lists
         worse += found > tried
         cells = [str(problem.graph.n_ops), str(devices), name, percent(1 - found / lists), percent(1 - bound / lists)]

@@ -12,7 +12,8 @@ from placelab.base.units import seconds
 NETWORKS = ("alexnet", "vgg16", "inception_v2", "resnet_v2_152")
 WORKERS = (1, 2, 4, 8)
 RUNS = 1000
-RATE, RATIO = 125e6, 0.95  # bytes/s; compute over communication of a worker, as Hashemi chose batches
+RATE = 125e6  # bytes/s; compute over communication of a worker, as Hashemi chose batches
+RATIO = 0.95
 NOISE = 0.5
 HANDOFF = 0.01  # of a transfer
 PS3 = {1: (0.604, 0.0), 2: (0.647, 10.0), 4: (0.663, 14.6), 8: (0.670, 19.7)}  # prototype, 60 seeds: s, straggling in %
@@ -45,9 +46,12 @@ class Orders:
     """Runs of one job: random orders, TIC, TAC."""
 
     def __init__(self, problem: pl.Problem, noise: float = 0.0, runs: int = RUNS) -> None:
-        placement, fixed = pl.place(problem, "hash"), runs if noise else 1
+        placement = pl.place(problem, "hash")
+        fixed = runs if noise else 1
         run = lambda name, n: pl.iterations(problem, placement, name, runs=n, noise=noise)  # noqa: E731
-        self.random, self.tic, self.tac = run("random-reads", runs), run("tic", fixed), run("tac", fixed)
+        self.random = run("random-reads", runs)
+        self.tic = run("tic", fixed)
+        self.tac = run("tac", fixed)
 
     @property
     def shorter(self) -> float:
@@ -59,10 +63,8 @@ def job(name: str, workers: int) -> pl.Problem:
     """The forward pass of a network on workers and one server."""
     graph = pl.transforms.model_replica(pl.load(name), workers, training=False)
     replica = graph.metadata["replica"]
-    first, read = (
-        np.array(replica["worker"]) == 0,
-        np.array(replica["roles"])[replica["role"]] == "read",
-    )
+    first = np.array(replica["worker"]) == 0
+    read = np.array(replica["roles"])[replica["role"]] == "read"
     took = np.where(read, 0.0, np.nan_to_num(graph.time[:, graph.time_types.index("cpu")]))
     scale = RATIO * graph.outputs[first & read].sum() / RATE / took[first].sum()
     graph = graph.replace(compute=scale * took, time=None, time_types=())
@@ -102,13 +104,15 @@ def grid(found: dict[tuple[str, int], Orders]) -> str:
 
 def published(found: dict[tuple[str, int], Orders]) -> str:
     """Each number in the text of Hashemi 2018 beside ours; its figures 2 and 3 are pictures without numbers."""
-    inception, resnet = found["inception_v2", 1], found["resnet_v2_152", 1]
+    inception = found["inception_v2", 1]
+    resnet = found["resnet_v2_152", 1]
     noisy = Orders(job("inception_v2", 1), NOISE)
     sd = [1e3 * frame["step"].std(ddof=0) for frame in (inception.random, noisy.random, noisy.tic)]
     e = [orders.random["efficiency"].mean() for orders in (inception, resnet)]
     gained = resnet.tic["efficiency"].mean() - e[1]
     apart = max(abs(o.tic["step"].mean() / o.tac["step"].mean() - 1) for o in found.values())
-    most, points = RATIO / (1 + RATIO), 1 - 1 / (1 + 0.78 * RATIO)
+    most = RATIO / (1 + RATIO)
+    points = 1 - 1 / (1 + 0.78 * RATIO)
     sizes = pl.load("alexnet").persistent
     share = sizes.max() / sizes.sum()
     rows = [

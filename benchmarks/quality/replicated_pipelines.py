@@ -52,7 +52,8 @@ def recomputing() -> str:
     """A row per model."""
     rows = []
     for name in MODELS:
-        cells, placement = [], placed(name)
+        cells = []
+        placement = placed(name)
         for scheduler, split in SCHEDULES:
             for recompute in (False, True):
                 folded = pl.transforms.microbatches(placement, MICRO_BATCHES, split=split, recompute=recompute)
@@ -70,7 +71,8 @@ def replicas() -> str:
         placement = placed(name)
         for scheduler, split in SCHEDULES:
             step = pl.transforms.microbatches(placement, MICRO_BATCHES, split=split)
-            alone, cells = run(step, scheduler).makespan, []
+            alone = run(step, scheduler).makespan
+            cells = []
             for r in REPLICAS:
                 job = pl.transforms.pipeline_replica(step, r, bucket_bytes=BUCKET, **ETHERNET)
                 made = run(job, scheduler).makespan
@@ -83,7 +85,8 @@ def replicas() -> str:
 
 def largest(step: pl.Problem) -> float:
     """Bytes of gradients of the stage that has the most."""
-    graph, once = step.graph, step.graph.kind == "U"
+    graph = step.graph
+    once = step.graph.kind == "U"
     read = once[graph.consumer] & ~(graph.kind == "P")[graph.producer] & ~once[graph.producer]
     size: dict[int, dict[int, float]] = {}
     for v, t in zip(graph.consumer[read].tolist(), graph.edge_tensor[read].tolist(), strict=True):

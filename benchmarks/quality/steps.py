@@ -27,12 +27,16 @@ HEAD = """# Beyond one step
 `python benchmarks/quality/steps.py` writes this page.
 """
 
-HOUR, DAY = 3600.0, 86_400.0
+HOUR = 3600.0
+DAY = 86_400.0
 COSTS = ((2.0, 200.0), (60.0, 10 * HOUR), (600.0, DAY), (600.0, 2 * HOUR), (600.0, 20 * 60.0))  # save, MTBF
 METHODS = ("young", "daly", "exact")
 MODELS = ("inception_v3", "gnmt_40", "bert_base", "llama_8")
-DISK, RESTART, DETECT = 200e6, 60.0, 10.0
-JOB, RUNS = 7 * DAY, 200  # seconds of steps
+DISK = 200e6
+RESTART = 60.0
+DETECT = 10.0
+JOB = 7 * DAY  # seconds of steps
+RUNS = 200
 MACHINES = (1, 100, 1000)
 PER_DEVICE = 1000 * DAY  # mean time between failures
 
@@ -99,7 +103,8 @@ def facts(model: str, schedule: pl.Schedule, save: float, added: float) -> list[
 def job(step: float, save: float, machines: int) -> list[str]:
     """The rest of a row: a job on so many machines of four devices."""
     mtbf = faults.system_mtbf([PER_DEVICE] * (4 * machines))
-    interval, steps = pl.checkpoint_interval(save, mtbf), round(JOB / step)
+    interval = pl.checkpoint_interval(save, mtbf)
+    steps = round(JOB / step)
     every = max(1, round(interval / step))
     costs = dict(save=save, restore=RESTART + save, start=RESTART, mtbf=mtbf, detect=DETECT)
     expected = faults.expected_training_time(step, steps, every=np.array([every, steps]), **costs)

@@ -24,7 +24,8 @@ MACHINES = (3, 6, 9, 12, 15)
 BANDWIDTHS = {"convolutional_network": (1e5, 1e7, 1e9, 1e11), "dynamic_rnn": (1e7, 1e9, 1e10, 1e11)}
 SMALL = "convolutional_network"
 STRATEGIES = {"m-topo": dict(rule="count"), "m-etf": {}, "m-sct": {}}
-TOTAL, EACH = 3.0, 0.4  # memory of all machines, or of each, over what the network needs
+TOTAL = 3.0  # memory of all machines, or of each, over what the network needs
+EACH = 0.4
 SPEED = 1e13  # the reference speed: ops take the measured times
 
 
@@ -119,7 +120,8 @@ def sct_wins_at_the_highest(grid: Grid) -> tuple[bool, str]:
 def converge(grid: Grid) -> tuple[bool, str]:
     """ "For a large number of processors, the m-ETF and m-SCT graphs almost converge"."""
     apart = abs(grid.makespan["m-sct"] / grid.makespan["m-etf"] - 1)
-    few, many = np.nanmean(apart[:, 1:, 0]), np.nanmean(apart[:, 1:, -1])
+    few = np.nanmean(apart[:, 1:, 0])
+    many = np.nanmean(apart[:, 1:, -1])
     said = f"{100 * few:.1f} % apart on {MACHINES[0]} machines, {100 * many:.1f} % on {MACHINES[-1]}"
     return bool(many < max(few, 0.05)), f"{said}, on average above the lowest bandwidth"
 
@@ -162,7 +164,8 @@ def hardly_differ_at_the_highest(grid: Grid) -> tuple[bool, str]:
 
 def trends(grid: Grid) -> Iterator[tuple[str, bool, str]]:
     """(claim, whether it holds, figures) for one network: what the thesis says of its small one, or of its large one."""
-    ahead, large = ("m-etf", "m-sct"), grid.network != SMALL
+    ahead = ("m-etf", "m-sct")
+    large = grid.network != SMALL
     for name in ahead:
         yield f"{name} beats m-topo", *beat_topo(grid, name)
     if large:

@@ -52,18 +52,24 @@ class _Machine:
     """Ops are tasks 0 … n-1, transfers n …; waiting ops are in their device's lane, transfers in the last lane."""
 
     def __init__(self, schedule: pl.Schedule, cores: int, work: Any, exclusive: bool) -> None:
-        graph, sent = schedule.problem.graph, schedule.transfers
-        n, k = graph.n_ops, schedule.problem.cluster.n_devices
+        graph = schedule.problem.graph
+        sent = schedule.transfers
+        n = graph.n_ops
+        k = schedule.problem.cluster.n_devices
         lasting = np.concatenate([schedule.finish - schedule.start, sent["finish"] - sent["start"]])
         core = np.concatenate([lasting[:n], np.broadcast_to(np.asarray(work, float), len(sent))])
-        self.core, self.rest = core, np.maximum(lasting - core, 0.0)
+        self.core = core
+        self.rest = np.maximum(lasting - core, 0.0)
         self.lane = np.concatenate([schedule.device, np.full(len(sent), k)])
         self.after, self.missing = _successors(schedule)
         self.limit = np.array([1 if exclusive else cores] * k + [cores])
         self.waiting: list[list[tuple[float, int]]] = [[] for _ in self.limit]
         self.events: list[tuple[float, int, bool]] = []  # time, task, whether it leaves its core or is complete
-        self.running, self.free, self.n = np.zeros(k + 1, int), cores, n
-        self.start, self.finish = np.zeros(len(core)), np.zeros(len(core))
+        self.running = np.zeros(k + 1, int)
+        self.free = cores
+        self.n = n
+        self.start = np.zeros(len(core))
+        self.finish = np.zeros(len(core))
 
     def run(self) -> Run:
         for task in np.flatnonzero(self.missing == 0).tolist():
@@ -107,7 +113,9 @@ class _Machine:
 
 def _successors(schedule: pl.Schedule) -> tuple[list[list[int]], np.ndarray]:
     """Successors of each task, and its number of predecessors."""
-    graph, device, sent = schedule.problem.graph, schedule.device, schedule.transfers
+    graph = schedule.problem.graph
+    device = schedule.device
+    sent = schedule.transfers
     n = graph.n_ops
     number = {
         key: n + i for i, key in enumerate(zip(sent["tensor"].tolist(), sent["destination"].tolist(), strict=True))

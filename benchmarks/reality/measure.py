@@ -18,7 +18,8 @@ from reality.machines import SPEED, Machine
 from reality.networks import Step, placed, problem
 from reality.runs import computed, observe, session, timed
 
-HOPS, REPEATS = 16, 20
+HOPS = 16
+REPEATS = 20
 SIZES = (4, 1 << 12, 1 << 16, 1 << 20, 1 << 22)  # bytes
 
 

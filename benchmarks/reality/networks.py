@@ -70,6 +70,7 @@ def placed(step: Step, placement: pl.Placement) -> Any:
     from placelab.formats.tensorflow.write_graph_def import write
 
     with TemporaryDirectory() as folder:
-        source, out = Path(folder, "step.pb"), Path(folder, "placed.pb")
+        source = Path(folder, "step.pb")
+        out = Path(folder, "placed.pb")
         source.write_bytes(step.definition.SerializeToString())
         return type(step.definition).FromString(write(source, placement, out).read_bytes())

@@ -158,7 +158,8 @@ def placements(case: Any) -> str:
 
 
 def placement_row(result: Any) -> list[str]:
-    measured, expected = quiet(result.seconds), result.predicted
+    measured = quiet(result.seconds)
+    expected = result.predicted
     seen = typical(result.starts)
     by_device = order_by_device(expected.start["simulated"], seen, expected.device).values()
     return [

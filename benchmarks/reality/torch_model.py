@@ -19,9 +19,13 @@ from placelab.formats.flops.kinds import category
 from reality.agreement import quiet, spearman
 from reality.machines import SPEED
 
-LAYERS, HEADS, LENGTH = 4, 8, 128
-WIDTH, BATCH = {"cpu": 128, "cuda": 1024}, {"cpu": 4, "cuda": 16}
-RUNS, CHAIN = 30, 1000
+LAYERS = 4
+HEADS = 8
+LENGTH = 128
+WIDTH = {"cpu": 128, "cuda": 1024}
+BATCH = {"cpu": 4, "cuda": 16}
+RUNS = 30
+CHAIN = 1000
 # Part of a device's name → spec with its peak figures; the H100's for any other GPU.
 SPECS = {"cpu": "xeon_8380_core", "H200": "h200", "A100": "a100_80gb", "V100": "v100", "2080": "rtx2080ti"}
 
@@ -81,7 +85,8 @@ def on_one(device: str) -> OneDevice:
     from placelab.formats.torch.module import from_module
 
     model, batch = encoder(device)
-    graph, profile = from_module(model, (batch,)), profile_module(model, (batch,), runs=RUNS, warm_up=3)
+    graph = from_module(model, (batch,))
+    profile = profile_module(model, (batch,), runs=RUNS, warm_up=3)
     title = "cpu" if device == "cpu" else torch.cuda.get_device_name(device)
     spec = next((spec for part, spec in SPECS.items() if part in title), "h100")
     ours = measured(graph, profile, reference_speed=SPEED).compute / SPEED
@@ -134,7 +139,8 @@ def link(names: list[str]) -> FittedLink:
     """Bandwidth and latency from the first device to the second."""
     import torch
 
-    sizes, seconds = (1 << 12, 1 << 18, 1 << 24), []
+    sizes = (1 << 12, 1 << 18, 1 << 24)
+    seconds = []
     for size in sizes:
         tensor = torch.ones(size // 4, device=names[0])
         seconds.append(quiet([_timed(lambda t=tensor: t.to(names[1]), names) for _ in range(RUNS)]))
@@ -166,9 +172,12 @@ def encoder(device: str) -> tuple[Any, Any]:
     class Block(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.first, self.second = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
-            self.heads, self.out = torch.nn.Linear(width, 3 * width), torch.nn.Linear(width, width)
-            self.grow, self.shrink = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
+            self.first = torch.nn.LayerNorm(width)
+            self.second = torch.nn.LayerNorm(width)
+            self.heads = torch.nn.Linear(width, 3 * width)
+            self.out = torch.nn.Linear(width, width)
+            self.grow = torch.nn.Linear(width, 4 * width)
+            self.shrink = torch.nn.Linear(4 * width, width)
 
         def forward(self, x: Any) -> Any:
             b, n, w = x.shape

@@ -110,7 +110,8 @@ def compare(
     when = [find(all_schedulers(), s, "scheduler") for s in _given(schedulers, fitting_schedulers(problem.graph))]
     each = seeds_of(seeds)
     rows: list[Row] = []
-    bound, step = np.nan, chain(prepare)
+    bound = np.nan
+    step = chain(prepare)
     report = _reporting(progress or silent, len(where) * len(when) * len(each))
     found = made_apart(
         lambda left: _rows(problem, where, when, each, left, step, measure or _nothing),
@@ -270,15 +271,18 @@ def list_members(
     import pandas as pd
 
     expect(problem, Problem, "list_members")
-    rows, stopped = [], cancel or never
+    rows = []
+    stopped = cancel or never
     for priority, where, *flags in product(get_args(Priority), get_args(Place), *[(True, False)] + [(False, True)] * 2):
         if stopped():
             break
         options: dict[str, Any] = {"priority": priority, "place": where, **dict(zip(FLAGS, flags, strict=True))}
         try:
-            makespan, error = simulate(problem, place(problem, "parametric", **options), scheduler).makespan, ""
+            makespan = simulate(problem, place(problem, "parametric", **options), scheduler).makespan
+            error = ""
         except InfeasibleError as refusal:
-            makespan, error = float("nan"), str(refusal)
+            makespan = float("nan")
+            error = str(refusal)
         rows.append({**options, "makespan": makespan, "error": error})
     frame = pd.DataFrame(rows, columns=["priority", "place", *FLAGS, "makespan", "error"])
     frame.insert(len(frame.columns) - 1, "ratio", frame["makespan"] / frame["makespan"].min())

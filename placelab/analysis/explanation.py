@@ -64,7 +64,8 @@ def critical_path(schedule: Schedule) -> pd.DataFrame:
 
 def _describe(schedule: Schedule, step: np.void, last: bool, sharing: Mapping[int, str]) -> tuple:
     """A step of the critical path in words: one row of :func:`critical_path`."""
-    names, devices = schedule.problem.graph.names, schedule.problem.cluster.names
+    names = schedule.problem.graph.names
+    devices = schedule.problem.cluster.names
     kind, row, cause, by = (int(step[label]) for label in ("kind", "row", "cause", "by"))
     moved = schedule.transfers[by] if _moves(step) else None
     if moved is None:  # an op, or a wait for one or for memory
@@ -73,7 +74,8 @@ def _describe(schedule: Schedule, step: np.void, last: bool, sharing: Mapping[in
         reason = reason if kind == kernels.WAIT else "finishes last" if last else "its output is awaited"
         return KINDS[kind], names[row], devices[d], step["start"], step["finish"], reason
     made = names[schedule.problem.graph.tensor_producer[moved["tensor"]]]
-    source, link = devices[moved["source"]], f"{devices[moved['source']]} → {devices[moved['destination']]}"
+    source = devices[moved["source"]]
+    link = f"{devices[moved['source']]} → {devices[moved['destination']]}"
     if kind == kernels.WAIT:
         reason = f"{link} carried {made}" if cause == kernels.BY_LINK else f"{source} ran the Send of {made}"
         return KINDS[kind], names[row], source, step["start"], step["finish"], reason
@@ -138,7 +140,8 @@ def idle_gaps(schedule: Schedule) -> np.ndarray:
         end).
     """
     expect(schedule, Schedule, "idle_reasons")
-    items, k = items_run(schedule), schedule.problem.cluster.n_devices
+    items = items_run(schedule)
+    k = schedule.problem.cluster.n_devices
     most = 3 * len(items.start) + k
     columns = kernels.Gaps(*(np.zeros(most, dtype) for dtype in (np.int32, np.float64, np.float64, np.uint8, np.int32)))
     pred = inputs(schedule.problem.graph)
@@ -162,10 +165,14 @@ def why(schedule: Schedule, op: int | str) -> str:
     'b on dev1 waited 4 for a from dev0 (transfer 2)'
     """
     expect(schedule, Schedule, "why")
-    problem, graph, device = schedule.problem, schedule.problem.graph, schedule.device
+    problem = schedule.problem
+    graph = schedule.problem.graph
+    device = schedule.device
     v = graph.index(op) if isinstance(op, str) else int(op)
     time = problem.cluster.units.time
-    names, devices, began = graph.names, problem.cluster.names, schedule.start[v]
+    names = graph.names
+    devices = problem.cluster.names
+    began = schedule.start[v]
     idle_from, runner = _before(schedule, v)
     edge, arrived, x = _last_input(schedule, v)
     here = f"{names[v]} on {devices[device[v]]}"
@@ -191,27 +198,31 @@ def why(schedule: Schedule, op: int | str) -> str:
 
 def _before(schedule: Schedule, v: int) -> tuple[float, str]:
     """When the device of op v had finished what it ran before, and what that was."""
-    names, sends = schedule.problem.graph.names, schedule.sends
-    d, began = schedule.device[v], schedule.start[v]
+    names = schedule.problem.graph.names
+    sends = schedule.sends
+    d = schedule.device[v]
+    began = schedule.start[v]
     mine = (schedule.device == d) & (schedule.finish <= began)
     mine[v] = False
-    ops, sent = np.flatnonzero(mine), np.flatnonzero((sends["source"] == d) & (sends["finish"] <= began))
-    free, name = 0.0, ""
+    ops = np.flatnonzero(mine)
+    sent = np.flatnonzero((sends["source"] == d) & (sends["finish"] <= began))
+    free = 0.0
+    name = ""
     if len(ops):
         last = ops[np.argmax(schedule.finish[ops])]
-        free, name = schedule.finish[last], names[last]
+        free = schedule.finish[last]
+        name = names[last]
     if len(sent) and sends["finish"][sent].max() > free:
         last = sent[np.argmax(sends["finish"][sent])]
-        free, name = (
-            sends["finish"][last],
-            f"the Send of {names[schedule.problem.graph.tensor_producer[sends['tensor'][last]]]}",
-        )
+        free = sends["finish"][last]
+        name = f"the Send of {names[schedule.problem.graph.tensor_producer[sends['tensor'][last]]]}"
     return float(free), name
 
 
 def _last_input(schedule: Schedule, v: int) -> tuple[int, float, int]:
     """The edge that reached op v last (-1: none; ties: the lowest), when, and its transfer (-1: from the same device)."""
-    graph, moved = schedule.problem.graph, schedule.transfers
+    graph = schedule.problem.graph
+    moved = schedule.transfers
     edges = graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]
     if not len(edges):
         return -1, 0.0, -1
@@ -248,7 +259,8 @@ def slack(schedule: Schedule) -> np.ndarray:
     array([2., 0., 2.])
     """
     expect(schedule, Schedule, "slack")
-    graph, n = schedule.problem.graph, schedule.problem.graph.n_ops
+    graph = schedule.problem.graph
+    n = schedule.problem.graph.n_ops
     order = np.lexsort((np.arange(n), schedule.start))  # topological, and along each device
     number = np.empty(n, np.int64)
     number[order] = np.arange(n)
@@ -275,7 +287,8 @@ def slack(schedule: Schedule) -> np.ndarray:
 
 def _delays(schedule: Schedule) -> np.ndarray:
     """Seconds from the finish of each edge's producer until its tensor was there."""
-    carrier, made = carriers(schedule), schedule.finish[schedule.problem.graph.producer]
+    carrier = carriers(schedule)
+    made = schedule.finish[schedule.problem.graph.producer]
     delay = np.zeros(len(carrier))
     moved = carrier >= 0
     delay[moved] = schedule.transfers["finish"][carrier[moved]] - made[moved]

@@ -22,7 +22,8 @@ def fair_bytes(cluster: Cluster, pair: np.ndarray, begin: np.ndarray, end: np.nd
     `pair` is ``source * n_devices + destination``; all arrays and the result have shape (n_transfers,). O(n log n) for n
     transfers whose pairs use no shared link; those of others take O(n · pairs · links).
     """
-    k, got = cluster.n_devices, np.zeros(len(pair))
+    k = cluster.n_devices
+    got = np.zeros(len(pair))
     on = np.zeros((k * k, len(cluster.links)))
     for number, link in enumerate(cluster.links):
         on[[i * k + j for i, j in link.pairs], number] = 1.0
@@ -38,7 +39,8 @@ def fair_bytes(cluster: Cluster, pair: np.ndarray, begin: np.ndarray, end: np.nd
 def _alone(bandwidth: np.ndarray, pair: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
     """Where each pair's transfers share nothing with other pairs: pair after pair in one sequence of spans."""
     n = len(pair)
-    both, time = np.tile(pair, 2), np.concatenate([begin, end])
+    both = np.tile(pair, 2)
+    time = np.concatenate([begin, end])
     order = np.lexsort((time, both))
     flows = np.cumsum(np.where(order < n, 1, -1))
     share = np.divide(1.0, flows, out=np.zeros(2 * n), where=flows > 0)
@@ -52,20 +54,27 @@ def _together(
 ) -> np.ndarray:
     """Where pairs share links: `on` says which, shape (n_pairs, n_links)."""
     n = len(pair)
-    both, time = np.tile(pair, 2), np.concatenate([begin, end])
+    both = np.tile(pair, 2)
+    time = np.concatenate([begin, end])
     order = np.argsort(time, kind="stable")
-    sign, length = np.where(order < n, 1.0, -1.0), np.append(np.diff(time[order]), 0.0)
-    got, so_far, flows = np.zeros(2 * n), np.zeros((len(bandwidth), 1)), np.zeros((len(bandwidth), 1))
+    sign = np.where(order < n, 1.0, -1.0)
+    length = np.append(np.diff(time[order]), 0.0)
+    got = np.zeros(2 * n)
+    so_far = np.zeros((len(bandwidth), 1))
+    flows = np.zeros((len(bandwidth), 1))
     for a, b in _parts(2 * n, len(bandwidth)):
-        change, here = np.zeros((len(bandwidth), b - a)), (both[order[a:b]], np.arange(b - a))
+        change = np.zeros((len(bandwidth), b - a))
+        here = (both[order[a:b]], np.arange(b - a))
         change[here] = sign[a:b]
-        number, span = flows + np.cumsum(change, axis=1), length[a:b] > 0
+        number = flows + np.cumsum(change, axis=1)
+        span = length[a:b] > 0
         moved = np.zeros((len(bandwidth), b - a + 1))
         moved[:, :1] = so_far
         moved[:, 1:][:, span] = _fair_rates(number[:, span], bandwidth, capacity, on) * length[a:b][span]
         total = np.cumsum(moved, axis=1)
         got[order[a:b]] = total[here]
-        flows, so_far = number[:, -1:], total[:, -1:]
+        flows = number[:, -1:]
+        so_far = total[:, -1:]
     return got[n:] - got[:n]
 
 
@@ -80,9 +89,12 @@ def _fair_rates(flows: np.ndarray, bandwidth: np.ndarray, capacity: np.ndarray, 
     A link's share is what it has left, over the flows that have no rate yet. A pair has its rate where its own bandwidth is its
     least share; and where it uses a link that is the least share of all its pairs, which can only gain elsewhere.
     """
-    rate, now, spans = np.zeros(flows.shape), np.zeros(flows.shape), np.arange(flows.shape[1])
+    rate = np.zeros(flows.shape)
+    now = np.zeros(flows.shape)
+    spans = np.arange(flows.shape[1])
     links = [np.flatnonzero(on[:, number]) for number in range(len(capacity))]
-    left, waits = np.repeat(capacity[:, None], len(spans), axis=1), flows > 0
+    left = np.repeat(capacity[:, None], len(spans), axis=1)
+    waits = flows > 0
     own = np.divide(bandwidth[:, None], flows, out=np.full(flows.shape, np.inf), where=waits)
     while len(spans):
         users = on.T @ (flows * waits)
@@ -90,7 +102,8 @@ def _fair_rates(flows: np.ndarray, bandwidth: np.ndarray, capacity: np.ndarray, 
         least = own.copy()
         for pairs, one in zip(links, share, strict=True):
             least[pairs] = np.minimum(least[pairs], one)
-        settled, known = waits & (least >= own), np.where(waits, least, np.inf)
+        settled = waits & (least >= own)
+        known = np.where(waits, least, np.inf)
         for pairs, one in zip(links, share, strict=True):
             full = known[pairs].min(axis=0, initial=np.inf) >= one * (1 - ROUNDING)
             settled[pairs] |= waits[pairs] & full

@@ -154,7 +154,8 @@ def things(schedule: Schedule, k: int = 20) -> list[Part]:
 
 def _kinds(schedule: Schedule) -> list[Part]:
     """Each kind, the one that takes most time first; none where no op has a kind."""
-    graph, took = schedule.problem.graph, schedule.finish - schedule.start
+    graph = schedule.problem.graph
+    took = schedule.finish - schedule.start
     names, index = np.unique(graph.kind.astype(str), return_inverse=True)
     if not names.any():
         return []
@@ -169,7 +170,8 @@ def _devices(schedule: Schedule) -> list[Part]:
 
 def _types(schedule: Schedule) -> list[Part]:
     """All devices of each type, where several of them run something."""
-    types, used = np.array(schedule.problem.cluster.types), np.unique(schedule.device)
+    types = np.array(schedule.problem.cluster.types)
+    used = np.unique(schedule.device)
     of_type = [(kind, np.flatnonzero(types == kind)) for kind in dict.fromkeys(types[used].tolist())]
     return [
         Part("devices", f"all {kind}", np.flatnonzero(np.isin(schedule.device, devices)), tuple(devices.tolist()))
@@ -200,7 +202,8 @@ def _pairs(schedule: Schedule) -> list[Part]:
 def _between_hosts(schedule: Schedule) -> list[Part]:
     """Links inside each host and between hosts that carry something, both directions together, as the canvas draws them."""
     hosts = np.array(schedule.problem.cluster.hosts)
-    here, there = hosts[:, None], hosts[None, :]
+    here = hosts[:, None]
+    there = hosts[None, :]
     names = list(dict.fromkeys(hosts.tolist()))
     found = {f"inside {a}": (here == a) & (there == a) for a in names}
     if len(names) > DRAWN:
@@ -215,14 +218,17 @@ def _between_hosts(schedule: Schedule) -> list[Part]:
 
 def _transfers(schedule: Schedule) -> np.ndarray:
     """Number of transfers between devices, shape (n_devices, n_devices)."""
-    moved, k = schedule.transfers, schedule.problem.cluster.n_devices
+    moved = schedule.transfers
+    k = schedule.problem.cluster.n_devices
     return np.bincount(moved["source"].astype(np.int64) * k + moved["destination"], minlength=k * k).reshape(k, k)
 
 
 def _carrying(schedule: Schedule, parts: list[Part]) -> list[Part]:
     """The links that carry something, the one with most bytes first."""
-    moved, k = schedule.transfers, schedule.problem.cluster.n_devices
-    count, carried = _transfers(schedule), np.zeros((k, k))
+    moved = schedule.transfers
+    k = schedule.problem.cluster.n_devices
+    count = _transfers(schedule)
+    carried = np.zeros((k, k))
     np.add.at(carried, (moved["source"], moved["destination"]), schedule.problem.graph.tensor_bytes[moved["tensor"]])
     used = [part for part in parts if count[tuple(part.pairs.T)].any()]
     return sorted(used, key=lambda part: -carried[tuple(part.pairs.T)].sum())
@@ -230,7 +236,9 @@ def _carrying(schedule: Schedule, parts: list[Part]) -> list[Part]:
 
 def faster(schedule: Schedule, part: Part, factor: float) -> Problem:
     """The schedule's problem, one part of it `factor` times as fast."""
-    problem, graph, cluster = schedule.problem, schedule.problem.graph, schedule.problem.cluster
+    problem = schedule.problem
+    graph = schedule.problem.graph
+    cluster = schedule.problem.cluster
     if part.shared:
         now = next(link.bandwidth for link in cluster.links if link.name == part.name)
         return problem.with_costs(cluster=cluster.replace(links=with_bandwidth(cluster.links, part.name, now * factor)))
@@ -246,7 +254,9 @@ def faster(schedule: Schedule, part: Part, factor: float) -> Problem:
 
 def _timed(schedule: Schedule, part: Part, factor: float) -> OpGraph:
     """The graph with less of those times on a part's devices that hold at any speed."""
-    graph, cluster, time = schedule.problem.graph, schedule.problem.cluster, schedule.problem.graph.time
+    graph = schedule.problem.graph
+    cluster = schedule.problem.cluster
+    time = schedule.problem.graph.time
     for d in part.devices:
         column = graph.time_column(cluster.names[d], cluster.types[d])
         if time is not None and column >= 0 and np.isnan(graph.time_speed[column]):

@@ -55,8 +55,10 @@ def metrics(schedule: Schedule) -> dict[str, float]:
     Topcuoglu et al. (2002) §5; Hashemi et al. (2018) §1; Srivastava (2018) §3.3.1, §4.3.
     """
     expect(schedule, Schedule, "metrics")
-    problem, t = schedule.problem, schedule.makespan
-    busy, most = busy_time(schedule), critical_length(problem, least_exec(problem))
+    problem = schedule.problem
+    t = schedule.makespan
+    busy = busy_time(schedule)
+    most = critical_length(problem, least_exec(problem))
     speedup = _ratio(best_single(problem), t)
     split = _critical_split(schedule)
     return {
@@ -87,7 +89,8 @@ def best_single(problem: Problem) -> float:
 
 def ordering_efficiency(schedule: Schedule) -> float:
     """E = (U − t) / (U − L), see :func:`metrics`; at most 1, 0 when nothing overlaps, and 1 when U = L up to rounding."""
-    problem, moved = schedule.problem, schedule.transfers
+    problem = schedule.problem
+    moved = schedule.transfers
     took = transfer_times(problem, moved["tensor"], moved["source"], moved["destination"])
     most = float(busy_time(schedule).sum() + took.sum())
     least = max(busiest(problem, schedule.device, moved["tensor"], moved["destination"]).values())
@@ -168,7 +171,8 @@ def stages(schedule: Schedule) -> pd.DataFrame:
 
 
 def _row(schedule: Schedule, pipeline: Pipeline, ops: np.ndarray, d: int) -> dict[str, object]:
-    start, finish = schedule.start[ops], schedule.finish[ops]
+    start = schedule.start[ops]
+    finish = schedule.finish[ops]
     span = float(finish.max() - start.min())
     busy = min(float((finish - start).sum()), span)  # the sum may be rounded up
     return {

@@ -57,7 +57,8 @@ class Difference:
         import pandas as pd
 
         both = _columns(self.a).merge(_columns(self.b), how="outer", on="name", suffixes=("_a", "_b"), sort=False)
-        in_a, in_b = both["number_a"].notna(), both["number_b"].notna()
+        in_a = both["number_a"].notna()
+        in_b = both["number_b"].notna()
         both = both.assign(
             kind=both["kind_a"].where(in_a, both["kind_b"]),
             moved=in_a & in_b & (both["device_a"] != both["device_b"]),
@@ -177,7 +178,8 @@ def _columns(schedule: Schedule) -> pd.DataFrame:
     need("pandas")
     import pandas as pd
 
-    graph, devices = schedule.problem.graph, np.array(schedule.problem.cluster.names, dtype=object)
+    graph = schedule.problem.graph
+    devices = np.array(schedule.problem.cluster.names, dtype=object)
     return pd.DataFrame(
         dict(
             name=graph.names.astype(object),
@@ -193,8 +195,11 @@ def _columns(schedule: Schedule) -> pd.DataFrame:
 
 def charged(schedule: Schedule) -> np.ndarray:
     """Seconds of the makespan that are charged to each op along the realised critical path; shape (n_ops,)."""
-    steps, graph = critical_steps(schedule), schedule.problem.graph
-    op, by, waits = steps["row"].copy(), steps["by"], steps["kind"] == kernels.WAIT
+    steps = critical_steps(schedule)
+    graph = schedule.problem.graph
+    op = steps["row"].copy()
+    by = steps["by"]
+    waits = steps["kind"] == kernels.WAIT
     travels = (steps["kind"] == kernels.TRANSFER) | (waits & (steps["cause"] >= kernels.BY_SEND))
     op[travels] = graph.tensor_producer[schedule.transfers["tensor"][by[travels]]]
     runs = waits & (steps["cause"] == kernels.BY_OP)
@@ -237,11 +242,13 @@ def first_difference(a: Placement, b: Placement, *, order: bool = True) -> int |
     >>> first_difference(a, b)
     0
     """
-    first, second = _trace(a), _trace(b)
+    first = _trace(a)
+    second = _trace(b)
     if not np.array_equal(a.problem.graph.names, b.problem.graph.names):
         raise UnsupportedError("decisions can be compared for one graph only; these placements have different ops")
     if order:
-        n, of = min(len(first.op), len(second.op)), units(a.problem)
+        n = min(len(first.op), len(second.op))
+        of = units(a.problem)
         other = (of[first.op[:n]] != of[second.op[:n]]) | (first.device[:n] != second.device[:n])
         differs = np.append(other, np.ones(len(first.op) - n, dtype=bool))
     else:

@@ -102,11 +102,15 @@ class _Check:
     """The schedule's columns, and one method per rule."""
 
     def __init__(self, schedule: Schedule) -> None:
-        self.schedule, self.problem = schedule, schedule.problem
-        self.graph, self.cluster = self.problem.graph, self.problem.cluster
+        self.schedule = schedule
+        self.problem = schedule.problem
+        self.graph = self.problem.graph
+        self.cluster = self.problem.cluster
         self.device = np.asarray(schedule.device)
-        self.start, self.finish = np.asarray(schedule.start), np.asarray(schedule.finish)
-        self.rows, self.sent = np.asarray(schedule.transfers), np.asarray(schedule.sends)
+        self.start = np.asarray(schedule.start)
+        self.finish = np.asarray(schedule.finish)
+        self.rows = np.asarray(schedule.transfers)
+        self.sent = np.asarray(schedule.sends)
         self.k = self.cluster.n_devices
 
     def violation(self, kind: str, op: Index | None, device: Index | None, time: float, detail: str) -> Violation:
@@ -145,7 +149,8 @@ class _Check:
                 )
 
     def durations(self) -> Iterator[Violation]:
-        needed, taken = self.exec_times(), self.finish - self.start
+        needed = self.exec_times()
+        taken = self.finish - self.start
         for v in np.flatnonzero(~(np.abs(taken - needed) <= self.slack)):
             detail = f"runs for {taken[v]:.9g} s; expected {needed[v]:.9g}"
             yield self.violation("duration", v, self.device[v], self.start[v], detail)
@@ -155,7 +160,8 @@ class _Check:
 
         Seconds that were taken at a speed which is known are scaled to the device's.
         """
-        graph, cluster = self.graph, self.cluster
+        graph = self.graph
+        cluster = self.cluster
         seconds = graph.compute / cluster.speed[self.device]
         for d in range(self.k):
             here = self.device == d
@@ -216,23 +222,28 @@ class _Check:
 
     def contention(self) -> Iterator[Violation]:
         """Each transfer occupies its channel, or its two devices' ports, until it ends or its latency follows."""
-        rows, model = self.rows, self.problem.transfers
+        rows = self.rows
+        model = self.problem.transfers
         if model == "parallel":
             return
         if model == "fair":
             yield from self.fair_shares()
             return
         if model == "channel":
-            port, row = rows["source"] * self.k + rows["destination"], np.arange(len(rows))
+            port = rows["source"] * self.k + rows["destination"]
+            row = np.arange(len(rows))
         elif model == "sequential":
             shift = self.k if self.problem.duplex else 0  # in-ports are other ports than out-ports
             port = np.concatenate([rows["source"], rows["destination"] + shift])
             row = np.tile(np.arange(len(rows)), 2)
         else:
-            raise UnsupportedError(f"validate has no check of {model!r} transfers; write it in _Check.contention")
+            raise UnsupportedError(
+                f"validate has no check of {model!r} transfers; write it in _Check.contention of placelab/analysis/validation.py"
+            )
         free = rows["finish"] - self.follows
         for i, j in _overlaps(port, rows["start"][row], free[row], self.slack):
-            first, second = rows[row[j]], rows[row[i]]
+            first = rows[row[j]]
+            second = rows[row[i]]
             where = port[i] % self.k if model == "sequential" else first["source"]
             at = f"{'ends' if self.problem.latency == 'holds' else 'lets go'} at {free[row[j]]:.9g}"
             detail = f"{self.label(second)} begins before {self.label(first)} {at} s ({model})"
@@ -240,11 +251,15 @@ class _Check:
 
     def fair_shares(self) -> Iterator[Violation]:
         """Each transfer gets its bytes, no more and no fewer, when those that are under way share all links fairly."""
-        rows, cluster = self.rows, self.cluster
-        link, size = (rows["source"], rows["destination"]), self.graph.tensor_bytes[rows["tensor"]]
-        begin, alone = rows["start"] + cluster.latency[link] - self.follows, cluster.narrowest[link]
+        rows = self.rows
+        cluster = self.cluster
+        link = (rows["source"], rows["destination"])
+        size = self.graph.tensor_bytes[rows["tensor"]]
+        begin = rows["start"] + cluster.latency[link] - self.follows
+        alone = cluster.narrowest[link]
         flows = np.flatnonzero((size > 0) & np.isfinite(alone))
-        pair, end = link[0].astype(np.int64) * self.k + link[1], np.maximum(begin, rows["finish"] - self.follows)
+        pair = link[0].astype(np.int64) * self.k + link[1]
+        end = np.maximum(begin, rows["finish"] - self.follows)
         got = fair_bytes(cluster, pair[flows], begin[flows], end[flows])
         with np.errstate(over="ignore"):
             allowed = 2 * self.slack * alone[flows] + TOLERANCE * size[flows]
@@ -265,7 +280,8 @@ class _Check:
         return self.device[self.graph.producer] != self.edge_destination
 
     def local_precedence(self) -> Iterator[Violation]:
-        u, v = self.graph.producer, self.graph.consumer
+        u = self.graph.producer
+        v = self.graph.consumer
         late = self.finish[u] - self.start[v]
         for e in np.flatnonzero(~self.moves & (late > self.slack)):
             yield self.late(v[e], self.finish[u[e]], repr(str(self.graph.names[u[e]])))
@@ -294,7 +310,8 @@ class _Check:
 
     def transfers(self) -> Iterator[Violation]:
         """One transfer per (tensor, destination) that is needed, no other, from the producer's device."""
-        rows, graph = self.rows, self.graph
+        rows = self.rows
+        graph = self.graph
         for i in np.flatnonzero(~np.isin(self.row_key, self.edge_key[self.moves])):
             yield self.bad_row("transfer", i, "is not needed")
         for i in np.flatnonzero(rows["source"] != self.device[graph.tensor_producer[rows["tensor"]]]):
@@ -303,7 +320,8 @@ class _Check:
             yield self.bad_row("transfer", i, "is there twice")
         missing = np.flatnonzero(self.moves & (self.edge_row < 0))
         for e in missing[np.unique(self.edge_key[missing], return_index=True)[1]]:
-            u, d = graph.producer[e], self.edge_destination[e]
+            u = graph.producer[e]
+            d = self.edge_destination[e]
             detail = f"tensor {graph.edge_tensor[e]} is not sent to {graph.names[graph.consumer[e]]!r}"
             yield self.violation("transfer", u, d, self.finish[u], detail)
 
@@ -319,11 +337,13 @@ class _Check:
 
         Where links are shared it may take longer, unless nothing limits it.
         """
-        rows, cluster = self.rows, self.cluster
+        rows = self.rows
+        cluster = self.cluster
         link = rows["source"], rows["destination"]
         bandwidth = cluster.narrowest[link] if self.problem.transfers == "fair" else cluster.bandwidth[link]
         size = self.graph.tensor_bytes[rows["tensor"]]
-        needed, taken = cluster.latency[link] + size / bandwidth, rows["finish"] - rows["start"]
+        needed = cluster.latency[link] + size / bandwidth
+        taken = rows["finish"] - rows["start"]
         longer = (size > 0) & np.isfinite(bandwidth) & (self.problem.transfers == "fair")
         for i in np.flatnonzero(~((taken >= needed - self.slack) & (longer | (taken <= needed + self.slack)))):
             yield self.bad_row("transfer time", i, f"takes {taken[i]:.9g} s; expected {needed[i]:.9g}")
@@ -333,7 +353,8 @@ class _Check:
 
     def sends(self) -> Iterator[Violation]:
         """One Send per transfer, row by row, on the source, after the producer and before the transfer."""
-        rows, sent = self.rows, self.sent
+        rows = self.rows
+        sent = self.sent
         expected = len(rows) if self.problem.transfer_ops else 0
         if len(sent) != expected:
             yield self.violation("send", None, None, 0.0, f"{len(sent)} Sends; expected {expected}")
@@ -383,7 +404,9 @@ def _are_times(start: np.ndarray, finish: np.ndarray) -> np.ndarray:
 def _overlaps(resource: np.ndarray, start: np.ndarray, finish: np.ndarray, slack: float) -> Iterator[tuple[int, int]]:
     """Pairs (later, earlier) of intervals that use one resource at once: each interval with one that it runs into."""
     order = np.lexsort((finish, start, resource))
-    r, s, f = resource[order], start[order], finish[order]
+    r = resource[order]
+    s = start[order]
+    f = finish[order]
     clash = (r[1:] == r[:-1]) & (s[1:] < f[:-1] - slack)
     for one in np.unique(r[1:][clash]):  # a resource without a clash between neighbours has none at all
         a, b = np.searchsorted(r, [one, one + 1])

@@ -67,7 +67,8 @@ def worker_metrics(schedule: Schedule) -> pd.DataFrame:
     expect(schedule, Schedule, "worker_metrics")
     workers = workers_of(schedule.placement)
     most, least = work(schedule, workers)
-    end, waited = ends(schedule, workers), waits(schedule, workers)
+    end = ends(schedule, workers)
+    waited = waits(schedule, workers)
     columns = dict(worker=workers.names, end=end, waited=waited, late=lateness(schedule, workers))
     columns |= dict(potential=potential(most, least))
     return pd.DataFrame(columns | dict(efficiency=efficiency(most, least, end - waited)))
@@ -75,8 +76,10 @@ def worker_metrics(schedule: Schedule) -> pd.DataFrame:
 
 def workers_of(placement: Placement) -> Workers:
     """The workers of a placement, see :func:`worker_metrics`."""
-    problem, device = placement.problem, placement.device
-    cluster, k = problem.cluster, problem.cluster.n_devices
+    problem = placement.problem
+    device = placement.device
+    cluster = problem.cluster
+    k = problem.cluster.n_devices
     server = np.array([kind == SERVER for kind in cluster.types])
     server &= not server[device].all()
     worker = replica_column(problem.graph, "worker")
@@ -91,14 +94,17 @@ def workers_of(placement: Placement) -> Workers:
 
 def work(schedule: Schedule, workers: Workers) -> tuple[np.ndarray, np.ndarray]:
     """U and L of each worker [s], shape (n_workers,) each; they depend on the placement and the costs alone."""
-    problem, moved = schedule.problem, schedule.transfers
-    source, destination = moved["source"], moved["destination"]
+    problem = schedule.problem
+    moved = schedule.transfers
+    source = moved["source"]
+    destination = moved["destination"]
     took, used = (times(problem, moved["tensor"], source, destination) for times in (transfer_times, queue_times))
     busy = _device_work(problem, schedule)
     model = problem.transfer_model
     n_queues = model.queues(problem.cluster, problem.duplex)
     queues = model.occupied(source, destination, problem.cluster, problem.duplex) if n_queues else ()
-    most, least = np.empty(len(workers.owns)), np.empty(len(workers.owns))
+    most = np.empty(len(workers.owns))
+    least = np.empty(len(workers.owns))
     for w, own in enumerate(workers.owns):
         mine = own[source] | own[destination]
         most[w] = busy[own].sum() + took[mine].sum()
@@ -116,7 +122,8 @@ def _device_work(problem: Problem, schedule: Schedule) -> np.ndarray:
 
 def ends(schedule: Schedule, workers: Workers) -> np.ndarray:
     """When each worker's last op or transfer ends [s], shape (n_workers,)."""
-    end, moved = np.zeros(schedule.problem.cluster.n_devices), schedule.transfers
+    end = np.zeros(schedule.problem.cluster.n_devices)
+    moved = schedule.transfers
     np.maximum.at(end, schedule.device, schedule.finish)
     np.maximum.at(end, moved["source"], moved["finish"])
     np.maximum.at(end, moved["destination"], moved["finish"])
@@ -125,18 +132,24 @@ def ends(schedule: Schedule, workers: Workers) -> np.ndarray:
 
 def waits(schedule: Schedule, workers: Workers) -> np.ndarray:
     """Seconds before each worker's end in which it waits for others [s], shape (n_workers,); see :func:`worker_metrics`."""
-    problem, sends, moved = schedule.problem, schedule.sends, schedule.transfers
-    source, destination = moved["source"], moved["destination"]
+    problem = schedule.problem
+    sends = schedule.sends
+    moved = schedule.transfers
+    source = moved["source"]
+    destination = moved["destination"]
     start, finish = (
         np.concatenate([getattr(schedule, label), sends[label], moved[label]]) for label in ("start", "finish")
     )
     pace = np.ones(len(start))
     if problem.transfer_model.shared:
-        alone, took = transfer_times(problem, moved["tensor"], source, destination), moved["finish"] - moved["start"]
+        alone = transfer_times(problem, moved["tensor"], source, destination)
+        took = moved["finish"] - moved["start"]
         np.divide(alone, took, out=pace[len(start) - len(moved) :], where=took > alone)
     order = np.argsort(np.concatenate([start, finish]), kind="stable")
-    time, change = np.concatenate([start, finish])[order], np.concatenate([pace, -pace])[order]
-    passed, waited = np.diff(time, prepend=0.0), np.empty(len(workers.owns))
+    time = np.concatenate([start, finish])[order]
+    change = np.concatenate([pace, -pace])[order]
+    passed = np.diff(time, prepend=0.0)
+    waited = np.empty(len(workers.owns))
     for w, own in enumerate(workers.owns):
         mine = np.concatenate([own[schedule.device], own[sends["source"]], own[source] | own[destination]])
         mine = np.tile(mine, 2)[order]
@@ -154,7 +167,8 @@ def lateness(schedule: Schedule, workers: Workers) -> np.ndarray:
     graph = schedule.problem.graph
     role, iteration = (replica_column(graph, label) for label in ("role", "iteration"))
     if role is None or iteration is None:
-        ops, step = np.arange(graph.n_ops), np.zeros(graph.n_ops, int)
+        ops = np.arange(graph.n_ops)
+        step = np.zeros(graph.n_ops, int)
     else:
         roles = enumerate(graph.metadata["replica"].get("roles", ()))
         ops = np.flatnonzero(np.isin(role, [i for i, name in roles if name in COMPUTING]))
@@ -232,7 +246,8 @@ def allreduce_time(
     [15.0, 34.0, 14.0]
     """
     n = count(workers, "workers")
-    alpha, rate = _links(latency, n, "latency"), _links(bandwidth, n, "bandwidth")
+    alpha = _links(latency, n, "latency")
+    rate = _links(bandwidth, n, "bandwidth")
     expect(size, (int, float, np.number), "size")
     if not size >= 0 or not (rate > 0).all() or not (alpha >= 0).all():
         raise FormatError("an all-reduce needs bytes and latencies of 0 or more, and bandwidths above 0")

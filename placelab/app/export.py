@@ -99,7 +99,8 @@ def _figures(numbers: Any) -> list[dict[str, str]]:
 
 
 def _title(schedule: Schedule) -> str:
-    problem, by = schedule.problem, schedule.placement.partitioner or "placed by hand"
+    problem = schedule.problem
+    by = schedule.placement.partitioner or "placed by hand"
     return f"{problem.graph.title} · {by} + {schedule.scheduler or 'given times'} · {problem.cluster.n_devices} devices"
 
 

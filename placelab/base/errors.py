@@ -62,8 +62,11 @@ class InfeasibleError(PlacelabError):
         short: Mapping[str, float] | None = None,
     ) -> None:
         super().__init__(*message)
-        self.op, self.group, self.fixed = op, group, fixed
-        self.devices, self.short = dict(devices or {}), dict(short or {})
+        self.op = op
+        self.group = group
+        self.fixed = fixed
+        self.devices = dict(devices or {})
+        self.short = dict(short or {})
 
 
 class UnsupportedError(PlacelabError):

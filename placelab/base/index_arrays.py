@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-I4, F8 = np.int32, np.float64
+I4 = np.int32
+F8 = np.float64
 LARGEST = float(np.finfo(F8).max)  # JSON has whole numbers beyond, which compare with it as they are
 
 

@@ -51,8 +51,11 @@ def made_apart(
     -----
     An exception ends a thread that is left if it runs Python; compiled code, a sleep or a solver runs on to its end.
     """
-    may, made, left = threading.Semaphore(ahead - 1), SimpleQueue[tuple[Any, BaseException | None]](), threading.Event()
-    arguments, name = (_make_items, make, may, made, left), threading.current_thread().name
+    may = threading.Semaphore(ahead - 1)
+    made = SimpleQueue[tuple[Any, BaseException | None]]()
+    left = threading.Event()
+    arguments = (_make_items, make, may, made, left)
+    name = threading.current_thread().name
     thread = threading.Thread(target=copy_context().run, args=arguments, name=name, daemon=True)
     thread.start()
     try:
@@ -179,7 +182,8 @@ class Caller:
         self._thread = None
 
     def _start(self) -> threading.Thread:
-        self._calls, self._outcomes = SimpleQueue(), SimpleQueue()
+        self._calls = SimpleQueue()
+        self._outcomes = SimpleQueue()
         name = f"{PREFIX}calls"
         thread = threading.Thread(target=_serve, args=(self._calls, self._outcomes), name=name, daemon=True)
         thread.start()

@@ -80,7 +80,8 @@ def unzipped(data: bytes, where: str) -> bytes:
     if data[:2] != GZIP:
         return data
     limit = most_unpacked(len(data))
-    parts, size = [], 0
+    parts = []
+    size = 0
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             while part := file.read(CHUNK):
@@ -154,7 +155,8 @@ def _nested(container: Any) -> list[Any]:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
-    found, seen = dict(pairs), set[str]()
+    found = dict(pairs)
+    seen = set[str]()
     for name, _ in pairs if len(found) < len(pairs) else ():
         if name in seen:
             raise FormatError(f"{where} gives {name!r:.80} twice in one object; once is expected")

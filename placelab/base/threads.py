@@ -119,7 +119,8 @@ class Worker:
     """
 
     def __init__(self, work: Callable[[], None], name: str) -> None:
-        self._work, self._name = work, name
+        self._work = work
+        self._name = name
         self._change = threading.Condition()
         self._woken = self._busy = self.closed = False
         self._thread: threading.Thread | None = None
@@ -180,7 +181,8 @@ class Worker:
     def _next(self) -> bool:
         with self._change:
             self._change.wait_for(lambda: self.woken)
-            self._woken, self._busy = False, not self.closed
+            self._woken = False
+            self._busy = not self.closed
             return self._busy
 
 
@@ -205,7 +207,8 @@ def _end_all() -> None:
     Functions registered later run first, so this one runs before ipykernel ends the thread that sends all messages. After that,
     every thread sends its own messages, and the parts of two that are sent at once mix, so that no page can read them.
     """
-    workers, until = list(_workers), monotonic() + END
+    workers = list(_workers)
+    until = monotonic() + END
     for worker in workers:
         worker.close()
     for worker in workers:

@@ -118,4 +118,5 @@ class Units:
         return si_row(values, unit) if self.si else " ".join(map(number, values))
 
 
-SI, PLAIN = Units(True), Units(False)
+SI = Units(True)
+PLAIN = Units(False)

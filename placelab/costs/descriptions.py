@@ -42,7 +42,8 @@ def sources(graph: OpGraph) -> list[tuple[str, str]]:
 
 
 def _operations(graph: OpGraph, known: Mapping[str, Any]) -> str:
-    unit, speed = str(known.get("compute", "")), graph.metadata.get("reference_speed")
+    unit = str(known.get("compute", ""))
+    speed = graph.metadata.get("reference_speed")
     if unit == "FLOP":
         return "FLOP, counted from shapes"
     unit = unit or ("measured seconds × reference speed" if speed else "as the model has them")
@@ -158,7 +159,8 @@ def describe_op(graph: OpGraph, op: str | int, device: str) -> str:
 
 
 def _roofline(graph: OpGraph, v: int, note: Mapping[str, Any]) -> str:
-    kind, flop = str(graph.kind[v]), float(graph.compute[v])
+    kind = str(graph.kind[v])
+    flop = float(graph.compute[v])
     sort = category(kind)
     if sort in FREE and not flop:
         return f"{kind} starts nothing on a device, so it takes no time"

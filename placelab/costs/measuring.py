@@ -114,7 +114,8 @@ def _number(value: Any, what: str, name: Any) -> float:
 def _matches(graph: OpGraph, index: dict[str, int], profile: Profile) -> dict[str, int]:
     found = sum(name in index for name in profile.seconds)
     if not found:
-        here, there = _shown(graph.names.tolist()), _shown(profile.seconds)
+        here = _shown(graph.names.tolist())
+        there = _shown(profile.seconds)
         what = f"the profile {profile.source}".rstrip()
         raise FormatError(f"no op of {what} ({there}) is in {graph.title} ({here}); expected a profile of this graph")
     return {"ops": found, "without": graph.n_ops - found, "foreign": len(profile.seconds) - found}
@@ -140,7 +141,8 @@ def _tensor_bytes(graph: OpGraph, index: dict[str, int], profile: Profile) -> tu
     for (name, number), size in profile.outputs.items():
         if name in index:
             by_op.setdefault(index[name], {})[number] = _number(size, "bytes", name)
-    tensor_bytes, skipped = graph.tensor_bytes.copy(), 0
+    tensor_bytes = graph.tensor_bytes.copy()
+    skipped = 0
     n_data = np.bincount(graph.tensor_producer[~graph.tensor_control], minlength=graph.n_ops).tolist()
     starts = graph.op_tensor_ptr.tolist()
     for v, sizes in by_op.items():
@@ -216,7 +218,8 @@ def fit_link(bytes: Any, seconds: Any) -> FittedLink:
     np.True_
     """
     size, duration = _measured(bytes, seconds)
-    longest, scale = duration.max(), size.max()
+    longest = duration.max()
+    scale = size.max()
     with np.errstate(over="ignore"):
         weight = longest / duration
     if not np.isfinite(weight).all():
@@ -226,7 +229,8 @@ def fit_link(bytes: Any, seconds: Any) -> FittedLink:
     slopes = weight * (size / scale)
     (latency, slope), *_ = np.linalg.lstsq(np.stack([weight, slopes], axis=1), np.ones(len(size)), rcond=None)
     if latency < 0:
-        latency, slope = 0.0, slopes.sum() / (slopes**2).sum()
+        latency = 0.0
+        slope = slopes.sum() / (slopes**2).sum()
     # Both are relative to the longest duration; a slope below ROUNDING is 0 up to rounding errors.
     if not slope > ROUNDING or not scale / slope / longest < np.inf:
         raise FormatError(
@@ -237,7 +241,8 @@ def fit_link(bytes: Any, seconds: Any) -> FittedLink:
 
 def _measured(bytes: Any, seconds: Any) -> tuple[np.ndarray, np.ndarray]:
     try:
-        size, duration = np.asarray(bytes, dtype=float), np.asarray(seconds, dtype=float)
+        size = np.asarray(bytes, dtype=float)
+        duration = np.asarray(seconds, dtype=float)
     except (TypeError, ValueError, OverflowError):
         raise FormatError("bytes and seconds must be numbers, one of each per transfer") from None
     if size.ndim != 1 or size.shape != duration.shape:

@@ -17,7 +17,8 @@ from placelab.problem.problem import Problem, on_graph
 from placelab.schedule.catalogue import Limits, checked
 
 Either = TypeVar("Either", OpGraph, Problem)
-SPEED, BANDWIDTH = 1e13, 12e9  # operations/s and bytes/s of the preset `uniform`, on which a unit takes `unit` seconds
+SPEED = 1e13  # operations/s and bytes/s of the preset `uniform`, on which a unit takes `unit` seconds
+BANDWIDTH = 12e9
 
 
 def scale(graph: OpGraph, *, compute: float = 1.0, transfer: float = 1.0) -> OpGraph:
@@ -120,7 +121,8 @@ def perturb(
 def _perturbed(graph: OpGraph, factor: float, seed: int, distribution: str) -> OpGraph:
     drawn = 2 * generator(seed).random(graph.n_ops + graph.n_tensors) - 1
     off = 1 + factor * (drawn if distribution == "uniform" else np.where(drawn < 0, -1.0, 1.0))
-    op, tensor = off[: graph.n_ops], off[graph.n_ops :]
+    op = off[: graph.n_ops]
+    tensor = off[graph.n_ops :]
     return graph.replace(
         compute=graph.compute * op,
         tensor_bytes=graph.tensor_bytes * tensor,
@@ -207,7 +209,8 @@ def in_seconds(graph: OpGraph, *, unit: Annotated[float, Limits(0, above=True)] 
     expect(graph, OpGraph, "costs.in_seconds")
     if not counts_plainly(graph):
         return graph
-    work, size = SPEED * unit, BANDWIDTH * unit
+    work = SPEED * unit
+    size = BANDWIDTH * unit
     said = provenance(graph).get("compute", "units")
     return graph.replace(
         compute=graph.compute * work,
@@ -227,7 +230,8 @@ def counts_plainly(graph: OpGraph) -> bool:
     They are where its metadata say so, or hold a cluster in plain numbers. Where they say nothing, and no times were measured, it
     is the size that tells: no op has a million operations, no tensor a million bytes.
     """
-    costs, own = graph.metadata.get("costs"), graph.metadata.get("cluster")
+    costs = graph.metadata.get("costs")
+    own = graph.metadata.get("cluster")
     if costs is not None:
         said = str(costs.get("compute", "") if isinstance(costs, Mapping) else costs)
         return said == "units" or said.startswith("mayer")

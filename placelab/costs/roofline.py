@@ -176,9 +176,11 @@ def distinct(kind: np.ndarray) -> tuple[list[str], np.ndarray]:
 def bytes_touched(graph: OpGraph, kinds: list[str], of: np.ndarray) -> np.ndarray:
     """Bytes that each op reads and writes, shape (n_ops,); `kinds` and `of` as :func:`distinct` returns them."""
     read, largest = _read(graph)
-    written, held = graph.outputs, graph.persistent
+    written = graph.outputs
+    held = graph.persistent
     table = np.where(held > 0, 0.0, largest)  # a parameter that is not an op is in the persistent bytes
-    rows, fills = _are(kinds, of, "gather"), _are(kinds, of, "fill", "random")
+    rows = _are(kinds, of, "gather")
+    fills = _are(kinds, of, "fill", "random")
     touched = np.select([rows, fills], [read - table + 2 * written, written], read + written + held)
     per_gradient, writes = (np.array([f(kind) for kind in kinds], dtype=float)[of] for f in (_per_gradient, _writes))
     return np.maximum(touched, per_gradient * largest) + np.where(written == 0, writes * largest, 0.0)

@@ -89,7 +89,8 @@ def _profile(program: Program, runs: int, warm_up: int, trace: Any, processor: b
 
 
 def _traced(program: Program, values: list[Any], runs: int, warm_up: int, trace: Any) -> Profile:
-    torch, runner = torch_module(), _runner(program)
+    torch = torch_module()
+    runner = _runner(program)
     with torch.no_grad():
         for _ in range(warm_up):
             runner.run(*values)
@@ -131,7 +132,8 @@ def _value(node: Any, program: Program, torch: Any) -> Any:
 
 def _runner(program: Program) -> Any:
     """An interpreter of the program that runs each op in a profiler range of its name."""
-    torch, names = torch_module(), names_of(program)
+    torch = torch_module()
+    names = names_of(program)
     from torch.fx import Interpreter
 
     class Runner(Interpreter):
@@ -149,7 +151,8 @@ def _timer(program: Program) -> tuple[Any, dict[str, list[float]]]:
     """An interpreter of the program, and a dict that it fills with each op's processor times."""
     from torch.fx import Interpreter
 
-    names, spent = names_of(program), dict[str, list[float]]()
+    names = names_of(program)
+    spent = dict[str, list[float]]()
 
     class Timer(Interpreter):
         def run_node(self, node: Any) -> Any:

@@ -13,8 +13,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-GRAPH, PROFILE = "graph", "profile"
-SCHEDULE, PLACEMENT, ORDER = "schedule", "placement", "order"  # an order: a placement with what each device runs next
+GRAPH = "graph"
+PROFILE = "profile"
+SCHEDULE = "schedule"  # an order: a placement with what each device runs next
+PLACEMENT = "placement"
+ORDER = "order"
 
 
 class Format(NamedTuple):
@@ -29,7 +32,7 @@ class Format(NamedTuple):
     suffixes
         In small letters. Of formats with one suffix, the first that fits a file's content reads it.
     reader
-        The module that reads it, see :class:`placelab.graphs.loading.Reader`; "" for a format that is only written.
+        The module that reads it, see ``Reader`` in ``placelab.graphs.loading``; "" for a format that is only written.
     writer
         The function that writes it, ``module:function``, with what it holds and a path; "" for a format that is only read.
     options
@@ -47,7 +50,8 @@ class Format(NamedTuple):
     begins: bytes = b""
 
 
-TENSORFLOW, ONNX = "TensorFlow", "ONNX"
+TENSORFLOW = "TensorFlow"
+ONNX = "ONNX"
 FORMATS = (
     Format("placelab JSON", GRAPH, (".json",), "formats.placelab_json", "problem.graph_json:write"),
     Format("WfFormat", GRAPH, (".json",), "formats.task_graphs.wfformat"),

@@ -65,7 +65,8 @@ def transfers_csv(schedule: Schedule, *, as_it_is: bool = False) -> Iterator[str
     for i in range(0, len(schedule.transfers), ROWS):
         some = schedule.transfers[i : i + ROWS]
         tensor = some["tensor"]
-        producer, control = graph.tensor_producer[tensor], graph.tensor_control[tensor].tolist()
+        producer = graph.tensor_producer[tensor]
+        control = graph.tensor_control[tensor].tolist()
         output = (tensor - graph.op_tensor_ptr[producer]).tolist()
         yield _text(
             [

@@ -25,7 +25,10 @@ from typing import Any, Protocol
 from placelab.base.errors import FormatError
 from placelab.base.interrupts import need
 
-VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # wire types
+VARINT = 0  # wire types
+FIXED64 = 1
+BYTES = 2
+FIXED32 = 5
 FIXED = {FIXED64: 8, FIXED32: 4}
 MAX_FIELDS = 1_000_000  # of one parsed message, those inside it included
 UNCOUNTED = 1 << 20  # bytes; a smaller message cannot hold enough fields to matter
@@ -117,7 +120,8 @@ def fields(data: bytes, where: str, start: int = 0, end: int | None = None) -> I
     FormatError
         A field that ends after the message, or has an unknown wire type; `where` names the file.
     """
-    at, stop = start, len(data) if end is None else end
+    at = start
+    stop = len(data) if end is None else end
     try:
         while at < stop:
             begin, tag, at = at, data[at], at + 1
@@ -125,7 +129,8 @@ def fields(data: bytes, where: str, start: int = 0, end: int | None = None) -> I
                 tag, at = varint(data, begin)
             wire = tag & 7
             if wire == BYTES:
-                size, value = data[at], at + 1
+                size = data[at]
+                value = at + 1
                 if size > 127:
                     size, value = varint(data, at)
                 at = value + size
@@ -185,7 +190,8 @@ def _after_number(data: bytes, at: int, wire: int) -> int:
 
 def _count(descriptor: Any, data: bytes, where: str) -> None:
     """FormatError if a message holds more than MAX_FIELDS fields, those of nested messages included."""
-    waiting, total = [(descriptor, 0, len(data))], 0
+    waiting = [(descriptor, 0, len(data))]
+    total = 0
     while waiting:
         known, start, end = waiting.pop()
         inside = {number: field.message_type for number, field in known.fields_by_number.items() if field.message_type}
@@ -221,11 +227,13 @@ def _add_message(message: Any, table: str, prefix: str, enums: set[str]) -> None
         field = message.field.add(name=name, number=int(number), label=3 if key or label == "repeated" else 1)
         if key:
             entry = _entry(message, name, key, value, prefix, enums)
-            field.type, field.type_name = field.TYPE_MESSAGE, f"{prefix}{message.name}.{entry}"
+            field.type = field.TYPE_MESSAGE
+            field.type_name = f"{prefix}{message.name}.{entry}"
             continue
         _set_type(field, single, prefix, enums)
         if field.label == 1 and field.type != field.TYPE_MESSAGE:  # so that HasField works
-            field.proto3_optional, field.oneof_index = True, len(message.oneof_decl)
+            field.proto3_optional = True
+            field.oneof_index = len(message.oneof_decl)
             message.oneof_decl.add(name=f"_{name}")
 
 

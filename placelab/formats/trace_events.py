@@ -19,14 +19,16 @@ from placelab.schedule.schedule import Schedule, carriers
 
 Event = dict[str, Any]
 OPS = 0  # thread of the ops; transfers in follow from IN on, transfers out from OUT on
-IN, OUT = 1, 1001
+IN = 1
+OUT = 1001
 ROWS = 1 << 10  # rows or events held as Python objects at once
 
 
 def trace_json(schedule: Schedule) -> Iterator[str]:
     """The text of a trace file, piece by piece."""
     encode = json.JSONEncoder(allow_nan=False, check_circular=False).encode
-    events, joint = trace_events(schedule), ""
+    events = trace_events(schedule)
+    joint = ""
     yield '{"displayTimeUnit": "ms", "traceEvents": ['
     while some := list(islice(events, ROWS)):
         yield joint + encode(some)[1:-1]
@@ -87,14 +89,17 @@ def _meta(what: str, device: int, thread: int, **args: Any) -> Event:
 
 
 def _ops(schedule: Schedule) -> Iterator[Event]:
-    graph, start, finish = schedule.problem.graph, _ns(schedule.start), _ns(schedule.finish)
+    graph = schedule.problem.graph
+    start = _ns(schedule.start)
+    finish = _ns(schedule.finish)
     order = np.lexsort((finish, start))
     for v, device, begin, end in _rows(order, schedule.device[order], start[order], finish[order]):
         yield _slice(graph.names[v], "op", device, OPS, begin, end, op=v, kind=graph.kind[v])
 
 
 def _sends(schedule: Schedule) -> Iterator[Event]:
-    graph, sends = schedule.problem.graph, schedule.sends
+    graph = schedule.problem.graph
+    sends = schedule.sends
     made_by = graph.tensor_producer[sends["tensor"]]
     for producer, source, begin, end in _rows(made_by, sends["source"], _ns(sends["start"]), _ns(sends["finish"])):
         yield _slice(f"Send {graph.names[producer]}", "send", source, OPS, begin, end)
@@ -102,8 +107,11 @@ def _sends(schedule: Schedule) -> Iterator[Event]:
 
 def _transfers(schedule: Schedule, incoming: np.ndarray, outgoing: np.ndarray) -> Iterator[Event]:
     """Each transfer twice: as it leaves and as it arrives."""
-    graph, devices, moved = schedule.problem.graph, schedule.problem.cluster.names, schedule.transfers
-    start, finish = _ns(moved["start"]), _ns(moved["finish"])
+    graph = schedule.problem.graph
+    devices = schedule.problem.cluster.names
+    moved = schedule.transfers
+    start = _ns(moved["start"])
+    finish = _ns(moved["finish"])
     order = np.lexsort((finish, start))
     tensor = moved["tensor"][order]
     ends = (moved["source"][order], moved["destination"][order], outgoing[order], incoming[order])
@@ -115,9 +123,11 @@ def _transfers(schedule: Schedule, incoming: np.ndarray, outgoing: np.ndarray) -
 
 
 def _flows(schedule: Schedule, incoming: np.ndarray) -> Iterator[Event]:
-    graph, moved = schedule.problem.graph, schedule.transfers
+    graph = schedule.problem.graph
+    moved = schedule.transfers
     op_start = _ns(schedule.start)
-    producer, first = graph.tensor_producer[moved["tensor"]], _first_consumers(schedule, op_start)
+    producer = graph.tensor_producer[moved["tensor"]]
+    first = _first_consumers(schedule, op_start)
     places = (schedule.device[producer], moved["destination"], incoming)
     columns = (np.arange(len(moved)), *places, op_start[producer], _ns(moved["start"]), op_start[first])
     for i, home, there, thread, made, began, used in _rows(*columns):
@@ -131,10 +141,8 @@ def _first_consumers(schedule: Schedule, op_start: np.ndarray) -> np.ndarray:
     carrier = carriers(schedule)
     edges = np.flatnonzero(carrier >= 0)[::-1]  # of several values assigned to one place numpy keeps the last
     carrier, consumer = carrier[edges], schedule.problem.graph.consumer[edges]
-    begins, first = (
-        np.full(len(schedule.transfers), np.iinfo(np.int64).max),
-        np.zeros(len(schedule.transfers), np.int32),
-    )
+    begins = np.full(len(schedule.transfers), np.iinfo(np.int64).max)
+    first = np.zeros(len(schedule.transfers), np.int32)
     np.minimum.at(begins, carrier, op_start[consumer])
     earliest = op_start[consumer] == begins[carrier]
     first[carrier[earliest]] = consumer[earliest]
@@ -155,13 +163,15 @@ def _memory(schedule: Schedule) -> Iterator[Event]:
 
 def _stack(device: np.ndarray, start: np.ndarray, finish: np.ndarray) -> np.ndarray:
     """Thread of each transfer among those of its device: the lowest that is free when it starts."""
-    begin, end = _ns(start), _ns(finish)
+    begin = _ns(start)
+    end = _ns(finish)
     order = np.lexsort((end, begin))
     thread = np.zeros(len(device), np.int64)
     busy: dict[int, list[tuple[int, int]]] = {}  # of each device: until when which thread
     free: dict[int, list[int]] = {}
     for i, d, starts, ends in _rows(order, device[order], begin[order], end[order]):
-        running, idle = busy.setdefault(d, []), free.setdefault(d, [])
+        running = busy.setdefault(d, [])
+        idle = free.setdefault(d, [])
         while running and running[0][0] <= starts:
             heapq.heappush(idle, heapq.heappop(running)[1])
         thread[i] = mine = heapq.heappop(idle) if idle else len(running)

@@ -72,7 +72,8 @@ def layered(
     -----
     O(n_ops · degree). Departs from Topcuoglu 2002 §5.1.1, which draws the out-degree.
     """
-    n, rng = count(n_ops, "n_ops"), generator(seed)
+    n = count(n_ops, "n_ops")
+    rng = generator(seed)
     height = min(n, max(1, round(n**0.5 / shape)))
     cuts = 1 + np.sort(rng.choice(n - 1, height - 1, replace=False)) if height > 1 else np.array([], dtype=np.int64)
     start = np.concatenate([[0], cuts, [n]]).astype(np.int64)
@@ -91,7 +92,8 @@ def fork_join(width: int = 8, stages: int = 1, *, seed: int = 0, **costs: Unpack
 
     ``stages * (width + 1) + 1`` ops, ``2 * stages * width`` edges.
     """
-    w, s = count(width, "width"), count(stages, "stages")
+    w = count(width, "width")
+    s = count(stages, "stages")
     fork = np.repeat(np.arange(s) * (w + 1), w)
     branch = fork + 1 + np.tile(np.arange(w), s)
     names = [f"stage{i}/{'fork' if j == 0 else f'branch{j - 1}'}" for i in range(s) for j in range(w + 1)] + ["join"]
@@ -104,7 +106,8 @@ def stencil(width: int = 8, steps: int = 8, *, seed: int = 0, **costs: Unpack[Co
 
     ``width * steps`` ops, ``(steps - 1) * (3 * width - 2)`` edges.
     """
-    w, s = count(width, "width"), count(steps, "steps")
+    w = count(width, "width")
+    s = count(steps, "steps")
     cell = np.arange(w * (s - 1))
     reader = cell[:, None] + w + np.array([-1, 0, 1])
     inside = reader // w == (cell // w + 1)[:, None]
@@ -149,7 +152,8 @@ def in_tree(n_ops: int = 15, degree: int = 2, *, seed: int = 0, **costs: Unpack[
 
 
 def _tree(n_ops: int, degree: int) -> tuple[int, np.ndarray]:
-    n, b = count(n_ops, "n_ops"), count(degree, "degree")
+    n = count(n_ops, "n_ops")
+    b = count(degree, "degree")
     child = np.arange(1, n)
     return n, np.stack([(child - 1) // b, child], axis=1)
 
@@ -159,7 +163,8 @@ def pipeline(stages: int = 4, items: int = 8, *, seed: int = 0, **costs: Unpack[
 
     ``stages * items`` ops, ``2 * stages * items - stages - items`` edges.
     """
-    s, n = count(stages, "stages"), count(items, "items")
+    s = count(stages, "stages")
+    n = count(items, "items")
     number = np.arange(s * n).reshape(n, s)
     along = np.stack([number[:, :-1].ravel(), number[:, 1:].ravel()], axis=1)
     across = np.stack([number[:-1].ravel(), number[1:].ravel()], axis=1)
@@ -173,7 +178,8 @@ def series_parallel(n_ops: int = 16, *, seed: int = 0, **costs: Unpack[Costs]) -
     Starts from one edge and adds ops one by one to a random edge: into it (in series) or beside it, from its tail to its head
     (in parallel), with equal probability. Between ``n_ops - 1`` and ``2 * n_ops - 3`` edges (n_ops > 1). O(n_ops).
     """
-    n, rng = count(n_ops, "n_ops"), generator(seed)
+    n = count(n_ops, "n_ops")
+    rng = generator(seed)
     edges = [(0, 1)] if n > 1 else []
     for v in range(2, n):
         i = int(rng.integers(len(edges)))
@@ -194,7 +200,8 @@ def random_dag(
 
     `degree` is clipped to ``(n_ops - 1) / 2``, at which every pair is joined. O(n_ops · degree).
     """
-    n, rng = count(n_ops, "n_ops"), generator(seed)
+    n = count(n_ops, "n_ops")
+    rng = generator(seed)
     pairs = n * (n - 1) // 2
     drawn = np.array([], dtype=np.int64)
     if pairs:
@@ -254,7 +261,8 @@ def gaussian_elimination(m: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -
     k, j = k[:-1], j[:-1]
     number = np.zeros((m, m), dtype=np.int64)
     number[k, j] = np.arange(len(k))
-    update, deeper = j > k, (j > k) & (k < m - 2)
+    update = j > k
+    deeper = (j > k) & (k < m - 2)
     edges = np.concatenate(
         [
             np.stack([number[k, k], number[k, j]], axis=1)[update],
@@ -352,10 +360,13 @@ def _graph(
     **given: Unpack[Costs],
 ) -> OpGraph:
     """The graph with costs drawn per op, or per `level` of ops; one tensor per op unless `output` numbers them."""
-    n, by = len(names), costs(**given)
-    compute, heterogeneity = by["compute"], by["heterogeneity"]
+    n = len(names)
+    by = costs(**given)
+    compute = by["compute"]
+    heterogeneity = by["heterogeneity"]
     draw = rng.random((2, n))[:, np.arange(n) if level is None else level]
-    operations, size = 2 * compute * draw[0], 2 * by["ccr"] * compute * BANDWIDTH / SPEED * draw[1]
+    operations = 2 * compute * draw[0]
+    size = 2 * by["ccr"] * compute * BANDWIDTH / SPEED * draw[1]
     spread = {device: 1 + heterogeneity * (rng.random(n) - 0.5) for device in by["devices"]}
     return OpGraph.from_arrays(
         names,

@@ -83,13 +83,15 @@ def pipeline_training(
     >>> pl.simulate(problem, pl.place(problem, "heft"), "1f1b").makespan  # (m + p - 1)(F + B)
     33.0
     """
-    m, v = count(microbatches, "microbatches"), count(chunks, "chunks")
+    m = count(microbatches, "microbatches")
+    v = count(chunks, "chunks")
     seconds = {"F": forward, "B" if weight is not None else "BW": backward} | ({} if weight is None else {"W": weight})
     p = _stages(stages, seconds.values(), activation, v)
     if layout not in ("loop", "v"):
         raise FormatError(f"layout is {layout!r:.60}; expected 'loop' or 'v'")
     column = {phase: _column(value, p, v, phase) for phase, value in seconds.items()}
-    kept, border = _column(activation, p, v, "activation"), _borders(transfer, p * v)
+    kept = _column(activation, p, v, "activation")
+    border = _borders(transfer, p * v)
     if cluster is None:
         cluster = Cluster([1.0] * p, bandwidth=np.inf, names=[f"gpu:{d}" for d in range(p)], types=["gpu"] * p)
     if cluster.n_devices < p:
@@ -123,7 +125,8 @@ def _micro_batch(
     at = {(part.phase, part.stage): k for k, part in enumerate(parts)}
     tensors = []
     for s in range(n):
-        f, b = at["F", s], at[back, s]
+        f = at["F", s]
+        b = at[back, s]
         readers = (b, at["W", s]) if back == "B" else (b,)
         if recompute:
             tensors.append(Carried(f, (b,), control=True))

@@ -124,7 +124,8 @@ class kernel:  # in lower case: a decorator
         with _compile_lock, _indices_as_they_are():
             dispatcher = _dispatcher(self.function)
             dispatcher.compile(signature)
-        self._types, self.compiled = signature, dispatcher.overloads[signature].entry_point
+        self._types = signature
+        self.compiled = dispatcher.overloads[signature].entry_point
         _ready.append(self.__name__)
 
     def _start(self, arguments: tuple) -> None:
@@ -146,7 +147,8 @@ class kernel:  # in lower case: a decorator
             f"placelab compiles its kernels {ANEW if _temporary_name() else 'once for this machine'}, in the background; "
             "meanwhile long calls wait, and others take the slower plain path."
         )
-        name, gently = f"{THREAD}{self.__name__}", patience.get() is None
+        name = f"{THREAD}{self.__name__}"
+        gently = patience.get() is None
         self._compiler = threading.Thread(target=self._compile_behind, args=(signature, gently), name=name, daemon=True)
         self._compiler.start()
 
@@ -266,7 +268,8 @@ def _dispatcher(function: Callable) -> Any:
 
     called = {name: _compiled_helper(value) for name, value in _called(function).items()}
     copy = FunctionType(function.__code__, {**function.__globals__, **called}, function.__name__)
-    copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
+    copy.__module__ = function.__module__
+    copy.__qualname__ = function.__qualname__
     # Kernels allocate nothing, so numba's runtime is off: counting references in each call of a helper costs ten times its work.
     # Wrappers for C, and around helpers for Python, would have no caller; they are a third of the time that compiling takes.
     wrappers = {"no_cfunc_wrapper": True, "no_cpython_wrapper": function in _helpers}
@@ -293,7 +296,8 @@ def _cache(caching: Any) -> type:
 
     class Temporary(caching._SourceFileBackedLocatorMixin, caching._CacheLocator):
         def __init__(self, function: Callable, path: str) -> None:
-            self._py_file, self._lineno = path, function.__code__.co_firstlineno
+            self._py_file = path
+            self._lineno = function.__code__.co_firstlineno
 
         def get_cache_path(self) -> str:  # as numba has it in a process with this folder as NUMBA_CACHE_DIR
             return os.path.join(_temporary().name, self.get_suitable_cache_subpath(self._py_file))

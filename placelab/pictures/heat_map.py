@@ -79,7 +79,8 @@ def means(ratios: np.ndarray) -> np.ndarray:
 
 def heat_map(cells: Cells) -> str:
     """The table, its first row the means over all problems; what stands for several problems is a mean over them."""
-    ratios, labels = cells.ratios, cells.labels
+    ratios = cells.ratios
+    labels = cells.labels
     parts = np.array_split(np.arange(len(ratios)), min(MOST_ROWS, max(len(ratios), 1)))
     names = list(cells.problems)
     head = "".join(f'<th scope="col" title="{escape(label)}"><span>{escape(label)}</span></th>' for label in labels)

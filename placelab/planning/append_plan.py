@@ -39,9 +39,12 @@ class AppendPlan:
     """
 
     def __init__(self, problem: Problem, *, memory: bool = False, trace: bool = False) -> None:
-        self.problem, self.traced = problem, trace
-        self.plan, self.limits = plan_arrays.plan(problem, trace), plan_arrays.limits(problem, memory)
-        self.limited, self._memory = memory or self._contention, memory
+        self.problem = problem
+        self.traced = trace
+        self.plan = plan_arrays.plan(problem, trace)
+        self.limits = plan_arrays.limits(problem, memory)
+        self.limited = memory or self._contention
+        self._memory = memory
 
     @property
     def device(self) -> np.ndarray:
@@ -65,7 +68,8 @@ class AppendPlan:
         over = np.flatnonzero(held > problem.cluster.memory * (1 + TOLERANCE))
         if not len(over) or problem.memory == "none":
             return
-        names, memory = problem.cluster.names, problem.cluster.memory
+        names = problem.cluster.names
+        memory = problem.cluster.memory
         short = {names[d]: float(held[d] - memory[d]) for d in over}
         what = ", ".join(f"{name} is short by {missing:.6g} bytes" for name, missing in short.items())
         raise InfeasibleError(
@@ -83,8 +87,10 @@ class AppendPlan:
         rank
             Place of each op in the order of priority, shape (n_ops,).
         """
-        problem, v = self.problem, next_op(self.problem.graph, self.device, rank)
-        memory, done = resumed(problem, self.limits.memory, self.device), self.device >= 0
+        problem = self.problem
+        v = next_op(self.problem.graph, self.device, rank)
+        memory = resumed(problem, self.limits.memory, self.device)
+        done = self.device >= 0
         free = np.zeros(problem.cluster.n_devices)
         np.maximum.at(free, self.device[done], self.plan.finish[done])
         short = np.full(len(free), np.nan)
@@ -97,22 +103,29 @@ class AppendPlan:
 
     def _inputs(self, v: int, d: int) -> list[tuple[int, int, float, float]]:
         """(tensor, its home, sent, there) of every input of v on d; one without a planned transfer is sent once produced."""
-        problem, graph, inputs = self.problem, self.problem.graph, []
-        ports, finish = self.limits.ports, self.plan.finish
+        problem = self.problem
+        graph = self.problem.graph
+        inputs = []
+        ports = self.limits.ports
+        finish = self.plan.finish
         send, delay = plan_arrays.transfer_delay(problem)
         for e in graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]:
-            t, u = int(graph.edge_tensor[e]), graph.producer[e]
-            home, copy = self.device[u], t * problem.cluster.n_devices + d
+            t = int(graph.edge_tensor[e])
+            u = graph.producer[e]
+            home = self.device[u]
+            copy = t * problem.cluster.n_devices + d
             sent = finish[u] + send[home, d]
             there = finish[u] + delay[home, d] + graph.edge_bytes[e] / problem.cluster.bandwidth[home, d]
             if home != d and self._contention and ports.sent[copy] >= 0:
-                sent, there = ports.sent[copy], ports.there[copy]
+                sent = ports.sent[copy]
+                there = ports.there[copy]
             inputs.append((t, int(home), float(sent), float(there)))
         return inputs
 
     def placement(self, reasons: tuple[str, ...], reason: np.ndarray) -> Placement:
         """The finished plan; `reason` indexes `reasons` per op, shape (n_ops,)."""
-        trace, plan = None, self.plan
+        trace = None
+        plan = self.plan
         if self.traced:
             op = decided(self.problem, plan.order)
             score = frozen(plan.score.reshape(self.problem.graph.n_ops, -1)[op])

@@ -117,14 +117,19 @@ class Assignment:
     """
 
     def __init__(self, problem: Problem, trace: bool = False) -> None:
-        self.problem, self.units, self.traced = problem, units(problem), trace
-        n, k = self.units.n, problem.cluster.n_devices
+        self.problem = problem
+        self.units = units(problem)
+        self.traced = trace
+        n = self.units.n
+        k = problem.cluster.n_devices
         held, peak = needs(problem)
         allowed, stride = problem.allowed_flags(self.units.first)
         self.needs = blocks.UnitNeeds(allowed, stride, self.units.total(held), self.units.largest(peak))
         limit = frozen(problem.capacity * (1 + TOLERANCE))
         self.capacity = blocks.Capacity(limit, np.zeros(k), np.zeros(k))
-        place, order, reason = np.full(n, -1, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
+        place = np.full(n, -1, np.int32)
+        order = np.zeros(n, np.int32)
+        reason = np.zeros(n, np.int32)
         self.choices = blocks.Choices(place, order, reason, np.full(n * k if trace else 0, np.nan))
 
     @property
@@ -153,9 +158,12 @@ class Assignment:
     @property
     def inputs(self) -> blocks.UnitInputs:
         """Tensors that units read from other units, and what moving them takes."""
-        graph, cluster = self.problem.graph, self.problem.cluster
-        ptr, source = np.zeros(self.units.n + 1, np.int32), np.zeros(graph.n_edges, np.int32)
-        read, size = np.zeros(graph.n_tensors, np.int32), np.zeros(graph.n_edges)
+        graph = self.problem.graph
+        cluster = self.problem.cluster
+        ptr = np.zeros(self.units.n + 1, np.int32)
+        source = np.zeros(graph.n_edges, np.int32)
+        read = np.zeros(graph.n_tensors, np.int32)
+        size = np.zeros(graph.n_edges)
         unit_inputs(self.units_block, plan_arrays.predecessors(graph), graph.tensor_bytes, read, ptr, source, size)
         links = cluster.latency.reshape(-1), frozen(1 / cluster.bandwidth.reshape(-1))
         return blocks.UnitInputs(frozen(ptr), frozen(source), frozen(size), *links)
@@ -188,14 +196,16 @@ class Assignment:
         reasons, score_name
             The words of the trace.
         """
-        choices, capacity = self.choices, self.capacity
+        choices = self.choices
+        capacity = self.capacity
         if placed < self.units.n:
             unit = choices.order[placed]
             needed = capacity.used + self.needs.held[unit] + np.maximum(capacity.top, self.needs.peak[unit])
             raise infeasible(self.problem, self.units.first[unit], needed - self.problem.cluster.memory)
         trace = None
         if self.traced:
-            score, op = frozen(choices.score.reshape(self.units.n, -1)), self.units.first[choices.order]
+            score = frozen(choices.score.reshape(self.units.n, -1))
+            op = self.units.first[choices.order]
             trace = Trace(op, choices.place[choices.order], score, choices.reason, reasons, score_name)
         return Placement(self.problem, choices.place[self.units.of], trace=trace)
 
@@ -214,7 +224,8 @@ def needs(problem: Problem, home: np.ndarray | None = None) -> tuple[np.ndarray,
     Under ``edges`` an op holds each of its inputs once, except those that need no time in memory: the inputs from a producer
     on its own device that is its only predecessor, and whose only successor it is. It may start when that one ends.
     """
-    graph, model = problem.graph, problem.memory_model
+    graph = problem.graph
+    model = problem.memory_model
     held = _inputs(problem, home) if model.inputs else problem.lasting
     return held, frozen(graph.temporary + graph.outputs if model.working else np.zeros(graph.n_ops))
 
@@ -231,7 +242,8 @@ def _inputs(problem: Problem, home: np.ndarray | None) -> np.ndarray:
 def _chained(problem: Problem, home: np.ndarray) -> np.ndarray:
     """Whether each edge is the only one that joins two ops of one device in a chain; shape (n_edges,)."""
     graph = problem.graph
-    producer, consumer = graph.producer, graph.consumer
+    producer = graph.producer
+    consumer = graph.consumer
     only_successor = (np.diff(graph.successors[0]) == 1)[producer]
     only_predecessor = (graph.n_producers == 1)[consumer]
     return only_successor & only_predecessor & (home[producer] == home[consumer])
@@ -239,7 +251,8 @@ def _chained(problem: Problem, home: np.ndarray) -> np.ndarray:
 
 def _homes(problem: Problem) -> np.ndarray:
     """One number for all ops that share a device in every placement, shape (n_ops,)."""
-    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    n = problem.graph.n_ops
+    k = problem.cluster.n_devices
     if k == 1:
         return np.zeros(n, dtype=np.int64)
     home = units(problem).of.astype(np.int64)
@@ -259,7 +272,8 @@ def infeasible(problem: Problem, op: int, short: np.ndarray) -> InfeasibleError:
         Bytes missing on each device, shape (n_devices,); not looked at where the op is not allowed, NaN where it may not
         go because its group is on another device already.
     """
-    names, members = problem.cluster.names, problem.members(op)
+    names = problem.cluster.names
+    members = problem.members(op)
     allowed = np.zeros(len(names), bool)
     allowed[problem.feasible(op)] = True
     closest = np.lexsort((np.arange(len(names)), np.where(allowed, short, np.inf)))
@@ -272,10 +286,13 @@ def infeasible(problem: Problem, op: int, short: np.ndarray) -> InfeasibleError:
         return f"is short by {short[d]:.6g} bytes" if allowed[d] else "is not allowed"
 
     devices = {names[d]: lack(d) for d in closest}
-    op_name, group, fixed = str(problem.graph.names[op]), "", ""
+    op_name = str(problem.graph.names[op])
+    group = ""
+    fixed = ""
     what = f"op {op_name!r}"
     if len(members) > 1:
-        group, first = problem.group_names[problem.group[op]], problem.graph.names[members[0]]
+        group = problem.group_names[problem.group[op]]
+        first = problem.graph.names[members[0]]
         if followed.any():
             fixed = next(iter(missing), "")
         else:

@@ -34,14 +34,17 @@ from placelab.problem.problem import Problem
 
 EDGE = 1e-6  # an x this close to the threshold is the threshold
 KEPT = 8  # solutions kept per graph
-PROGRAM, MATCHING, UNSOLVED = "linear program", "matching", "matching, for want of an optimum"
+PROGRAM = "linear program"
+MATCHING = "matching"
+UNSOLVED = "matching, for want of an optimum"
 UNFINISHED = "matching, after very many steps of the solver"
 # The steps and rows after which the linear program is given up. Steps of dual simplex for the larger of its two programs, on
 # uniform clusters and PCIe boxes of four: generators.layered(22_000) of seeds 0 to 2 15,545 to 30,229 (39,494 to 51,883 rows),
 # gnmt_40 21,893 (45,169), gnmt_50 26,605 (55,895). STEPS is a third above the most of these. Two random inputs from the last 60
 # ops make a narrow graph: of 22,000 ops it needs over 59,484 steps (77,979 rows), six times as long each, and then interior
 # point. generators.stencil(40, 60) needs interior point, 75 steps of it, and has 11,722 rows.
-STEPS, ROWS = 40_000, 20_000
+STEPS = 40_000
+ROWS = 20_000
 
 _solved: WeakKeyDictionary[OpGraph, dict[bytes, Future]] = WeakKeyDictionary()
 _lock = threading.Lock()
@@ -157,9 +160,11 @@ def favourite_children(
 
 def mean_arcs(problem: Problem) -> Arcs:
     """The arcs of the problem's graph with the mean times that :func:`favourite_children` says."""
-    graph, cluster = problem.graph, problem.cluster
+    graph = problem.graph
+    cluster = problem.cluster
     link = ~np.eye(cluster.n_devices, dtype=bool)
-    latency, rate = cluster.latency[link], cluster.bandwidth[link & np.isfinite(cluster.bandwidth)]
+    latency = cluster.latency[link]
+    rate = cluster.bandwidth[link & np.isfinite(cluster.bandwidth)]
     exec_time = mean_exec(problem) if graph.time is not None else graph.compute / cluster.speed.mean()
     per_byte = 1 / rate.mean() if rate.size else 0.0
     transfer = (latency.mean() if latency.size else 0.0) + graph.edge_bytes * per_byte
@@ -212,12 +217,14 @@ def infinite_machine_bound(problem: Problem) -> float | None:
     >>> infinite_machine_bound(pl.Problem(fork, pl.Cluster([1.0] * 3)))
     2.5
     """
-    cluster, k = problem.cluster, problem.cluster.n_devices
+    cluster = problem.cluster
+    k = problem.cluster.n_devices
     if k == 1 or problem.graph.n_edges == 0:
         return None
     least = problem.exec_table(otherwise=np.inf).min(axis=1)
     link = ~np.eye(k, dtype=bool)
-    latency, rate = cluster.latency[link], cluster.bandwidth[link]
+    latency = cluster.latency[link]
+    rate = cluster.bandwidth[link]
     if (latency + problem.graph.edge_bytes.max() / rate).min() > least.min():
         return None
     sizes, of = np.unique(problem.graph.edge_bytes, return_inverse=True)

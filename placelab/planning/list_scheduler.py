@@ -71,19 +71,25 @@ class ListScheduler:
 
     def __init__(self, problem: Problem, *, insertion: bool = False, trace: bool = False) -> None:
         expect(problem, Problem, "ListScheduler")
-        graph, n, k = problem.graph, problem.graph.n_ops, problem.cluster.n_devices
-        self.problem, self.insertion = problem, insertion
+        graph = problem.graph
+        n = problem.graph.n_ops
+        k = problem.cluster.n_devices
+        self.problem = problem
+        self.insertion = insertion
         self.device = np.full(n, -1, dtype=np.int32)
-        self.start, self.finish = np.zeros(n), np.zeros(n)
+        self.start = np.zeros(n)
+        self.finish = np.zeros(n)
         # as lists, which Python reads an element of faster than of arrays
-        self._home, self._done = [-1] * n, [0.0] * n
+        self._home = [-1] * n
+        self._done = [0.0] * n
         self._placed: list[int] = []
         self._cost, self._column, self._divisor = _lists(problem.cost, problem.column, problem.divisor)
         self._columns = problem.columns
         self._send, self._way, self._rate = _lists(*transfer_delay(problem), problem.cluster.bandwidth)
         self._pred_ptr, self._pred_tensor = _lists(graph.pred_ptr, graph.edge_tensor[graph.pred_edge])
         self._producer, self._size = _lists(graph.tensor_producer, graph.tensor_bytes)
-        self._group, self._group_device = problem.group.tolist(), [-1] * problem.n_groups
+        self._group = problem.group.tolist()
+        self._group_device = [-1] * problem.n_groups
         self._lanes = [Gaps() if insertion else Tail() for _ in range(k)]
         self._memory = MemoryPlan(problem) if can_bind(problem) else None
         self._arrivals: dict[int, list[float]] = {}
@@ -107,14 +113,16 @@ class ListScheduler:
         UnsupportedError
             An input of the op is not placed yet.
         """
-        v, d = self._op(op), self.problem.cluster.index(device)
+        v = self._op(op)
+        d = self.problem.cluster.index(device)
         if (v, d) not in self._est:
             self._est[v, d] = self._earliest(v, d)
         return self._est[v, d]
 
     def eft(self, op: int | str, device: int | str) -> float:
         """Earliest finish of an op on a device [s]; infinite where it has no room."""
-        v, d = self._op(op), self.problem.cluster.index(device)
+        v = self._op(op)
+        d = self.problem.cluster.index(device)
         return self.est(v, d) + self._exec(v, d)
 
     def candidates(self, op: int | str) -> list[int]:
@@ -162,7 +170,8 @@ class ListScheduler:
         UnsupportedError
             It is placed already, or an input of it is not.
         """
-        v, d = self._op(op), self.problem.cluster.index(device)
+        v = self._op(op)
+        d = self.problem.cluster.index(device)
         if self._home[v] >= 0:
             raise UnsupportedError(
                 f"op {self._name(v)!r} is placed already, on {self.problem.cluster.names[self.device[v]]!r}; place it once"
@@ -231,7 +240,8 @@ class ListScheduler:
         return self.problem.feasible(v).tolist()
 
     def _earliest(self, v: int, d: int) -> float:
-        length, lane = self._exec(v, d), self._lanes[d]
+        length = self._exec(v, d)
+        lane = self._lanes[d]
         start = lane.earliest(self._ready(v)[d], length)
         if self._memory is None:
             return start
@@ -249,7 +259,9 @@ class ListScheduler:
             latest = [0.0] * len(self._lanes)
             for t in self._inputs_of(v):
                 u = self._producer[t]
-                done, size, home = self._done[u], self._size[t], self._home[u]
+                done = self._done[u]
+                size = self._size[t]
+                home = self._home[u]
                 if home < 0:
                     raise UnsupportedError(
                         f"op {self._name(v)!r} comes before its input {self._name(u)!r}, which is not placed; "
@@ -267,13 +279,15 @@ class ListScheduler:
         """(tensor, its home, transfer's start, transfer's finish) of every input, as if v ran on d."""
         inputs = []
         for t in self._inputs_of(v):
-            done, home = self._done[self._producer[t]], self._home[self._producer[t]]
+            done = self._done[self._producer[t]]
+            home = self._home[self._producer[t]]
             arrives = done + self._way[home][d] + self._size[t] / self._rate[home][d]
             inputs.append((t, home, done + self._send[home][d], arrives))
         return inputs
 
     def _refuse(self, v: int, d: int) -> None:
-        names, allowed = self.problem.cluster.names, self._allowed(v)
+        names = self.problem.cluster.names
+        allowed = self._allowed(v)
         if d in allowed:
             raise InfeasibleError(
                 f"op {self._name(v)!r} has no room on {names[d]!r}, which is short by {self._shortage(v, d):.6g} bytes in "
@@ -411,7 +425,8 @@ def memory_waits(
     -----
     Times are added up as planners do, so that they are compared to the last bit. O(n_ops log n_ops + n_edges).
     """
-    graph, cluster = problem.graph, problem.cluster
+    graph = problem.graph
+    cluster = problem.cluster
     _, delay = transfer_delay(problem)
     link = home, destination = device[graph.producer], device[graph.consumer]
     came = finish[graph.producer] + delay[link] + graph.edge_bytes / cluster.bandwidth[link]
@@ -421,7 +436,8 @@ def memory_waits(
     possible = np.zeros(graph.n_ops)
     np.maximum.at(possible, graph.consumer, came)
     by_device = planned[np.argsort(device[planned], kind="stable")]
-    before, after = by_device[:-1], by_device[1:]
+    before = by_device[:-1]
+    after = by_device[1:]
     same = device[before] == device[after]
     possible[after[same]] = np.maximum(possible[after[same]], finish[before[same]])
     waited = start > possible

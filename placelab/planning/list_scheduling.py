@@ -29,11 +29,9 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import planned_schedule
 from placelab.schedule.trace import EARLIEST_START, PLANNED_FINISH, Trace
 
-SOONEST, ONLY, PATH = (
-    "finishes soonest there",
-    "the only device that may run it and has room",
-    "on the critical path, which that device runs soonest",
-)
+SOONEST = "finishes soonest there"
+ONLY = "the only device that may run it and has room"
+PATH = "on the critical path, which that device runs soonest"
 REASONS = (SOONEST, ONLY, PATH)
 FINISH = plan_arrays.aim()
 # Ready ops; with more choose_least is quicker than choose_ready: min-min takes 0.02 instead of 0.5 s for 22,000 ops between two.
@@ -109,7 +107,9 @@ def by_choice(
     """
     plan = plan_arrays.plan(problem, trace)
     arguments = *plan_arrays.facts(problem), plan_arrays.frontier(problem)
-    most, work, ahead = problem.graph.n_ops, None, frozen(np.empty(0) if head is None else head)
+    most = problem.graph.n_ops
+    work = None
+    ahead = frozen(np.empty(0) if head is None else head)
     if rule == choose_ready.LEAST and not batch:
         work = plan_arrays.kinds(problem)
         most = FEW if head is None and 4 * work[1].columns >= problem.cluster.n_devices else 0
@@ -202,7 +202,8 @@ def one_by_one(
                 s.feasible(min(aside)[1])  # raises, naming the op and what each device lacks
             heap, aside = sorted(aside), []
         item = heappop(heap)
-        v, freed = item[1], s.freed
+        v = item[1]
+        freed = s.freed
         if not _place(s, v, preferred, aim):
             aside.append(item)
             continue
@@ -220,7 +221,8 @@ def _place(s: ListScheduler, v: int, preferred: np.ndarray | None, aim: blocks.A
     candidates = s.candidates(v)
     if not candidates:
         return False
-    k, length = s.problem.cluster.n_devices, s.problem.exec_time
+    k = s.problem.cluster.n_devices
+    length = s.problem.exec_time
     score = {d: kernels.aimed(aim, v * k + d, s.est(v, d), length(v, d)) for d in candidates}
     if preferred is not None and preferred[v] in candidates:
         d = preferred[v]
@@ -242,7 +244,8 @@ def _in_order_kernel(
 ) -> Placement | None:
     """The placement made without regard to memory, or None where it exceeds a capacity."""
     plan = plan_arrays.plan(problem, trace, order)
-    arrival, busy = np.empty(problem.cluster.n_devices), plan_arrays.busy(problem, insertion)
+    arrival = np.empty(problem.cluster.n_devices)
+    busy = plan_arrays.busy(problem, insertion)
     pred, _, *facts = plan_arrays.facts(problem)
     kernels.in_order(preferred, int(insertion), aim, pred, *facts, arrival, busy, plan)
     return _placement(problem, plan, preferred, trace)
@@ -250,7 +253,8 @@ def _in_order_kernel(
 
 def _as_ready_kernel(problem: Problem, trace: bool) -> Placement | None:
     """The placement made without regard to memory, or None where it exceeds a capacity."""
-    plan, agenda = plan_arrays.plan(problem, trace), plan_arrays.agenda(problem, aside=False)
+    plan = plan_arrays.plan(problem, trace)
+    agenda = plan_arrays.agenda(problem, aside=False)
     kernels.as_ready(*plan_arrays.facts(problem), plan_arrays.frontier(problem), agenda, plan)
     return _placement(problem, plan, None, trace)
 
@@ -264,8 +268,10 @@ def _in_memory(
     aim: blocks.Aim = FINISH,
 ) -> Placement:
     """The placement made with memory tracked over time; arguments as of the kernel."""
-    plan, memory = plan_arrays.plan(problem, trace), plan_arrays.memory_over_time(problem)
-    agenda, busy = plan_arrays.agenda(problem, aside=True), plan_arrays.busy(problem, insertion)
+    plan = plan_arrays.plan(problem, trace)
+    memory = plan_arrays.memory_over_time(problem)
+    agenda = plan_arrays.agenda(problem, aside=True)
+    busy = plan_arrays.busy(problem, insertion)
     work = plan_arrays.inputs(problem), memory, agenda, busy
     placed = in_memory.one_by_one(place, preferred, int(insertion), aim, *plan_arrays.facts(problem), *work, plan)
     if placed < problem.graph.n_ops:
@@ -280,7 +286,8 @@ def _refuse(
     problem: Problem, plan: blocks.Plan, placed: int, place: np.ndarray, insertion: bool, memory: MemoryPlan
 ) -> None:
     """Raise the error of :func:`one_by_one` for a plan in which nothing fits after the `placed` first ops."""
-    s, graph = ListScheduler(problem, insertion=insertion), problem.graph
+    s = ListScheduler(problem, insertion=insertion)
+    graph = problem.graph
     s._memory = None  # what the ops took is in `memory` already
     for v in plan.order[:placed].tolist():
         s.enter(v, int(plan.device[v]), float(plan.start[v]), float(plan.finish[v]))
@@ -330,7 +337,8 @@ def within_memory(s: ListScheduler, trace: bool) -> Placement:
     Where it exceeds a capacity, ops are planned again in its order with memory tracked over time, on its devices where they
     have room there, else where they finish soonest.
     """
-    problem, placement = s.problem, s.placement(EARLIEST_START)
+    problem = s.problem
+    placement = s.placement(EARLIEST_START)
     if can_bind(problem) and len(planned_schedule(problem, s.device, s.start, s.finish).oom):
         return anew_in_memory(problem, np.array(s._placed, np.int32), s.device, trace)
     return placement
@@ -347,7 +355,12 @@ def enter(s: ListScheduler, v: int, d: int, start: float, reason: str, scores: M
 
 def arrivals(s: ListScheduler) -> Arrival:
     """A function of an op and a device: :meth:`ListScheduler.arrival` without a look at the other devices, O(inputs)."""
-    done, home, way, rate, producer, size = s._done, s._home, s._way, s._rate, s._producer, s._size
+    done = s._done
+    home = s._home
+    way = s._way
+    rate = s._rate
+    producer = s._producer
+    size = s._size
 
     def of(v: int, d: int) -> float:
         latest = 0.0
@@ -367,14 +380,17 @@ def last_message(s: ListScheduler) -> LastMessage:
     """
     graph, (latency, per_byte) = s.problem.graph, mean_transfer(s.problem)
     transfer = (latency + graph.edge_bytes * per_byte)[graph.pred_edge].tolist()
-    first, producer = graph.pred_ptr.tolist(), graph.producer[graph.pred_edge].tolist()
+    first = graph.pred_ptr.tolist()
+    producer = graph.producer[graph.pred_edge].tolist()
 
     def of(v: int) -> tuple[int, float]:
-        device, latest = -1, 0.0
+        device = -1
+        latest = 0.0
         for i in range(first[v], first[v + 1]):
             arrival = s._done[producer[i]] + transfer[i]
             if device < 0 or arrival > latest:
-                device, latest = s._home[producer[i]], arrival
+                device = s._home[producer[i]]
+                latest = arrival
         return device, latest
 
     return of
@@ -405,7 +421,8 @@ def longest_first(problem: Problem, cluster: np.ndarray) -> np.ndarray:
     _, first, number = np.unique(cluster, return_index=True, return_inverse=True)
     work = np.zeros((len(first), problem.cluster.n_devices))
     np.add.at(work, number.reshape(-1), problem.exec_table(otherwise=0.0))
-    place, load = np.empty(len(first), dtype=np.int32), np.zeros(problem.cluster.n_devices)
+    place = np.empty(len(first), dtype=np.int32)
+    load = np.zeros(problem.cluster.n_devices)
     for c in np.lexsort((first, -rounded(work.mean(axis=1)))):
         place[c] = np.argmin(load + work[c])
         load[place[c]] += work[c, place[c]]

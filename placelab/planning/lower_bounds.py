@@ -89,7 +89,8 @@ def least_exec(problem: Problem) -> np.ndarray:
 
 def critical_length(problem: Problem, weight: np.ndarray) -> float:
     """Length of the longest path when ops weigh `weight` and edges nothing."""
-    graph, rank = problem.graph, np.empty(problem.graph.n_ops)
+    graph = problem.graph
+    rank = np.empty(problem.graph.n_ops)
     kernels.upward(frozen(weight), successors(graph), 0.0, 0.0, rank)
     return float(rank.max())
 
@@ -102,7 +103,8 @@ def _total_work(problem: Problem, least: np.ndarray) -> float:
 
 def transfers_of(problem: Problem, device: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(tensor, destination) of the transfers that a placement needs: one per tensor and device, however many consumers."""
-    graph, k = problem.graph, problem.cluster.n_devices
+    graph = problem.graph
+    k = problem.cluster.n_devices
     moves = device[graph.producer] != device[graph.consumer]
     key = np.unique(graph.edge_tensor[moves].astype(np.int64) * k + device[graph.consumer[moves]])
     return key // k, key % k
@@ -110,17 +112,17 @@ def transfers_of(problem: Problem, device: np.ndarray) -> tuple[np.ndarray, np.n
 
 def busiest(problem: Problem, device: np.ndarray, tensor: np.ndarray, destination: np.ndarray) -> dict[str, float]:
     """Seconds that the busiest resource of each kind is in use under a placement with these transfers."""
-    cluster, k = problem.cluster, problem.cluster.n_devices
+    cluster = problem.cluster
+    k = problem.cluster.n_devices
     source = device[problem.graph.tensor_producer[tensor]]
     work = np.bincount(device, problem.exec_times(device), minlength=k)
     work += np.bincount(source, minlength=k) * problem.transfer_ops / cluster.speed
     limits = {"busiest_device": float(work.max())}
-    model, queues = problem.transfer_model, problem.transfer_model.queues(cluster, problem.duplex)
+    model = problem.transfer_model
+    queues = problem.transfer_model.queues(cluster, problem.duplex)
     if queues:
-        ends, used = (
-            model.occupied(source, destination, cluster, problem.duplex),
-            queue_times(problem, tensor, source, destination),
-        )
+        ends = model.occupied(source, destination, cluster, problem.duplex)
+        used = queue_times(problem, tensor, source, destination)
         busy = sum((np.bincount(end, used, minlength=queues) for end in ends), np.zeros(queues))
         limits[f"busiest_{model.queue}"] = float(busy.max())
     for link in cluster.links if model.shared else ():
@@ -132,7 +134,8 @@ def busiest(problem: Problem, device: np.ndarray, tensor: np.ndarray, destinatio
 
 def transfer_times(problem: Problem, tensor: np.ndarray, source: np.ndarray, destination: np.ndarray) -> np.ndarray:
     """Seconds each transfer takes once it runs; where links are shared, alone."""
-    cluster, size = problem.cluster, problem.graph.tensor_bytes[tensor]
+    cluster = problem.cluster
+    size = problem.graph.tensor_bytes[tensor]
     bandwidth = cluster.narrowest if problem.transfer_model.shared else cluster.bandwidth
     return cluster.latency[source, destination] + size / bandwidth[source, destination]
 
@@ -188,7 +191,8 @@ def ratios(problem: Problem) -> dict[str, float]:
     m-sct: 1.67
     """
     expect(problem, Problem, "ratios")
-    rho, m = sct_ratio(problem), problem.cluster.n_devices
+    rho = sct_ratio(problem)
+    m = problem.cluster.n_devices
     ratio: dict[str, float] = {}
     if not _is_uniform(problem) or rho == np.inf:
         return ratio
@@ -222,7 +226,8 @@ def sct_ratio(problem: Problem) -> float:
 
     0 when nothing is ever sent or a transfer takes no time; inf when an op takes no time and a transfer some.
     """
-    graph, cluster = problem.graph, problem.cluster
+    graph = problem.graph
+    cluster = problem.cluster
     if not graph.n_edges or cluster.n_devices == 1:
         return 0.0
     longest = float((cluster.latency + graph.edge_bytes.max() / cluster.bandwidth).max())  # 0 on the diagonal
@@ -254,7 +259,8 @@ def _memory_ratio(problem: Problem, binds: bool) -> float:
     """K of :func:`ratios`; inf where memory cannot bind, 0 where m-SCT's ratio does not cover the memory model."""
     if problem.memory == "none" or (not binds and problem.memory != "reserved"):
         return np.inf
-    memory, needed = problem.cluster.memory, problem.graph.memory.sum()
+    memory = problem.cluster.memory
+    needed = problem.graph.memory.sum()
     if problem.memory != "reserved" or not (memory == memory[0]).all():
         return 0.0
     return float(memory.sum() / needed) if needed else np.inf

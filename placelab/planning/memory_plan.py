@@ -27,7 +27,8 @@ class StepFunction:
     """A right-continuous step function of time >= 0, 0 at first."""
 
     def __init__(self) -> None:
-        self.times, self.level = [0.0], [0.0]
+        self.times = [0.0]
+        self.level = [0.0]
 
     def add(self, begin: float, end: float, size: float) -> None:
         """Add `size` on [begin, end). O(steps after `begin`)."""
@@ -70,14 +71,18 @@ class MemoryPlan:
     """
 
     def __init__(self, problem: Problem) -> None:
-        graph, k = problem.graph, problem.cluster.n_devices
-        self.model, self.freed = problem.memory, 0
+        graph = problem.graph
+        k = problem.cluster.n_devices
+        self.model = problem.memory
+        self.freed = 0
         self.limit = planning_limit(problem).tolist()
         self.reserved = [0.0] * k
         self.used = [StepFunction() for _ in range(k)]
         self._reserve = held_for_ever_by_group(problem).tolist()
-        self._group, self._group_is_placed = problem.group.tolist(), [False] * problem.n_groups
-        self._temporary, self._tensor_ptr = graph.temporary.tolist(), graph.op_tensor_ptr.tolist()
+        self._group = problem.group.tolist()
+        self._group_is_placed = [False] * problem.n_groups
+        self._temporary = graph.temporary.tolist()
+        self._tensor_ptr = graph.op_tensor_ptr.tolist()
         self._size = graph.tensor_bytes.tolist()
         self._waiting = np.diff(graph.tensor_ptr).tolist()  # consumers of each tensor that are not placed
         self._end: dict[int, float] = {}  # tensor → when its producer's device is done with it, as far as known
@@ -159,7 +164,8 @@ class MemoryPlan:
         """Bytes over time that placing op on d adds there, and (negative) frees."""
         if not self._timed:
             return []
-        dynamic, size = self.model == "dynamic", self._size
+        dynamic = self.model == "dynamic"
+        size = self._size
         use = finish if dynamic else start
         consumed = _total(size[t] for t in self._outputs(op) if self._waiting[t])
         spans = [(start if dynamic else finish, inf, consumed)]
@@ -184,13 +190,16 @@ def resumed(problem: Problem, plan: blocks.Memory, device: np.ndarray) -> Memory
     device
         Of each op placed so far, shape (n_ops,), -1 for the others.
     """
-    memory, k, held = MemoryPlan(problem), problem.cluster.n_devices, plan.held
+    memory = MemoryPlan(problem)
+    k = problem.cluster.n_devices
+    held = plan.held
     memory.reserved = held.reserved.tolist()
     for g in problem.group[(device >= 0) & (problem.group >= 0)]:
         memory._group_is_placed[g] = True
     if not memory._timed:
         return memory
-    memory._waiting, memory._end = held.waiting.tolist(), dict(enumerate(held.kept.tolist()))
+    memory._waiting = held.waiting.tolist()
+    memory._end = dict(enumerate(held.kept.tolist()))
     copies = np.flatnonzero(held.copy_kept >= 0).tolist()
     memory._copy_end = {divmod(i, k): float(held.copy_kept[i]) for i in copies}
     for used, last in zip(memory.used, plan.curve.last.tolist(), strict=True):
@@ -232,11 +241,14 @@ def can_bind(problem: Problem) -> bool:
     + Σ tensors + max temporary. Bytes of ops that may not run on a device are left out of its sums, tensors are not:
     they may be sent there.
     """
-    graph, model, capacity = problem.graph, problem.memory_model, problem.cluster.memory
+    graph = problem.graph
+    model = problem.memory_model
+    capacity = problem.cluster.memory
     if problem.memory == "none" or np.isinf(capacity).all():
         return False
     if not problem.restricted:
-        lasting, temporary = problem.lasting.sum(), graph.temporary.max()
+        lasting = problem.lasting.sum()
+        temporary = graph.temporary.max()
     else:
         lasting = problem.lasting @ problem.may_run
         temporary = np.where(problem.may_run, graph.temporary[:, None], 0.0).max(axis=0)

@@ -145,7 +145,8 @@ def in_sequence(replicas: Sequence[Ranks], plan: Callable[[Ranks], Sequence[Sequ
 
 def sequence(ranks: Ranks, plans: Sequence[Sequence[Slot]]) -> np.ndarray:
     """The ops of a replica, rank by rank."""
-    pipeline, op = ranks.pipeline, ranks.pipeline.op
+    pipeline = ranks.pipeline
+    op = ranks.pipeline.op
     number: list[int] = []
     for plan in plans:
         for phase, microbatch, stage in plan:
@@ -168,8 +169,10 @@ class Work:
 
 def work_of(problem: Problem, device: np.ndarray) -> Work:
     """Seconds of ops and transfers under a placement by `device`, without contention."""
-    graph, cluster = problem.graph, problem.cluster
-    u, v = graph.producer, graph.consumer
+    graph = problem.graph
+    cluster = problem.cluster
+    u = graph.producer
+    v = graph.consumer
     took = np.where(
         device[u] == device[v],
         0.0,
@@ -200,7 +203,8 @@ def replay(work: Work, sequence: Sequence[int]) -> list[float]:
             after[last[d]] = v
             missing[v] += 1
         last[d] = v
-    ready, finish = [v for v in sequence if missing[v] == 0], [-1.0] * n
+    ready = [v for v in sequence if missing[v] == 0]
+    finish = [-1.0] * n
     start = [0.0] * n
     while ready:
         v = ready.pop()

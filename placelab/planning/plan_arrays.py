@@ -74,7 +74,8 @@ def eligible(problem: Problem) -> blocks.Eligible:
 
 def plan(problem: Problem, trace: bool, order: np.ndarray | None = None) -> blocks.Plan:
     """Results of a kernel that plans; where it plans in a given `order`, shape (n_ops,), with that."""
-    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    n = problem.graph.n_ops
+    k = problem.cluster.n_devices
     order = np.empty(n, np.int32) if order is None else frozen(order)
     score = np.full(n * k if trace else 0, np.nan)
     return blocks.Plan(np.full(n, -1, np.int32), np.zeros(n), np.zeros(n), order, score)
@@ -93,20 +94,23 @@ def aim(rule: int = FINISH, extra: np.ndarray | None = None) -> blocks.Aim:
 
 def ready(problem: Problem) -> blocks.Ready:
     """Ready ops, and where each would finish soonest."""
-    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    n = problem.graph.n_ops
+    k = problem.cluster.n_devices
     whole = lambda: np.empty(n, np.int32)  # noqa: E731
     return blocks.Ready(whole(), whole(), whole(), *np.empty((2, n * k)), *np.empty((3, n)))
 
 
 def waiting(problem: Problem) -> blocks.Waiting:
     """Ready ops, the first one first."""
-    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    n = problem.graph.n_ops
+    k = problem.cluster.n_devices
     return blocks.Waiting(np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n * k))
 
 
 def kinds(problem: Problem) -> tuple[blocks.Kinds, blocks.Tree]:
     """Devices by kind, and the tree of :mod:`placelab.kernels.plan.choose_least`, a column per kind."""
-    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    n = problem.graph.n_ops
+    k = problem.cluster.n_devices
     speeds = np.stack((problem.column, problem.divisor))
     _, kind, count = np.unique(speeds, axis=1, return_inverse=True, return_counts=True)
     kind = kind.reshape(-1)
@@ -118,7 +122,8 @@ def kinds(problem: Problem) -> tuple[blocks.Kinds, blocks.Tree]:
 
 def _tree(n: int, columns: int) -> blocks.Tree:
     """A tree of n leaves; each level has four rows per row of the next one."""
-    rows, level = n, [0]
+    rows = n
+    level = [0]
     while rows > 1:
         rows = -(-rows // 4)
         level.append(level[-1] + 4 * rows * columns)
@@ -133,7 +138,8 @@ def agenda(problem: Problem, aside: bool) -> blocks.Agenda:
 
 def busy(problem: Problem, insertion: bool) -> blocks.Busy:
     """Busy spans of each device, for insertion into gaps or for appending."""
-    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    n = problem.graph.n_ops
+    k = problem.cluster.n_devices
     zeros = bool(np.fmin.reduce(problem.cost) / problem.divisor.max() == 0)
     row = -(-n // SPANS) * SPANS if insertion else 1
     size = row * k
@@ -150,21 +156,25 @@ def busy(problem: Problem, insertion: bool) -> blocks.Busy:
 
 def queues(problem: Problem, rank: np.ndarray, item: np.ndarray) -> blocks.Queues:
     """Ops by rank, and heaps per device."""
-    n, k = problem.graph.n_ops, problem.cluster.n_devices
-    later, now = np.empty(2 * n * k), np.empty(n * k, np.int32)
+    n = problem.graph.n_ops
+    k = problem.cluster.n_devices
+    later = np.empty(2 * n * k)
+    now = np.empty(n * k, np.int32)
     counts = np.empty(k, np.int32), np.empty(k, np.int32)
     return blocks.Queues(np.empty(n, np.int32), frozen(rank), frozen(item), later, counts[0], now, counts[1])
 
 
 def bounds(problem: Problem, ready_on: bool = True) -> blocks.Bounds:
     """Lower bounds of when ready ops could start; `ready_on`: of each op on each device."""
-    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    n = problem.graph.n_ops
+    k = problem.cluster.n_devices
     return blocks.Bounds(np.empty(n * k if ready_on else 0), np.empty(k, np.int32), np.empty(n, np.int32))
 
 
 def favourites(problem: Problem, child: np.ndarray, turns: np.ndarray) -> blocks.Favourites:
     """Favourite children, shape (n_ops,), and the devices in the order in which they are tried, shape (n_devices,)."""
-    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    n = problem.graph.n_ops
+    k = problem.cluster.n_devices
     work = np.empty(k), np.empty(k, np.int32), np.empty(k)
     return blocks.Favourites(frozen(child), frozen(turns), np.zeros(n, np.int32), *work)
 
@@ -185,7 +195,9 @@ def lanes(problem: Problem) -> int:
 
 def ports(problem: Problem) -> blocks.Ports:
     """Contention for links."""
-    k, model, size = problem.cluster.n_devices, problem.transfer_model, lanes(problem)
+    k = problem.cluster.n_devices
+    model = problem.transfer_model
+    size = lanes(problem)
     copies = problem.graph.n_tensors * k if size else 0
     in_port = k if problem.duplex else 0
     times = np.empty(size), np.empty(copies), np.empty(copies)
@@ -206,11 +218,18 @@ def memory_over_time(problem: Problem, plan: bool = True) -> blocks.Memory:
     plan
         False: memory is ignored, the arrays are as short as can be and the model is ``FREE``.
     """
-    graph, k = problem.graph, problem.cluster.n_devices
+    graph = problem.graph
+    k = problem.cluster.n_devices
     model = problem.memory_model.code if plan else FREE
-    n, m, tensors, most = graph.n_ops, graph.n_edges, graph.n_tensors, _most_inputs(problem)
+    n = graph.n_ops
+    m = graph.n_edges
+    tensors = graph.n_tensors
+    most = _most_inputs(problem)
     if not plan:
-        n, m, tensors, most = 0, 0, 0, 0
+        n = 0
+        m = 0
+        tensors = 0
+        most = 0
     timed = plan and problem.memory_model.timed
     steps = 2 * n + 2 * m + k if timed else 0
     return blocks.Memory(
@@ -270,7 +289,9 @@ def weighing(problem: Problem) -> blocks.Weighing:
 
 def transfers(problem: Problem) -> tuple[blocks.Sorting, blocks.Receivers, blocks.Transfers]:
     """Workspace and results of :func:`placelab.kernels.run.transfers.group_transfers`."""
-    n, m, k = problem.graph.n_ops, problem.graph.n_edges, problem.cluster.n_devices
+    n = problem.graph.n_ops
+    m = problem.graph.n_edges
+    k = problem.cluster.n_devices
     by_device, op, *columns = np.empty((6, m), np.int32)
     cursor, first, last = np.empty((3, n), np.int32)
     receivers = blocks.Receivers(op, first, last, np.empty(2 * m, np.int32))

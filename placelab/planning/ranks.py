@@ -20,10 +20,8 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.trace import Ranks
 
 STEPS = 2.0**40  # of a rounded rank, from 0 to the largest
-NEAR, SAME = (
-    1 / 32,
-    1 / 128,
-)  # steps: how far from the border of a step ranks are looked at, and which of them are equal
+NEAR = 1 / 32  # steps: how far from the border of a step ranks are looked at, and which of them are equal
+SAME = 1 / 128
 
 
 def upward_rank(problem: Problem) -> np.ndarray:
@@ -167,10 +165,12 @@ def path_computation_time(
     ----------
     Mayer, Mayer, Laich (2017), eq. 12, and the Send and Receive ops of the program published with it.
     """
-    graph, cluster = problem.graph, problem.cluster
+    graph = problem.graph
+    cluster = problem.cluster
     wanted = problem.transfer_ops > 0 if transfers is None else transfers
     shape = (graph.n_tensors, cluster.n_devices)
-    rank, sends = np.empty(graph.n_ops), np.empty(shape[0] * shape[1] if wanted else 0)
+    rank = np.empty(graph.n_ops)
+    sends = np.empty(shape[0] * shape[1] if wanted else 0)
     kernels.path_computation_time(
         frozen(problem.exec_times(device)),
         frozen(np.asarray(device, dtype=np.int32)),
@@ -196,8 +196,10 @@ def transfer_computation_time(problem: Problem, device: np.ndarray, rank: np.nda
         Seconds, in the order of ``Schedule.transfers``: the same numbers as in the table by tensor and device, without its
         empty places. O(edges log edges).
     """
-    graph, cluster = problem.graph, problem.cluster
-    home, there = device[graph.producer], device[graph.consumer]
+    graph = problem.graph
+    cluster = problem.cluster
+    home = device[graph.producer]
+    there = device[graph.consumer]
     process = problem.transfer_ops / cluster.speed
     way = process[home] + cluster.latency[home, there] + graph.edge_bytes / cluster.bandwidth[home, there]
     return largest_per_transfer(problem, device, way + (process[there] + rank[graph.consumer]))
@@ -223,7 +225,8 @@ def mean_exec(problem: Problem) -> np.ndarray:
 
     O(ops · columns), with restrictions O(ops · devices).
     """
-    k, columns = problem.cluster.n_devices, problem.columns
+    k = problem.cluster.n_devices
+    columns = problem.columns
     table = problem.cost_table
     share = np.zeros((k, columns))
     share[np.arange(k), problem.column] = 1 / problem.divisor
@@ -235,7 +238,8 @@ def mean_exec(problem: Problem) -> np.ndarray:
 
 def mean_transfer(problem: Problem) -> tuple[float, float]:
     """Mean latency [s] and mean time per byte [s] over ordered pairs of distinct devices; (0, 0) with one device."""
-    cluster, k = problem.cluster, problem.cluster.n_devices
+    cluster = problem.cluster
+    k = problem.cluster.n_devices
     pairs = max(k * (k - 1), 1)
     return float(cluster.latency.sum() / pairs), float((1 / cluster.bandwidth).sum() / pairs)  # the diagonal adds 0
 
@@ -289,7 +293,9 @@ def rounded(rank: np.ndarray, largest: float | None = None) -> np.ndarray:
     if not largest > 0:
         return np.zeros(given.shape)
     flat = frozen(given.ravel())
-    steps, exact, near = np.empty(len(flat)), np.empty(len(flat)), np.empty(len(flat), dtype=np.int32)
+    steps = np.empty(len(flat))
+    exact = np.empty(len(flat))
+    near = np.empty(len(flat), dtype=np.int32)
     count = kernels.round_to_steps(flat, float(largest), STEPS, NEAR, steps, near, exact)
     if count > 1:
         exact = frozen(exact[:count])
@@ -315,7 +321,8 @@ def in_classes(priority: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
     """
     n = len(priority)
     order, place, shared, run, start = np.empty((5, n), dtype=np.int32)
-    exact, unstable = frozen(np.asarray(priority, dtype=np.float64)), frozen(np.argsort(-priority).astype(np.int32))
+    exact = frozen(np.asarray(priority, dtype=np.float64))
+    unstable = frozen(np.argsort(-priority).astype(np.int32))
     ties = kernels.repair_ties(exact, unstable, run, start, place, order, shared)
     return order, place, shared if ties else shared[:0]
 
@@ -397,7 +404,8 @@ def relative_speed(problem: Problem) -> np.ndarray:
     speed = problem.cluster.speed
     if problem.graph.time is not None:
         own = problem.exec_table(otherwise=np.nan)
-        took, mean = np.nansum(own, axis=0), np.where(np.isnan(own), 0.0, mean_exec(problem)[:, None]).sum(axis=0)
+        took = np.nansum(own, axis=0)
+        mean = np.where(np.isnan(own), 0.0, mean_exec(problem)[:, None]).sum(axis=0)
         speed = np.divide(mean, took, out=np.ones(len(took)), where=took > 0)
     return frozen(speed / speed.max())
 

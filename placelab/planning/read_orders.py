@@ -67,9 +67,12 @@ class Reads:
     @cached_property
     def seconds(self) -> np.ndarray:
         """What the transfers of each read take: of each tensor the longest [s]; shape (n_reads,)."""
-        graph, cluster, device = self.problem.graph, self.problem.cluster, self.placement.device
+        graph = self.problem.graph
+        cluster = self.problem.cluster
+        device = self.placement.device
         sent = _sent(self.problem, device)
-        source, destination = device[graph.producer[sent]], device[graph.consumer[sent]]
+        source = device[graph.producer[sent]]
+        destination = device[graph.consumer[sent]]
         took = cluster.latency[source, destination] + graph.edge_bytes[sent] / cluster.bandwidth[source, destination]
         longest = np.zeros(graph.n_tensors)
         np.maximum.at(longest, graph.edge_tensor[sent], took)
@@ -78,7 +81,9 @@ class Reads:
     @property
     def links(self) -> tuple[np.ndarray, np.ndarray]:
         """(source, destination) of each link on which a read travels."""
-        graph, device, k = self.problem.graph, self.placement.device, self.problem.cluster.n_devices
+        graph = self.problem.graph
+        device = self.placement.device
+        k = self.problem.cluster.n_devices
         sent = _sent(self.problem, device)
         sent = sent[np.isin(graph.producer[sent], self.op)]
         pair = np.unique(device[graph.producer[sent]].astype(np.int64) * k + device[graph.consumer[sent]])
@@ -86,11 +91,13 @@ class Reads:
 
     def copies(self) -> Copies:
         """The block that kernels take. Edges are data edges within copies, as in the published program."""
-        graph, copy = self.problem.graph, self.copy
+        graph = self.problem.graph
+        copy = self.copy
         number = np.full(graph.n_ops, -1, np.int32)
         number[self.member] = np.arange(len(self.member))
         inside = (copy[graph.producer] == copy[graph.consumer]) & (copy[graph.producer] >= 0) & ~_control(graph)
-        producer, consumer = number[graph.producer[inside]], number[graph.consumer[inside]]
+        producer = number[graph.producer[inside]]
+        consumer = number[graph.consumer[inside]]
         order = np.argsort(consumer, kind="stable")
         return Copies(
             pointers(copy[self.member], len(self.iteration)),
@@ -174,7 +181,8 @@ def read_ops(graph: OpGraph) -> np.ndarray:
 
 def _copies(graph: OpGraph) -> tuple[np.ndarray, np.ndarray]:
     """Copy of each op, and iteration of each copy."""
-    iteration, worker = replica_column(graph, "iteration"), replica_column(graph, "worker")
+    iteration = replica_column(graph, "iteration")
+    worker = replica_column(graph, "worker")
     if iteration is None or worker is None:
         return np.zeros(graph.n_ops, np.int64), np.zeros(1, np.int64)
     key = np.where(worker >= 0, iteration * (worker.max(initial=0) + 1) + worker, -1)

@@ -96,7 +96,8 @@ class Arcs:
         key, of_edge = np.unique(graph.producer.astype(np.int64) * n + graph.consumer, return_inverse=True)
         cost = np.zeros(len(key))
         np.maximum.at(cost, of_edge, transfer)
-        tail, head = (key // n).astype(np.int32), (key % n).astype(np.int32)
+        tail = (key // n).astype(np.int32)
+        head = (key % n).astype(np.int32)
         return cls(frozen(time), pointers(tail, n), frozen(tail), frozen(head), frozen(cost), of_edge)
 
     @property
@@ -106,7 +107,8 @@ class Arcs:
 
     def longest(self, x: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Longest path [s] to each op without it, and from each op with it, under x (default: every transfer is waited for)."""
-        before, after = np.empty(len(self.time)), np.empty(len(self.time))
+        before = np.empty(len(self.time))
+        after = np.empty(len(self.time))
         delay = self.cost if x is None else frozen(self.cost * x)
         kernels.longest_paths(self.time, self.ptr, self.head, delay, before, after)
         return before, after
@@ -121,7 +123,8 @@ class Arcs:
     def low(self) -> float:
         """A lower bound on the makespan of the linear program [s]."""
         n = len(self.time)
-        before, after = np.empty(n), np.empty(n)
+        before = np.empty(n)
+        after = np.empty(n)
         into = frozen(np.argsort(self.head, kind="stable").astype(np.int32))
         every = frozen(np.arange(self.n, dtype=np.int32))
         entering = (pointers(self.head, n), into, self.tail)
@@ -186,9 +189,12 @@ class _Rows:
         kept = arcs.critical
         self.ops = np.unique(np.concatenate([arcs.tail[kept], arcs.head[kept]]))
         tail, head = (np.searchsorted(self.ops, end[kept]) for end in (arcs.tail, arcs.head))
-        shape, each, ones = (len(kept), len(self.ops)), np.arange(len(kept)), np.ones(len(kept))
+        shape = (len(kept), len(self.ops))
+        each = np.arange(len(kept))
+        ones = np.ones(len(kept))
         self._leave, self._enter = (sparse.csr_array((ones, (each, end)), shape) for end in (tail, head))
-        self._time, self._cost = arcs.time[self.ops] / scale, arcs.cost[kept] / scale
+        self._time = arcs.time[self.ops] / scale
+        self._cost = arcs.cost[kept] / scale
         self.sinks = np.flatnonzero(np.bincount(tail, minlength=len(self.ops)) == 0)
         costless = self._cost == 0
         self.x = cp.Variable(len(kept), bounds=[1.0 * (costless | least), 1.0 * (costless | most)])
@@ -211,7 +217,8 @@ class _Rows:
         from scipy import sparse
 
         count = np.bincount(end)
-        ops, arc = np.flatnonzero(count > 1), np.flatnonzero(count[end] > 1)
+        ops = np.flatnonzero(count > 1)
+        arc = np.flatnonzero(count[end] > 1)
         matrix = sparse.csr_array((np.ones(len(arc)), (np.searchsorted(ops, end[arc]), arc)), (len(ops), len(end)))
         return ops, matrix @ self.x - (count[ops] - 1)
 
@@ -240,13 +247,16 @@ def least_makespan(
     need("cvxpy")
     import cvxpy as cp
 
-    n, kept = len(arcs.time), arcs.critical
-    x, arc = np.ones(arcs.n), np.zeros(arcs.n)
+    n = len(arcs.time)
+    kept = arcs.critical
+    x = np.ones(arcs.n)
+    arc = np.zeros(arcs.n)
     stop, leaves, enters = (np.zeros(n) for _ in range(3))
     if not len(kept):
         return Optimum(arcs, arcs.low, x, arc, stop, stop, leaves, enters)
     scale = _scale(arcs)
-    rows, w = _Rows(arcs, scale, least=False, most=True), cp.Variable(bounds=[arcs.low / scale, None])
+    rows = _Rows(arcs, scale, least=False, most=True)
+    w = cp.Variable(bounds=[arcs.low / scale, None])
     (forks, fork), (joins, join) = (rows.spare(end[kept]) for end in (arcs.tail, arcs.head))
     holds = [rows.slack() >= 0, w - rows.ends() >= 0, fork >= 0, join >= 0]
     lp = cp.Problem(cp.Minimize(w), holds)
@@ -293,7 +303,8 @@ def canonical(
     """
     a = optimum.arcs
     free = np.flatnonzero(a.cost > 0)
-    x, weight = np.ones(a.n), np.zeros(a.n)
+    x = np.ones(a.n)
+    weight = np.zeros(a.n)
     if not len(free):
         return x
     weight[free] = a.cost[free] / a.cost.max() + SPREAD * (1 + generator(0).random(a.n)[free])
@@ -322,7 +333,9 @@ def _face(optimum: Optimum, weight: np.ndarray, rough: float, more: float) -> tu
     need("cvxpy")
     import cvxpy as cp
 
-    a, kept, scale = optimum.arcs, optimum.arcs.critical, _scale(optimum.arcs)
+    a = optimum.arcs
+    kept = optimum.arcs.critical
+    scale = _scale(optimum.arcs)
     reduced = (optimum.arc * a.cost - optimum.leaves[a.tail] - optimum.enters[a.head])[kept] / scale
     rows = _Rows(a, scale, reduced < -rough, reduced <= rough)
     holds = [*_split(rows.slack(), optimum.arc[kept] > rough), rows.s[optimum.start[rows.ops] > rough] == 0]

@@ -130,7 +130,8 @@ class Cluster:
         """
         if not isinstance(hosts, Mapping):
             raise FormatError(f"hosts is {hosts!r}; expected names and numbers of devices, like {{'host0': 4}}")
-        local, remote = _link(inside, "inside"), _link(between, "between")
+        local = _link(inside, "inside")
+        remote = _link(between, "between")
         host = [name for name, n in hosts.items() for _ in range(_devices_of(name, n))]
         names = [
             f"{name}/{kind}:{i}" if len(hosts) > 1 else f"{kind}:{i}" for name, n in hosts.items() for i in range(n)

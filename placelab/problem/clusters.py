@@ -90,7 +90,8 @@ def data_parallel(workers: int = 8, *, hosts: int | None = None) -> Cluster:
     if n % h:
         raise FormatError(f"{n} workers cannot be shared equally by {h} hosts; change one of the two")
     host = np.tile(np.arange(n) // (n // h), 2)
-    near, own = host[:, None] == host, np.arange(2 * n) % n
+    near = host[:, None] == host
+    own = np.arange(2 * n) % n
     same = own[:, None] == own
     return Cluster(
         [1e14] * (2 * n),
@@ -131,7 +132,8 @@ def replicated(
     apart = ~np.eye(k, dtype=bool)
     rate = cluster.bandwidth[apart].min(initial=np.inf) if bandwidth is None else bandwidth
     delay = cluster.latency[apart].max(initial=0.0) if latency is None else latency
-    of, device = np.tile(np.repeat(np.arange(r), k), 2), np.tile(np.arange(k), 2 * r)
+    of = np.tile(np.repeat(np.arange(r), k), 2)
+    device = np.tile(np.arange(k), 2 * r)
     near = of[:, None] == of
     own = near & (device[:, None] == device)
     pair = np.ix_(device, device)

@@ -50,7 +50,8 @@ def columns(names: Any, compute: Any, edges: Any, **given: Any) -> dict[str, Any
     pick = lambda value, label: column(value, n, label)[order]  # noqa: E731
     merged, group_labels = merge_groups(n, [[int(rank[v]) for v in g] for g in groups], group_names)
     sets, set_of = _device_sets(n, {int(rank[v]): d for v, d in devices.items()})
-    persistent, temporary = pick(given["persistent"], "persistent"), pick(given["temporary"], "temporary")
+    persistent = pick(given["persistent"], "persistent")
+    temporary = pick(given["temporary"], "temporary")
     out = np.bincount(tensors["tensor_producer"], tensors["tensor_bytes"], minlength=n)
     memory = persistent + temporary + out if given["memory"] is None else pick(given["memory"], "memory")
     measured = [kind for kind in sorted(time) if not np.isnan(column(time[kind], n, "time")).all()]
@@ -107,12 +108,15 @@ def _tensors(
     order: np.ndarray,
 ) -> dict[str, np.ndarray]:
     """The tensors of edges between ops that have their final numbers."""
-    m, size, output, control = len(edges), given["edge_bytes"], given["edge_output"], given["edge_control"]
+    m = len(edges)
+    size = given["edge_bytes"]
+    output = given["edge_output"]
+    control = given["edge_control"]
     controls = np.zeros(m, bool) if control is None else flags(control, m, "edge_control")
     sizes = column(0.0 if size is None else size, m, "edge_bytes")
-    heavy = np.flatnonzero(controls & (sizes > 0)) if np.ndim(size) else ()
+    heavy = np.flatnonzero(controls & (sizes > 0) & bool(np.ndim(size)))
     if len(heavy):
-        u, v = (str(names[order[op]]) for op in edges[heavy[0]])
+        u, v = (str(names[order[op]]) for op in edges[heavy[0]].tolist())
         warnings.warn(
             f"a control edge carries no bytes: those of {len(heavy)} edges, {u!r} → {v!r} first, are dropped; "
             "give 0 bytes, or make them data edges",

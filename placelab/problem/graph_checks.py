@@ -104,7 +104,8 @@ def outputs_of(rows: Sequence[Any], n: int) -> list[tuple[int, int, float]]:
         if not isinstance(row, (tuple, list)) or len(row) != 3:
             raise FormatError(f"outputs holds {row!r}; expected (op, output number, bytes)")
     producers, numbers, sizes = zip(*rows, strict=True) if len(rows) else ((), (), ())
-    op, number = ops(producers, n, "outputs"), integers(numbers, "output numbers").tolist()
+    op = ops(producers, n, "outputs")
+    number = integers(numbers, "output numbers").tolist()
     return list(zip(op, number, column(sizes, len(rows), "bytes of outputs").tolist(), strict=True))
 
 
@@ -175,11 +176,10 @@ def closest(name: str, known: Mapping[str, int]) -> str:
 
 # The largest dataset, GNMT of 50 words, has 23,529 ops, 40,976 edges and 3 time types; a graph of a million ops with ten inputs
 # and ten time types each is read. At few ops, where a small file may describe the most, no limit lets in more than 300 MB.
-MIN_EDGES, EDGES_PER_OP = (
-    2_000_000,
-    10,
-)  # 130 bytes each, next to 2 in JSON; 2,000 ops, each joined to all, have 2 million
-MIN_OUTPUTS, OUTPUTS_PER_OP = 300_000, 8  # half a kilobyte each; most ops have one, TensorFlow's FusedBatchNormV3 has 6
+MIN_EDGES = 2_000_000  # 130 bytes each, next to 2 in JSON; 2,000 ops, each joined to all, have 2 million
+EDGES_PER_OP = 10
+MIN_OUTPUTS = 300_000  # half a kilobyte each; most ops have one, TensorFlow's FusedBatchNormV3 has 6
+OUTPUTS_PER_OP = 8
 MAX_SECONDS = 10_000_000  # ops × time types, a table of 80 MB and its copy: 400 types at 23,500 ops
 MAX_ALLOWED = 20_000_000  # ops × device names; shared in memory, but DOT and networkx graphs repeat them at each op
 

@@ -228,7 +228,8 @@ def times_in_metadata(metadata: Mapping[str, Any], types: Collection[str]) -> di
     times = rest.pop("times", {})
     if not isinstance(times, Mapping):
         raise FormatError(f"metadata 'times' are {times!r:.60}; expected an object of speed and default")
-    known, usual = times.get("speed", {}), times.get("default")
+    known = times.get("speed", {})
+    usual = times.get("default")
     if not isinstance(known, Mapping):
         raise FormatError(f"the speeds of times in the metadata are {known!r:.60}; expected device type → operations/s")
     return dict(

@@ -19,7 +19,8 @@ from placelab.base.saving import save
 from placelab.problem.graph_checks import check_size, checked
 from placelab.problem.graph_columns import GraphColumns, known_speeds, times_in_metadata
 
-FORMAT, VERSIONS = "placelab-graph", (1, 2)
+FORMAT = "placelab-graph"
+VERSIONS = (1, 2)
 EXPECTED = "placelab JSON"
 
 WORDS: dict[type, str] = {str: "texts", list: "lists"}
@@ -127,7 +128,8 @@ def _columns(document: dict) -> dict[str, Any]:
     output = np.arange(n_tensors)
     used = np.zeros(n_tensors, bool)
     used[edge_tensor] = True
-    group, labels = _integers(ops, "group", len(_list(document, "groups", str)), n, low=-1), document["groups"]
+    group = _integers(ops, "group", len(_list(document, "groups", str)), n, low=-1)
+    labels = document["groups"]
     sets = [_texts(s) for s in _list(document, "device_sets", list)]
     device = _integers(ops, "devices", len(sets), n, low=-1)
     time = ops.get("time")

@@ -261,7 +261,9 @@ DEVICES = (*GPUS, *TPUS, *CPUS)
 SPECS: Mapping[str, Spec] = MappingProxyType({spec.name: spec for spec in DEVICES})
 HARDWARE = {spec.name: kind for kind, group in (("gpu", GPUS), ("tpu", TPUS), ("cpu", CPUS)) for spec in group}
 
-HOST, SWITCH, NETWORK = 10e-6, 5e-6, 50e-6  # latencies, assumed: a copy through PCIe, through NVLink, a message by TCP
+HOST = 10e-6  # latencies, assumed: a copy through PCIe, through NVLink, a message by TCP
+SWITCH = 5e-6
+NETWORK = 50e-6
 VERBS = 5e-6  # a message by InfiniBand between GPUs' memories, assumed
 PCIE = "PCI-SIG: 16 lanes, 128 of 130 bits"
 CONNECTIONS = (
@@ -358,7 +360,9 @@ def cluster(device: Any, n: int = 4, *, link: Any = "pcie4", hosts: int = 1, net
     >>> c.names[1], c.types[1], float(c.speed[1]), float(c.bandwidth[0, 1])
     ('gpu:1', 'h100', 66900000000000.0, 450000000000.0)
     """
-    kind, inside, between = spec_of(device), link_of(link), link_of(network)
+    kind = spec_of(device)
+    inside = link_of(link)
+    between = link_of(network)
     if isinstance(hosts, bool) or not isinstance(hosts, int) or hosts < 1:
         raise FormatError(f"number of hosts is {hosts!r}; expected a whole number, 1 or more")
     made = Cluster.from_hosts(

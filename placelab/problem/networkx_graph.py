@@ -185,7 +185,10 @@ def _texts(value: Any, where: str, *of: Any) -> tuple[str, ...]:
 
 def _read_edges(graph: Any, number: dict, nodes: list) -> tuple[list, list, list, list, list]:
     """Edges as columns; outputs renumbered per producer: integer ids in order, then others by first appearance."""
-    edges, size, ids, control = [], [], [], []
+    edges = []
+    size = []
+    ids = []
+    control = []
     for u, w, attributes in graph.edges(data=True):
         _check_attributes(attributes, EDGE, "edge {} → {}", u, w)
         _check_kind(attributes, "control", (bool, int, np.bool_), "True or False", u, w)

@@ -176,7 +176,8 @@ class Problem:
     @cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """Colocation groups as tuples of op names."""
-        names, ptr = self.graph.names, self.group_ptr
+        names = self.graph.names
+        ptr = self.group_ptr
         return tuple(tuple(names[self.group_ops[a:b]]) for a, b in pairwise(ptr))
 
     @cached_property
@@ -184,7 +185,8 @@ class Problem:
         """Names of the devices each restricted op may run on, groups taken into account; unrestricted ops are absent."""
         if not self.restricted:
             return {}
-        devices, restricted = np.array(self.cluster.names, dtype=object), np.flatnonzero(~self.may_run.all(axis=1))
+        devices = np.array(self.cluster.names, dtype=object)
+        restricted = np.flatnonzero(~self.may_run.all(axis=1))
         return {self.graph.names[v]: tuple(devices[self.may_run[v]]) for v in restricted}
 
     @property
@@ -321,7 +323,8 @@ class Problem:
             self.cluster.hosts,
         ):
             raise FormatError("with_costs needs a cluster of the same devices; replace(cluster=…) takes another one")
-        problem, changes = object.__new__(Problem), {"graph": graph, "cluster": cluster}
+        problem = object.__new__(Problem)
+        changes = {"graph": graph, "cluster": cluster}
         for label in self.__dataclass_fields__:
             object.__setattr__(problem, label, changes.get(label, getattr(self, label)))
         check_times(graph, cluster, problem._times, self.may_run)
@@ -370,7 +373,8 @@ class Problem:
         It does not where the graph has a time for every op that may run there, taken on a device of unknown speed
         (``OpGraph.time_speed`` NaN): those seconds hold at any speed. Send and Receive ops always depend on it.
         """
-        graph, cluster = self.graph, self.cluster
+        graph = self.graph
+        cluster = self.cluster
         if graph.time is None or (self.transfer_ops and graph.n_edges):
             return frozen(np.ones(cluster.n_devices, bool))
         column = [graph.time_column(name, kind) for name, kind in zip(cluster.names, cluster.types, strict=True)]

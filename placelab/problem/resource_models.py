@@ -89,10 +89,16 @@ class TransferModel:
 @lru_cache(maxsize=32)
 def _ends_of_pairs(model: TransferModel, cluster: Cluster, duplex: bool) -> tuple[np.ndarray, ...]:
     """Queues that a transfer of each pair of devices occupies, int64 (k * k,) each; 0 within a device."""
-    k, most = cluster.n_devices, model.queues(cluster, duplex)
+    k = cluster.n_devices
+    most = model.queues(cluster, duplex)
     source, destination = np.divmod(np.arange(k * k), k)
-    apart, found = source != destination, []
-    for end in model.ends(source[apart], destination[apart], cluster, duplex):
+    apart = source != destination
+    found = []
+    ends = model.ends(source[apart], destination[apart], cluster, duplex)
+    if not isinstance(ends, tuple) or (model.code == codes.CHANNEL and len(ends) != 1):
+        expected = "a tuple of one array" if model.code == codes.CHANNEL else "a tuple of arrays"
+        raise FormatError(f"ends of the transfer model {model.name!r} gave {ends!r:.60}; expected {expected}")
+    for end in ends:
         given = np.asarray(end)
         if given.shape != (k * k - k,) or given.dtype.kind not in "iu" or not ((given >= 0) & (given < most)).all():
             raise FormatError(

@@ -60,7 +60,9 @@ def shared_links(given: Any, matching: Callable[[Any], Iterable[int]]) -> tuple[
             raise FormatError(f"{name!r:.80} is no name of a link: expected non-empty text on one line")
     if len(set(names)) < len(names):
         raise FormatError("two links have one name; the names of shared links must be unique")
-    shared, devices, most = [], lru_cache(None)(lambda end: tuple(map(int, matching(end)))), MOST_PAIRS
+    shared = []
+    devices = lru_cache(None)(lambda end: tuple(map(int, matching(end))))
+    most = MOST_PAIRS
     for name, what in named:
         shared.append(_link(name, what, devices, most))
         most -= len(shared[-1].pairs)

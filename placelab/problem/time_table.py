@@ -35,9 +35,11 @@ def time_table(graph: OpGraph, cluster: Cluster) -> Times:
     k = cluster.n_devices
     if graph.time is None:
         return Times(graph.compute, frozen(np.zeros(k, dtype=np.int32)), cluster.speed, 1)
-    known, complete = graph.time_speed, ~np.isnan(graph.time).any(axis=0)
+    known = graph.time_speed
+    complete = ~np.isnan(graph.time).any(axis=0)
     keys: dict[tuple, int] = {}
-    column, divisor = np.zeros(k, dtype=np.int32), np.ones(k)
+    column = np.zeros(k, dtype=np.int32)
+    divisor = np.ones(k)
     for d, (name, kind) in enumerate(zip(cluster.names, cluster.types, strict=True)):
         j = graph.time_column(name, kind)
         faster = cluster.speed[d] / known[j] if j >= 0 and known[j] == known[j] else 1.0
@@ -53,9 +55,11 @@ def time_table(graph: OpGraph, cluster: Cluster) -> Times:
 
 def check_range(graph: OpGraph, cluster: Cluster, times: Times, transfer_ops: float, bandwidth: np.ndarray) -> None:
     """Refuse problems whose times or sizes could add up to more than a float can hold; `bandwidth` is the least of each pair."""
-    k, sends = cluster.n_devices, 2 * transfer_ops * graph.n_edges
+    k = cluster.n_devices
+    sends = 2 * transfer_ops * graph.n_edges
     with np.errstate(over="ignore"):
-        longest, largest = np.fmax.reduce(times.cost, initial=1.0), graph.tensor_bytes.max(initial=1.0)
+        longest = np.fmax.reduce(times.cost, initial=1.0)
+        largest = graph.tensor_bytes.max(initial=1.0)
         work = longest * graph.n_ops / times.divisor.min()
         moved = k * graph.n_tensors * (cluster.latency.max() + largest / bandwidth.min())
         held = sum(column.max() for column in (graph.persistent, graph.temporary, graph.memory)) * graph.n_ops

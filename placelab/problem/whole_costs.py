@@ -71,9 +71,11 @@ def in_whole_costs(problem: Problem) -> Whole:
     """The problem in the coarsest decimal unit of time that makes its costs whole.
 
     Problems that differ in the unit of their times, seconds and milliseconds say, become the same to the last bit. One whose
-    costs are whole in seconds, or in no such unit, stays as it is. Bytes change only where no memory is counted.
+    costs are whole in seconds, or in no such unit, stays as it is; so does one whose longest cost would have more than twelve
+    digits there, as beside a link of 10³⁰ bytes/s. Bytes change only where no memory is counted.
     """
-    graph, cluster = problem.graph, problem.cluster
+    graph = problem.graph
+    cluster = problem.cluster
     work = Numbers.of(graph.compute, problem.transfer_ops)
     sent = Numbers.of(graph.tensor_bytes)
     seconds = Numbers.of(cluster.latency, [] if graph.time is None else graph.time)
@@ -85,7 +87,7 @@ def in_whole_costs(problem: Problem) -> Whole:
     unit = max(work.places - speed.places, carried, seconds.places)
     ops = max(work.places, unit + speed.places)
     sizes = max(sent.places, unit + rate.places) if problem.memory == "none" and carried > -inf else 0.0
-    if not (unit or ops or sizes) or abs(unit) > WIDEST:
+    if not (unit or ops or sizes) or abs(unit) > WIDEST or log10(_longest(problem)) + unit > DIGITS + 1:
         return Whole(problem, 1.0, 1.0)
     compute, transfer_ops = work.times_ten_to(ops)
     device_speed, time_speed = speed.times_ten_to(ops - unit)
@@ -114,6 +116,18 @@ def in_whole_costs(problem: Problem) -> Whole:
     )
     object.__setattr__(changed, "transfer_ops", transfer_ops.item())
     return Whole(changed, 10.0**unit, 10.0**ops)
+
+
+def _longest(problem: Problem) -> float:
+    """A time that no op, transfer or latency exceeds by much [s]."""
+    graph = problem.graph
+    cluster = problem.cluster
+    longest = [graph.compute.max(initial=0.0) / cluster.speed.min()]
+    longest.append(graph.tensor_bytes.max(initial=0.0) / cluster.bandwidth.min())
+    longest.append(cluster.latency.max())
+    if graph.time is not None:
+        longest.append(np.nanmax(graph.time, initial=0.0))
+    return max((x for x in longest if 0 < x < inf), default=1.0)
 
 
 def _graph_of(graph: OpGraph, **costs: Any) -> OpGraph:

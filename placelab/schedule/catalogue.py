@@ -52,8 +52,10 @@ class RunState:
     """
 
     def __init__(self, problem: Problem, placement: Placement, view: Arguments, seed: int) -> None:
-        self.problem, self.placement = problem, placement
-        self._view, self._seed = view, seed
+        self.problem = problem
+        self.placement = placement
+        self._view = view
+        self._seed = seed
 
     @property
     def time(self) -> float:
@@ -79,7 +81,8 @@ class RunState:
 
     def executable_since(self, op: int) -> float:
         """Time at which the last input of an executable op arrived [s]; 0 for an op without inputs."""
-        graph, view = self.problem.graph, self._view
+        graph = self.problem.graph
+        view = self._view
         arrival = 0.0
         for e in graph.pred_edge[graph.pred_ptr[op] : graph.pred_ptr[op + 1]]:
             x = view.copies.of_edge[e]
@@ -171,7 +174,8 @@ NUMBERS = (int, float)
 # trace; whether a quick approximation is enough (while a user drags); a function to call with Progress now and then; and a
 # function to call now and then that returns True to stop, whereupon the strategy returns its best result.
 RESERVED = ("seed", "trace", "preview", "progress", "cancel")
-PLANNED, UNPLANNED = "planned", "pct"  # the default scheduler of placements with a plan, and of those without
+PLANNED = "planned"  # the default scheduler of placements with a plan, and of those without
+UNPLANNED = "pct"
 
 
 def default_scheduler(placement: Placement) -> str:
@@ -242,7 +246,7 @@ def transform(
 ) -> Any:
     """Enter a function into the catalogue of transformations that :func:`placelab.place` can apply before placing.
 
-    Entering a name again replaces it. `packages` as for :func:`partitioner`.
+    Entering a name again replaces it. `packages` as for :func:`placelab.partitioner`.
     """
     return _enter(_transforms, function, dict(name=name, source=source, packages=packages), first=("problem",))
 
@@ -323,7 +327,8 @@ def _wanted(hint: Any, value: Any) -> str:
     if isinstance(hint, Hashable) and hint in KINDS:
         types, words = KINDS[hint]
     elif isinstance(hint, type) and _is_own(hint):
-        types, words = (hint,), with_article(hint)
+        types = (hint,)
+        words = with_article(hint)
     else:
         return ""
     limits = _limits(limits)
@@ -429,7 +434,8 @@ def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], fi
     _check_parameters(function, parameters, first)
     rule = first[0] == "state"  # called too often to check each time
     own = catalogue is _partitioners and function.__module__.startswith("placelab.")
-    kinds, then = (Problem, Placement)[: len(first)], in_whole_units(function) if own else None
+    kinds = (Problem, Placement)[: len(first)]
+    then = in_whole_units(function) if own else None
     strategy: Any = function if rule else checked(function, kinds, facts["packages"], then)
     for label, value in facts.items():
         setattr(strategy, label, value)
@@ -462,6 +468,7 @@ def _check_parameters(function: Callable, parameters: list[inspect.Parameter], f
     if len(positional) != len(first):
         raise UnsupportedError(
             f"{function.__name__} takes ({', '.join(p.name for p in positional)}); expected ({', '.join(first)}, *, options)"
+            + "; one that takes (problem, placement) needs static=True" * (first[0] == "state")
         )
     for p in parameters:
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or (p.kind is p.KEYWORD_ONLY and p.default is p.empty):

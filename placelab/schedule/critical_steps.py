@@ -26,9 +26,11 @@ def critical_steps(schedule: Schedule) -> np.ndarray:
         ``cause`` (of a wait: 0 memory, 1 an op, 2 a Send, 3 a transfer; of a transfer: 2 its Send), ``by`` (that op
         or transfer).
     """
-    problem, moved = schedule.problem, schedule.transfers
+    problem = schedule.problem
+    moved = schedule.transfers
     items = items_run(schedule)
-    n, most = len(items.start), 2 * (len(items.start) + len(moved)) + 2
+    n = len(items.start)
+    most = 2 * (len(items.start) + len(moved)) + 2
     walk = kernels.Walk(
         np.full(problem.cluster.n_devices, -1, np.int32), np.zeros(n, np.int32), np.zeros(n + len(moved), np.uint8)
     )
@@ -50,7 +52,10 @@ def inputs(graph: OpGraph) -> Predecessors:
 @once
 def items_run(schedule: Schedule) -> kernels.Items:
     """What devices ran: ops and Sends."""
-    sends, start, finish, place = schedule.sends, schedule.start, schedule.finish, schedule.device
+    sends = schedule.sends
+    start = schedule.start
+    finish = schedule.finish
+    place = schedule.device
     if len(sends):
         start, finish = np.concatenate([start, sends["start"]]), np.concatenate([finish, sends["finish"]])
         place = np.concatenate([place, sends["source"]])
@@ -60,9 +65,11 @@ def items_run(schedule: Schedule) -> kernels.Items:
 
 def _moved(schedule: Schedule) -> kernels.Moved:
     """Transfers, and what they may have waited for."""
-    problem, moved = schedule.problem, schedule.transfers
+    problem = schedule.problem
+    moved = schedule.transfers
     ends = problem.transfer_model.occupied(moved["source"], moved["destination"], problem.cluster, problem.duplex)
-    free, nothing = free_again(schedule), np.empty(0)
+    free = free_again(schedule)
+    nothing = np.empty(0)
     first, last, by_free = (
         frozen(column.astype(np.int32))
         for column in ((ends[0], ends[-1], np.argsort(free)) if ends else (nothing, nothing, nothing))

@@ -20,10 +20,14 @@ class HeldBytes:
     """Bytes that a schedule holds in memory over time, and the spans over a capacity."""
 
     def __init__(self, schedule: Schedule) -> None:
-        self.schedule, self.problem = schedule, schedule.problem
-        self.graph, self.cluster = self.problem.graph, self.problem.cluster
-        self.device, self.rows = np.asarray(schedule.device), np.asarray(schedule.transfers)
-        self.start, self.finish = np.asarray(schedule.start), np.asarray(schedule.finish)
+        self.schedule = schedule
+        self.problem = schedule.problem
+        self.graph = self.problem.graph
+        self.cluster = self.problem.cluster
+        self.device = np.asarray(schedule.device)
+        self.rows = np.asarray(schedule.transfers)
+        self.start = np.asarray(schedule.start)
+        self.finish = np.asarray(schedule.finish)
         self.k = self.cluster.n_devices
         self.edge_key = self.graph.edge_tensor.astype(np.int64) * self.k + self.device[self.graph.consumer]
 
@@ -32,7 +36,8 @@ class HeldBytes:
         device, begin, end, size = self.held()
         real = (begin < end) & (size > 0)
         device, begin, end, size = device[real], begin[real], end[real], size[real]
-        where, when = np.tile(device, 2), np.concatenate([begin, end])
+        where = np.tile(device, 2)
+        when = np.concatenate([begin, end])
         order = np.lexsort((when, where))
         where, when, change = where[order], when[order], np.concatenate([size, -size])[order]
         found = []
@@ -44,18 +49,21 @@ class HeldBytes:
 
     def held(self) -> tuple[np.ndarray, ...]:
         """Everything that takes memory, as columns: device, from, to (not included), bytes."""
-        n, graph = self.graph.n_ops, self.graph
+        n = self.graph.n_ops
+        graph = self.graph
         always = (np.zeros(n), np.full(n, np.inf))
         if self.problem.memory == "reserved":
             return self.device, *always, graph.memory
         dynamic = self.problem.memory == "dynamic"
         release = self.finish if dynamic else self.start  # when a consumer releases its inputs
-        u, here = graph.tensor_producer, np.arange(graph.n_tensors)
+        u = graph.tensor_producer
+        here = np.arange(graph.n_tensors)
         home = self.device[u]
         last_move = np.full(graph.n_tensors, -np.inf)
         np.maximum.at(last_move, self.rows["tensor"], self.rows["finish"])
         end = np.maximum(self.last_use(here, home, release), last_move)  # -inf where neither used nor sent
-        tensor, destination = self.rows["tensor"], self.rows["destination"]
+        tensor = self.rows["tensor"]
+        destination = self.rows["destination"]
         arrival = self.rows["start" if dynamic else "finish"]
         columns = [
             (home, self.start[u], np.maximum(end, self.finish[u]), graph.tensor_bytes)
@@ -84,7 +92,8 @@ def _over(when: np.ndarray, change: np.ndarray, capacity: float, makespan: float
     instant = np.flatnonzero(np.append(when[1:] != when[:-1], len(when) > 0))  # the last change of each instant
     used = np.cumsum(change)[instant]
     over = np.concatenate([[False], used > capacity * (1 + TOLERANCE), [False]])
-    first, after = np.flatnonzero(over[1:] & ~over[:-1]), np.flatnonzero(over[:-1] & ~over[1:])
+    first = np.flatnonzero(over[1:] & ~over[:-1])
+    after = np.flatnonzero(over[:-1] & ~over[1:])
     end = lambda b: makespan if np.isinf(when[instant[b]]) else float(when[instant[b]])  # noqa: E731
     return [
         (float(when[instant[a]]), end(b), float(used[a:b].max() - capacity)) for a, b in zip(first, after, strict=True)

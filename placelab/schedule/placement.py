@@ -34,7 +34,8 @@ from placelab.schedule.trace import Trace
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMAT, VERSIONS = "placelab-placement", (1, 2)
+FORMAT = "placelab-placement"
+VERSIONS = (1, 2)
 EXPECTED = "a placement: an object of op name → device name"
 PROVEN = 1e-6  # relative; what solvers' rounding of times may leave between an optimum and its bound
 
@@ -179,7 +180,8 @@ class Placement:
         return self.bound if self.bound is not None and self.bound <= makespan * (1 + PROVEN) else 0.0
 
     def __repr__(self) -> str:
-        used, k = len(np.unique(self.device)), self.problem.cluster.n_devices
+        used = len(np.unique(self.device))
+        k = self.problem.cluster.n_devices
         return f"Placement({self.problem.graph.n_ops} ops on {used} of {k} devices)"
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
@@ -208,8 +210,11 @@ def checked_times(value: Any, ops: Any) -> np.ndarray:
 
 
 def _check_placement(placement: Placement) -> None:
-    problem, device = placement.problem, placement.device
-    names, n, k = problem.graph.names, problem.graph.n_ops, problem.cluster.n_devices
+    problem = placement.problem
+    device = placement.device
+    names = problem.graph.names
+    n = problem.graph.n_ops
+    k = problem.cluster.n_devices
     if device.shape != (n,):
         raise FormatError(f"the placement has {device.shape} devices; expected one for each of {n} ops")
     if device.min() < 0 or device.max() >= k:
@@ -248,7 +253,8 @@ class PlacementColumns(NamedTuple):
 
 def dumps(placement: Placement) -> str:
     """A placement as JSON text, an op per line."""
-    names, not_before = placement.problem.graph.names, placement.not_before
+    names = placement.problem.graph.names
+    not_before = placement.not_before
     document = {
         "format": FORMAT,
         "version": 1 if not_before is None else 2,
@@ -299,7 +305,8 @@ def _columns(stored: dict[str, Any]) -> PlacementColumns:
     device = record(stored.get("placement"), "placement")
     for op, name in device.items():
         text(name, f"the device of op {op!r:.80}")
-    planned, estimate = stored.get("planned"), stored.get("estimate")
+    planned = stored.get("planned")
+    estimate = stored.get("estimate")
     times = record(stored.get("not_before"), "not_before") if stored["version"] == 2 else None
     return PlacementColumns(
         device,

@@ -142,7 +142,8 @@ def curves(schedule: Schedule) -> Curves:
     Those of the last schedule are kept: a plan is checked for memory before it is simulated, and then mostly runs as planned.
     """
     global _last
-    kept, moved = _last, schedule.transfers[_by_key(schedule)]
+    kept = _last
+    moved = schedule.transfers[_by_key(schedule)]
     if kept is not None and kept.problem() is schedule.problem:
         times = (schedule.device, schedule.start, schedule.finish, moved)
         if all(map(np.array_equal, (kept.device, kept.start, kept.finish, kept.transfers), times)):
@@ -159,8 +160,11 @@ def _by_key(schedule: Schedule) -> np.ndarray:
 
 
 def _curves(schedule: Schedule) -> Curves:
-    problem, graph, p = schedule.problem, schedule.problem.graph, schedule.device
-    k, model = problem.cluster.n_devices, problem.memory
+    problem = schedule.problem
+    graph = schedule.problem.graph
+    p = schedule.device
+    k = problem.cluster.n_devices
+    model = problem.memory
     if model == "reserved":
         return np.arange(k + 1), frozen(np.zeros(k)), frozen(np.bincount(p, graph.memory, minlength=k))
     lasting = np.zeros(graph.n_ops) if model == "edges" else graph.persistent
@@ -168,7 +172,9 @@ def _curves(schedule: Schedule) -> Curves:
     order = np.argsort(changes.time, kind=None if _whole(changes.bytes) else "stable").astype(np.int32)
     most = 1 + np.bincount(changes.device, minlength=k)
     first = np.concatenate([[0], np.cumsum(most)[:-1]])
-    last, time, size = first.astype(np.int32), np.empty(most.sum()), np.empty(most.sum())
+    last = first.astype(np.int32)
+    time = np.empty(most.sum())
+    size = np.empty(most.sum())
     level = np.bincount(p, lasting, minlength=k)
     kernels.memory_levels(order, changes, level, last, time, size)
     points = np.concatenate([np.arange(a, b + 1) for a, b in zip(first, last, strict=True)])
@@ -178,8 +184,11 @@ def _curves(schedule: Schedule) -> Curves:
 
 def _changes(schedule: Schedule, to_finish: bool) -> kernels.Changes:
     """What changes the memory in use while the schedule runs; a change at an infinite time is left out."""
-    graph, moved = schedule.problem.graph, schedule.transfers
-    n, tensors, x = graph.n_ops, graph.n_tensors, len(moved)
+    graph = schedule.problem.graph
+    moved = schedule.transfers
+    n = graph.n_ops
+    tensors = graph.n_tensors
+    x = len(moved)
     changes = kernels.Changes(*(np.empty(2 * n + tensors + x, dtype) for dtype in (np.int32, np.float64, np.float64)))
     temporary = graph.temporary if to_finish else frozen(np.zeros(n))
     count = kernels.memory_changes(
@@ -221,8 +230,12 @@ def most_held(schedule: Schedule) -> np.ndarray:
 
     An upper bound of the peaks, without the curves. O(ops + tensors + transfers).
     """
-    problem, graph, p, moved = schedule.problem, schedule.problem.graph, schedule.device, schedule.transfers
-    k, model = problem.cluster.n_devices, problem.memory_model
+    problem = schedule.problem
+    graph = schedule.problem.graph
+    p = schedule.device
+    moved = schedule.transfers
+    k = problem.cluster.n_devices
+    model = problem.memory_model
     held = np.bincount(p, problem.lasting, minlength=k)
     if model.timed:
         held += np.bincount(p[graph.tensor_producer], graph.tensor_bytes, minlength=k)
@@ -234,7 +247,9 @@ def most_held(schedule: Schedule) -> np.ndarray:
 
 def carriers(schedule: Schedule) -> np.ndarray:
     """Number of the transfer that carries each edge, -1 within a device; shape (n_edges,). O(edges + transfers)."""
-    graph, moved, k = schedule.problem.graph, schedule.transfers, schedule.problem.cluster.n_devices
+    graph = schedule.problem.graph
+    moved = schedule.transfers
+    k = schedule.problem.cluster.n_devices
     carrier = np.empty(graph.n_edges, np.int32)
     explain.carriers(
         *(graph.tensor_ptr, graph.consumer, frozen(moved["tensor"]), frozen(moved["destination"]), schedule.device),
@@ -252,7 +267,8 @@ def carried(schedule: Schedule) -> explain.Carried:
 
 def busy_time(schedule: Schedule) -> np.ndarray:
     """Seconds each device runs ops and Sends, shape (n_devices,)."""
-    k, sends = schedule.problem.cluster.n_devices, schedule.sends
+    k = schedule.problem.cluster.n_devices
+    sends = schedule.sends
     ran = np.bincount(schedule.device, schedule.finish - schedule.start, minlength=k)
     return ran + np.bincount(sends["source"], sends["finish"] - sends["start"], minlength=k)
 
@@ -279,8 +295,10 @@ def planned_schedule(
     Schedule
         Transfers leave when their producer ends, with ``transfer_ops`` one Send later; the Sends themselves are left out.
     """
-    graph, cluster = problem.graph, problem.cluster
-    source, destination = device[graph.producer], device[graph.consumer]
+    graph = problem.graph
+    cluster = problem.cluster
+    source = device[graph.producer]
+    destination = device[graph.consumer]
     leaves = np.flatnonzero(source != destination)
     key = graph.edge_tensor[leaves].astype(np.int64) * cluster.n_devices + destination[leaves]
     edge = leaves[np.unique(key, return_index=True)[1]]

@@ -16,8 +16,10 @@ ROUNDING = 1e-9
 
 def free_again(schedule: Schedule) -> np.ndarray:
     """When each transfer's port, channel or link is free again [s], shape (n_transfers,): at the latest when it arrives."""
-    problem, moved = schedule.problem, schedule.transfers
-    way, size = (moved["source"], moved["destination"]), problem.graph.tensor_bytes[moved["tensor"]]
+    problem = schedule.problem
+    moved = schedule.transfers
+    way = (moved["source"], moved["destination"])
+    size = problem.graph.tensor_bytes[moved["tensor"]]
     if problem.latency == "holds":
         return frozen(moved["finish"])
     if problem.transfer_model.shared:
@@ -41,22 +43,29 @@ def said_of_sharing(schedule: Schedule, rows: np.ndarray) -> dict[int, str]:
     -----
     O(n log n) for n transfers, each counted once for each of its links.
     """
-    problem, moved = schedule.problem, schedule.transfers
+    problem = schedule.problem
+    moved = schedule.transfers
     if not (problem.transfer_model.shared and len(rows)):
         return {}
-    cluster, names, way = problem.cluster, problem.graph.names, (moved["source"], moved["destination"])
+    cluster = problem.cluster
+    names = problem.graph.names
+    way = (moved["source"], moved["destination"])
     alone = cluster.latency[way] + problem.graph.tensor_bytes[moved["tensor"]] / cluster.narrowest[way]
     longer = moved["finish"] - moved["start"] - alone
     rows = rows[longer[rows] > ROUNDING * moved["finish"][rows]]
     begin = moved["start"] + held(problem.latency) * cluster.latency[way]
     end = free_again(schedule) - ROUNDING * schedule.makespan
-    asked, moves, made = np.zeros(len(moved), bool), end > begin, problem.graph.tensor_producer[moved["tensor"]]
+    asked = np.zeros(len(moved), bool)
+    moves = end > begin
+    made = problem.graph.tensor_producer[moved["tensor"]]
     asked[rows], moves[rows] = True, False
     parts: dict[int, list[str]] = {}
     for link, users in _links(schedule, rows):
-        mine, others = users[asked[users]], users[moves[users]]
+        mine = users[asked[users]]
+        others = users[moves[users]]
         mine = mine[np.argsort(begin[mine])]
-        first, last = np.searchsorted(end[mine], begin[others], "right"), np.searchsorted(begin[mine], end[others])
+        first = np.searchsorted(end[mine], begin[others], "right")
+        last = np.searchsorted(begin[mine], end[others])
         for x, (count, some) in zip(mine.tolist(), _covers(first, last, made[others], len(mine)), strict=True):
             more = f" and {count - MOST} more" if count > MOST else ""
             if count:
@@ -67,12 +76,15 @@ def said_of_sharing(schedule: Schedule, rows: np.ndarray) -> dict[int, str]:
 
 def _links(schedule: Schedule, rows: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """Links of some of these transfers, and all transfers over each, in order; those between two devices come first."""
-    cluster, moved = schedule.problem.cluster, schedule.transfers
-    k, devices = cluster.n_devices, cluster.names
+    cluster = schedule.problem.cluster
+    moved = schedule.transfers
+    k = cluster.n_devices
+    devices = cluster.names
     pair = moved["source"].astype(np.int64) * k + moved["destination"]
     order = np.argsort(pair, kind="stable")
     present, at = np.unique(pair[order], return_index=True)
-    by_pair, used = dict(zip(present.tolist(), np.split(order, at[1:]), strict=True)), set(pair[rows].tolist())
+    by_pair = dict(zip(present.tolist(), np.split(order, at[1:]), strict=True))
+    used = set(pair[rows].tolist())
     for p in sorted(used):
         yield f"{devices[p // k]} → {devices[p % k]}", by_pair[p]
     for link in cluster.links:

@@ -13,7 +13,8 @@ from placelab.base.units import apart
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 
-PLANNED_FINISH, EARLIEST_START = "planned finish [s]", "earliest start [s]"  # scores that are times of the op itself
+PLANNED_FINISH = "planned finish [s]"  # scores that are times of the op itself
+EARLIEST_START = "earliest start [s]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,8 @@ class Trace:
         row = np.full(problem.graph.n_ops, none, dtype=np.int32)
         row[self.op] = np.arange(none, dtype=np.int32)
         if problem.n_groups:
-            first, grouped = np.minimum.reduceat(row[problem.group_ops], problem.group_ptr[:-1]), problem.group >= 0
+            first = np.minimum.reduceat(row[problem.group_ops], problem.group_ptr[:-1])
+            grouped = problem.group >= 0
             row[grouped] = first[problem.group[grouped]]
         return frozen(np.where(row == none, np.int32(-1), row))
 
@@ -113,8 +115,10 @@ class Trace:
         rows = np.flatnonzero(np.isin(self.op, problem.members(op)))
         if not len(rows):
             return f"{problem.graph.names[op]}: no decision recorded"
-        i, names = rows[0], problem.cluster.names
-        chosen, score = self.device[i], self.score[i]
+        i = rows[0]
+        names = problem.cluster.names
+        chosen = self.device[i]
+        score = self.score[i]
         others = [d for d in np.argsort(score, kind="stable") if d != chosen and not np.isnan(score[d])][:4]
         first, *rest = apart([score[chosen], *score[others]], self._text_of(problem))
         compared = "; ".join([first, *(f"{names[d]} {text}" for d, text in zip(others, rest, strict=True))])

@@ -38,14 +38,16 @@ def in_whole_units(partitioner: Callable[..., Placement]) -> Callable[..., Place
 
 def _told_in_seconds(report: Callable[[Progress], None], whole: Whole) -> Callable[[Progress], None]:
     def tell(progress: Progress) -> None:
-        makespan, bound = _per(progress.makespan, whole.second), _per(progress.bound, whole.second)
+        makespan = _per(progress.makespan, whole.second)
+        bound = _per(progress.bound, whole.second)
         report(replace(progress, makespan=makespan, bound=bound))
 
     return tell
 
 
 def _in_seconds(placement: Placement, problem: Problem, whole: Whole) -> Placement:
-    not_before, table = placement.not_before, placement.table
+    not_before = placement.not_before
+    table = placement.table
     if table is not None:
         table = table.assign(**{name: table[name] / whole.second for name in table.columns if name in TIMES})
     return replace(
@@ -64,7 +66,8 @@ def _trace_in_seconds(trace: Trace, whole: Whole) -> Trace:
     if ranks is not None:
         value, own, way = (_given(column, ranks.name, whole) for column in (ranks.value, ranks.own, ranks.way))
         ranks = replace(ranks, value=value, own=own, way=way)
-    score, rank = _given(trace.score, trace.score_name, whole), _given(trace.rank, trace.rank_name, whole)
+    score = _given(trace.score, trace.score_name, whole)
+    rank = _given(trace.rank, trace.rank_name, whole)
     return replace(trace, score=score, rank=rank, ranks=ranks)
 
 

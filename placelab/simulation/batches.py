@@ -71,7 +71,8 @@ def simulate_all(runs: Sequence[RunRequest]) -> list[Schedule | Exception]:
 
     All are runs of one graph, on problems that differ in costs alone. O(runs · (ops + edges + transfers) log ops).
     """
-    ordered, found = [_ordered(run) for run in runs], dict[int, Schedule]()
+    ordered = [_ordered(run) for run in runs]
+    found = dict[int, Schedule]()
     for places, arrays in _calls(ordered, whole=True):
         for i, place in enumerate(places):
             if not np.isnan(arrays.batch.makespan[i]):
@@ -82,7 +83,8 @@ def simulate_all(runs: Sequence[RunRequest]) -> list[Schedule | Exception]:
 
 def makespans_of(runs: Sequence[RunRequest]) -> list[float]:
     """The makespan of each run [s], as :func:`placelab.simulate` has it; NaN where that raises InfeasibleError."""
-    ordered, found = [_ordered(run) for run in runs], dict[int, float]()
+    ordered = [_ordered(run) for run in runs]
+    found = dict[int, float]()
     if all(run.settings.oom == "mark" for run in runs):
         for places, arrays in _calls(ordered, whole=False):
             found |= zip(places, arrays.batch.makespan.tolist(), strict=True)
@@ -158,9 +160,14 @@ def is_movable(problem: Problem, order: Order) -> bool:
 
 def _arguments(runs: list[RunRequest], whole: bool) -> simulating.Arguments:
     """Everything the kernel takes for runs that are alike."""
-    first, orders = runs[0], [cast(Order, run.order) for run in runs]
-    problem, order, device, moved = first.placement.problem, orders[0], first.placement.device, first.moved
-    devices, work = [run.placement.device for run in runs], _NO_WORK
+    first = runs[0]
+    orders = [cast(Order, run.order) for run in runs]
+    problem = first.placement.problem
+    order = orders[0]
+    device = first.placement.device
+    moved = first.moved
+    devices = [run.placement.device for run in runs]
+    work = _NO_WORK
     rows = _cost_rows([run.placement.problem for run in runs], devices)
     if any(run.moved is not moved for run in runs):
         device, moved, work = room(problem)
@@ -188,13 +195,15 @@ def batch(
 ) -> simulating.Batch:
     """Some runs whose results are `kept`; with rows of devices they need `work` (:func:`room`)."""
     queue = _queue_of_pair(problem) if len(rows.device) else _NO_QUEUE
-    times, succ = plan_arrays.times(problem), plan_arrays.successors(problem.graph)
+    times = plan_arrays.times(problem)
+    succ = plan_arrays.successors(problem.graph)
     return simulating.Batch(rows, np.empty(runs), kept, queue, times, succ, work)
 
 
 def _cost_rows(problems: list[Problem], devices: list[np.ndarray]) -> simulating.Rows:
     """The costs that differ, run by run."""
-    first, rows = problems[0], NO_ROWS
+    first = problems[0]
+    rows = NO_ROWS
     if any(problem is not first for problem in problems):
         durations = [problem.exec_times(device) for problem, device in zip(problems, devices, strict=True)]
         rows = rows._replace(duration=_joined(durations, F8))
@@ -209,7 +218,9 @@ def _cost_rows(problems: list[Problem], devices: list[np.ndarray]) -> simulating
 
 def _with_ranks(arrays: simulating.Arguments, problem: Problem, orders: list[Order]) -> simulating.Arguments:
     """The arguments with the places that items and transfers have in each run's order."""
-    kind, rows, scheduling = arrays.order.rule.kind, arrays.batch.rows, arrays.order
+    kind = arrays.order.rule.kind
+    rows = arrays.batch.rows
+    scheduling = arrays.order
     if kind in (events.PRIORITY, events.FIFO) and orders[0].op is not None:
         rank, shared, item = zip(*(ranks(problem, arrays.copies, order, kind) for order in orders), strict=True)
         rows = rows._replace(rank=_joined(rank, I4), item=_joined(item, I4))
@@ -228,14 +239,16 @@ def _joined(rows: Sequence[Any], kind: type) -> np.ndarray:
 
 def _row(arrays: simulating.Arguments, i: int, run: RunRequest) -> simulating.Results:
     """The results of run number i of a call."""
-    runs, x = len(arrays.batch.makespan), len(run.moved.copies.tensor)
+    runs = len(arrays.batch.makespan)
+    x = len(run.moved.copies.tensor)
     start, finish, *moved = (column.reshape(runs, -1)[i] for column in arrays.batch.results)
     return simulating.Results(start, finish, *(column[:x] for column in moved))
 
 
 def _queue_of_pair(problem: Problem) -> np.ndarray:
     """The queue in which a transfer waits by its pair of devices, int64 (k * k,); empty where transfers wait for no channel."""
-    row, k = problem.transfer_model, problem.cluster.n_devices
+    row = problem.transfer_model
+    k = problem.cluster.n_devices
     if row.code != CHANNEL:
         return _NO_QUEUE
     (queue,) = row.occupied(*np.divmod(np.arange(k * k), k), problem.cluster, problem.duplex)
@@ -301,7 +314,8 @@ def makespans(problem: Problem, devices: Any, order: Order | None = None, *, seq
     rows = _checked(problem, devices)
     plans = np.empty((len(rows), 0), np.int32)
     if sequences is not None:
-        plans, order = _sequences(sequences, rows), Order("planned", np.arange(problem.graph.n_ops))
+        plans = _sequences(sequences, rows)
+        order = Order("planned", np.arange(problem.graph.n_ops))
     elif order is None:
         order = Order("fifo")
     elif order.rule == "planned" and order.op is not None:
@@ -340,7 +354,9 @@ def _one_by_one(problem: Problem, devices: np.ndarray, order: Order, plans: np.n
 
 def _checked(problem: Problem, devices: Any) -> np.ndarray:
     """The devices as a fresh table, checked: the kernel does not look where it writes."""
-    rows, n, k = _table(devices, "devices", problem.graph.n_ops), problem.graph.n_ops, problem.cluster.n_devices
+    rows = _table(devices, "devices", problem.graph.n_ops)
+    n = problem.graph.n_ops
+    k = problem.cluster.n_devices
     if rows.size and (rows.min() < 0 or rows.max() >= k):
         b, v = np.argwhere((rows < 0) | (rows >= k))[0]
         raise FormatError(

@@ -171,7 +171,8 @@ def simulated(
     placement: Placement, moved: PlacementTransfers, settings: RunSettings, order: Order | None = None
 ) -> Schedule:
     """The schedule of a placement with these transfers; `order` instead of the one that a static scheduler gives."""
-    problem, function = placement.problem, settings.scheduler
+    problem = placement.problem
+    function = settings.scheduler
     given = keywords(function, settings.options, seed=settings.seed)
     if function.static and order is None:
         order = _asked(placement, moved, settings, given)
@@ -193,7 +194,8 @@ def static_order(placement: Placement, moved: PlacementTransfers, settings: RunS
 
 
 def _asked(placement: Placement, moved: PlacementTransfers, settings: RunSettings, given: Mapping[str, Any]) -> Order:
-    function, problem = cast(StaticScheduler, settings.scheduler), placement.problem
+    function = cast(StaticScheduler, settings.scheduler)
+    problem = placement.problem
     return _as_order(function(problem, placement, **given), problem, function.name, len(moved.copies.tensor))
 
 
@@ -206,7 +208,9 @@ def _as_order(answer: Any, problem: Problem, who: str, n_transfers: int) -> Orde
                 f"scheduler {who!r} gave {len(pair)} arrays; expected op priorities, or (op, transfer) priorities"
             )
         answer = Order("priority", *pair)
-    n, t, k = problem.graph.n_ops, problem.graph.n_tensors, problem.cluster.n_devices
+    n = problem.graph.n_ops
+    t = problem.graph.n_tensors
+    k = problem.cluster.n_devices
     if answer.op is not None and np.shape(answer.op) != (n,):
         raise FormatError(f"scheduler {who!r} gave op priorities of shape {np.shape(answer.op)}; expected ({n},)")
     for label in ("transfer", "send"):
@@ -236,7 +240,10 @@ class _Simulation:
     """One simulation: the arrays that the kernel reads and writes."""
 
     def __init__(self, placement: Placement, moved: PlacementTransfers, settings: RunSettings, wait: bool) -> None:
-        self.problem, self.placement, self.moves, self.settings = placement.problem, placement, moved, settings
+        self.problem = placement.problem
+        self.placement = placement
+        self.moves = moved
+        self.settings = settings
         timed = self.problem.memory_model.timed
         self.memory = self.problem.memory_model.code if wait and timed else FREE
         if wait and not timed:
@@ -262,9 +269,11 @@ class _Simulation:
         arrays = self._arguments(Order("fifo"), events.ASK)
         enter, views, write_back = events.run_events.bind(*arrays)
         view = Arguments(*views)
-        state, queues = RunState(self.problem, self.placement, view, self.settings.seed), view.order.ready
+        state = RunState(self.problem, self.placement, view, self.settings.seed)
+        queues = view.order.ready
         while (device := enter()) >= 0:
-            base, count = queues.base[device], queues.count[device]
+            base = queues.base[device]
+            count = queues.count[device]
             ready = sorted(v for v in map(int, queues.entry[base : base + count]) if state.fits(v))
             op = rule(state, device, ready, **given)
             if not isinstance(op, (int, np.integer)) or op not in ready:
@@ -296,7 +305,8 @@ def _check_lasting(problem: Problem, placement: Placement) -> None:
 
 
 def _deadlock(problem: Problem, placement: Placement, arrays: Arguments) -> str:
-    graph, cluster = problem.graph, problem.cluster
+    graph = problem.graph
+    cluster = problem.cluster
     left = np.flatnonzero(np.isnan(arrays.results.finish))
     ready = left[arrays.ops.missing[left] == 0]
     if arrays.memory.needs.model != FREE:

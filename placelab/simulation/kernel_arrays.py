@@ -28,7 +28,9 @@ from placelab.problem.shared_links import SharedLink
 from placelab.schedule.order import Order
 from placelab.schedule.schedule import TOLERANCE
 
-I4, I8, F8 = np.int32, np.int64, np.float64
+I4 = np.int32
+I8 = np.int64
+F8 = np.float64
 RULES = {"priority": events.PRIORITY, "fifo": events.FIFO, "msr": events.MSR, "planned": events.PLANNED}
 _NONE = frozen(np.zeros(1, I4))  # stands for a column that a rule does not read
 _NOTHING = np.empty(0, I4)
@@ -84,7 +86,8 @@ def arguments(
     batch
         Runs to make instead of this one.
     """
-    k, x = problem.cluster.n_devices, len(moved.copies.tensor)
+    k = problem.cluster.n_devices
+    x = len(moved.copies.tensor)
     network, needs = _kept_costs(problem, memory) if batch is None else _costs(problem, memory)
     return simulating.Arguments(
         ops=_ops(problem, device),
@@ -129,8 +132,11 @@ def _events(problem: Problem, others: int, n_transfers: int) -> simulating.Event
 
 def results(problem: Problem, n_transfers: int, runs: int = 1) -> simulating.Results:
     """Room for the results of some runs, run by run; NaN where an op does not start."""
-    n, x, sends = runs * problem.graph.n_ops, runs * n_transfers, runs * _n_sends(problem, n_transfers)
-    start, finish = np.empty(n), np.empty(n)
+    n = runs * problem.graph.n_ops
+    x = runs * n_transfers
+    sends = runs * _n_sends(problem, n_transfers)
+    start = np.empty(n)
+    finish = np.empty(n)
     start.fill(np.nan)
     finish.fill(np.nan)
     return simulating.Results(start, finish, np.empty(sends), np.empty(sends), np.empty(x), np.empty(x))
@@ -167,14 +173,17 @@ def ranks(
     problem: Problem, copies: blocks.Transfers, order: Order, rule: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rank of each op and Send in its queue, the lowest of its equals, the item of each rank; at a tie Sends come first."""
-    n, sends, shared = problem.graph.n_ops, _n_sends(problem, len(copies.tensor)), _NOTHING
+    n = problem.graph.n_ops
+    sends = _n_sends(problem, len(copies.tensor))
+    shared = _NOTHING
     if rule == events.PRIORITY:
         priority = np.asarray(order.op, dtype=F8)
         if sends:
             priority = np.concatenate([_send_priorities(problem.graph, copies, order), priority])
         item, rank, shared = in_classes(priority)
     elif not sends and (order.op is None or rule != events.FIFO):
-        item, rank = np.arange(n, dtype=I4), np.arange(n, dtype=I4)
+        item = np.arange(n, dtype=I4)
+        rank = np.arange(n, dtype=I4)
     else:
         ties = np.arange(n) if order.op is None or rule != events.FIFO else np.argsort(order.op, kind="stable")
         item = np.concatenate([np.arange(sends), sends + ties]).astype(I4)
@@ -208,7 +217,8 @@ def _sequence(device: np.ndarray, k: int, order: Order, rule: int) -> simulating
     """Planned ops device by device."""
     if rule != events.PLANNED:
         return _no_sequence(k)
-    ptr, planned = np.zeros(k + 1, I4), np.asarray(order.op, dtype=I4)
+    ptr = np.zeros(k + 1, I4)
+    planned = np.asarray(order.op, dtype=I4)
     np.bincount(device, minlength=k).cumsum(out=ptr[1:])
     op = planned[np.argsort(device[planned], kind="stable")]
     return simulating.Sequence(ptr, op, ptr[:-1].copy(), _not_before(order, rule))
@@ -225,7 +235,8 @@ def _not_before(order: Order, rule: int) -> np.ndarray:
 
 def _queues(device: np.ndarray, senders: np.ndarray, k: int) -> tuple[simulating.ReadyQueues, simulating.SendQueues]:
     """Each device's queue, and within it the part for Sends."""
-    base, ops = np.zeros(k + 1, I4), np.bincount(device, minlength=k)
+    base = np.zeros(k + 1, I4)
+    ops = np.bincount(device, minlength=k)
     (ops + np.bincount(senders, minlength=k) if len(senders) else ops).cumsum(out=base[1:])
     ready = simulating.ReadyQueues(np.empty(len(device) + len(senders), I8), base, np.zeros(k, I4))
     if not len(senders):
@@ -317,18 +328,24 @@ def wires(problem: Problem) -> simulating.Wires:
 
 def _contention(problem: Problem, copies: blocks.Transfers, order: Order) -> simulating.Contention:
     """Free links, and empty queues before them."""
-    k, model = problem.cluster.n_devices, problem.transfer_model.code
+    k = problem.cluster.n_devices
+    model = problem.transfer_model.code
     if model == PORTS and order.transfer is not None:
         model = PORTS_BY_PRIORITY
-    queues, pairs, channels = _NO_QUEUES, _NO_PAIRS, _NO_CHANNELS
+    queues = _NO_QUEUES
+    pairs = _NO_PAIRS
+    channels = _NO_CHANNELS
     if model in (CHANNEL, PORTS_BY_PRIORITY):
         queues = _link_queues(*_queue_of_each(problem, copies, model), transfer_ranks(copies, order))
-        pairs, channels = _worklist(len(queues.count)), np.zeros(len(queues.count), I4)
+        pairs = _worklist(len(queues.count))
+        channels = np.zeros(len(queues.count), I4)
     elif order.transfer is not None:
         queues = queues._replace(rank=transfer_ranks(copies, order))
-    flows, shared = NO_FLOWS, NO_SHARED
+    flows = NO_FLOWS
+    shared = NO_SHARED
     if model == FAIR:
-        flows, shared = flows_of(k, len(copies.tensor)), shared_links_of(problem.cluster.links, k)
+        flows = flows_of(k, len(copies.tensor))
+        shared = shared_links_of(problem.cluster.links, k)
     in_port = k if problem.duplex else 0
     links = simulating.Links(model, in_port, held(problem.latency), np.zeros(2 * k), channels, flows, shared)
     return simulating.Contention(links, queues, pairs)
@@ -336,7 +353,8 @@ def _contention(problem: Problem, copies: blocks.Transfers, order: Order) -> sim
 
 def _link_queues(queue: np.ndarray, n_queues: int, rank: np.ndarray) -> simulating.LinkQueues:
     """So many empty queues, with room for the transfers of each."""
-    base, x = np.zeros(n_queues + 1, I4), len(queue)
+    base = np.zeros(n_queues + 1, I4)
+    x = len(queue)
     np.bincount(queue, minlength=n_queues).cumsum(out=base[1:])
     return simulating.LinkQueues(
         queue, np.empty(x, I8), base, np.zeros(n_queues, I4), rank, np.empty(x, I4), np.zeros(1, I8)
@@ -344,12 +362,14 @@ def _link_queues(queue: np.ndarray, n_queues: int, rank: np.ndarray) -> simulati
 
 
 _NO_QUEUES = _link_queues(np.empty(0, I8), 1, np.empty(0, I8))  # where transfers start at once, or reserve their ports
-_NO_PAIRS, _NO_CHANNELS = _worklist(1), np.zeros(1, I4)
+_NO_PAIRS = _worklist(1)
+_NO_CHANNELS = np.zeros(1, I4)
 
 
 def _queue_of_each(problem: Problem, copies: blocks.Transfers, model: int) -> tuple[np.ndarray, int]:
     """The queue in which each transfer waits, and how many queues there are."""
-    k, row = problem.cluster.n_devices, problem.transfer_model
+    k = problem.cluster.n_devices
+    row = problem.transfer_model
     if model == PORTS_BY_PRIORITY:
         return copies.source.astype(I8) * k + copies.destination, k * k
     (queue,) = row.occupied(copies.source, copies.destination, problem.cluster, problem.duplex)
@@ -367,7 +387,9 @@ def flows_of(k: int, n_transfers: int) -> simulating.Flows:
     """No flows yet."""
     rate, served, since, due = (np.zeros(k * k) for _ in range(4))
     count, stale, base, active = (np.zeros(k * k + more, I4) for more in (0, 0, 1, 0))
-    entry, number, following = np.empty(2 * n_transfers), np.zeros(3, I8), np.zeros(1)
+    entry = np.empty(2 * n_transfers)
+    number = np.zeros(3, I8)
+    following = np.zeros(1)
     return simulating.Flows(rate, served, since, due, count, stale, entry, base, active, number, following)
 
 
@@ -375,7 +397,8 @@ def shared_links_of(links: tuple[SharedLink, ...], k: int) -> simulating.SharedL
     """The shared links of k devices, and which of them each pair uses, by number."""
     pairs = [np.array(link.pairs, I8) @ [k, 1] for link in links]
     pair = np.concatenate([np.empty(0, I8), *pairs]).astype(I4)
-    ptr, first = np.zeros(k * k + 1, I4), np.zeros(len(links) + 1, I4)
+    ptr = np.zeros(k * k + 1, I4)
+    first = np.zeros(len(links) + 1, I4)
     np.cumsum(np.bincount(pair, minlength=k * k), out=ptr[1:])
     np.cumsum([len(p) for p in pairs], out=first[1:])
     number = np.repeat(np.arange(len(links), dtype=I4), np.diff(first))[np.argsort(pair, kind="stable")]
@@ -395,4 +418,5 @@ def shared_links_of(links: tuple[SharedLink, ...], k: int) -> simulating.SharedL
     )
 
 
-NO_FLOWS, NO_SHARED = flows_of(0, 0), shared_links_of((), 0)
+NO_FLOWS = flows_of(0, 0)
+NO_SHARED = shared_links_of((), 0)

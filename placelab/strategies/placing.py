@@ -26,9 +26,11 @@ from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import RunRequest, run_of, simulate, simulated
 from placelab.strategies.preparing.chain import Transformations, chain
 
-LEAST, MOST = 8, 24  # rounds
+LEAST = 8  # rounds
+MOST = 24
 WORK = 100_000  # rounds times ops, between these: large graphs get few, as a hand may be waiting
-SHIFTS, HOLDS = 2, 4  # how often an op starts later by the length of a shortage, and at all
+SHIFTS = 2  # how often an op starts later by the length of a shortage, and at all
+HOLDS = 4
 
 
 @checked
@@ -194,7 +196,8 @@ def held_back(placement: Placement, cancel: Callable[[], bool] = never) -> Place
         return placement
     with suppress(InfeasibleError):  # a plan that contradicts the edges; simulate says so when it is run
         first = run = simulate(problem, placement, "planned")
-        held, times = placement, np.zeros(len(run.start))
+        held = placement
+        times = np.zeros(len(run.start))
         if placement.not_before is not None:
             times += placement.not_before
         often = np.zeros(len(run.start), np.int64)
@@ -217,7 +220,9 @@ def _may_differ(problem: Problem) -> bool:
 
 def _hold(run: Schedule, times: np.ndarray, often: np.ndarray) -> bool:
     """Let an op start later for each shortage, in `times`, and count it in `often`; False if none may."""
-    place, before, held = np.empty(len(times), np.int64), often.copy(), _held(run)
+    place = np.empty(len(times), np.int64)
+    before = often.copy()
+    held = _held(run)
     place[run.placement.planned] = np.arange(len(times))
     for short in run.oom:
         here = (held.device == short["device"]) & (held.begin <= short["start"]) & (held.end > short["start"])
@@ -246,7 +251,8 @@ class _Held(NamedTuple):
 def _held(run: Schedule) -> _Held:
     graph = run.problem.graph
     device, begin, end, size = HeldBytes(run).held()
-    made, ops = graph.tensor_producer, np.arange(graph.n_ops)
+    made = graph.tensor_producer
+    ops = np.arange(graph.n_ops)
     op = np.concatenate([made, made[run.transfers["tensor"]], ops, ops])[: len(device)]  # under `edges` tensors alone
     real = (size > 0) & (begin < end) & np.isfinite(end)
     return _Held(device[real], op[real], begin[real], end[real])

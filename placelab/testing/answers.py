@@ -139,7 +139,9 @@ def _expect_filled(value: Any, name: str) -> None:
 
 def _called(function: Callable, arguments: tuple, seconds: float | None) -> Any:
     """The result of a call, made in a thread that is left, and ended, when it takes too long."""
-    name, call, began = title(function), partial(function, *arguments), monotonic()
+    name = title(function)
+    call = partial(function, *arguments)
+    began = monotonic()
     try:
         return call() if seconds is None else run_abandonable(call, lambda: monotonic() - began > seconds)
     except Abandoned:

@@ -135,7 +135,8 @@ def _partitioner_faults(f: Partitioner, problem: Problem) -> Iterator[str]:
 
 def placement_faults(placement: Placement) -> Iterator[str]:
     """What is wrong with a placement, as the end of a sentence."""
-    problem, device = placement.problem, placement.device
+    problem = placement.problem
+    device = placement.device
     graph = problem.graph
     if not problem.runs_on(device).all():
         yield f"puts op {graph.names[np.argmin(problem.runs_on(device))]!r} where it may not run"
@@ -149,7 +150,8 @@ def placement_faults(placement: Placement) -> Iterator[str]:
     least = max(bounds(problem).values(), default=0.0)
     if placement.estimate is not None and placement.estimate < least * (1 - ROUNDING):
         yield f"expects a makespan of {placement.estimate!r} s, below the lower bound {least!r} s"
-    estimate, bound = placement.estimate, placement.bound
+    estimate = placement.estimate
+    bound = placement.bound
     if estimate is not None and bound is not None and estimate < bound * (1 - ROUNDING):
         yield f"expects a makespan of {estimate!r} s, below its own lower bound {bound!r} s"
     if placement.planned is not None:
@@ -184,7 +186,8 @@ def _choices(f: Partitioner) -> Iterator[dict[str, Any]]:
 
 
 def _scheduler_faults(f: Scheduler, problem: Problem) -> Iterator[str]:
-    before, refusals = _fingerprint(problem), []
+    before = _fingerprint(problem)
+    refusals = []
     placements = _placements(problem)
     for placement in placements:
         try:
@@ -257,13 +260,15 @@ def _first_fault(
 
     def run() -> bool:
         for problem in examples() if problems is None else sorted(problems, key=size):
-            fault, cause = None, None
+            fault = None
+            cause = None
             try:
                 fault = next(faults(f, problem), None)
             except NotImplementedError as error:
                 fail_empty(name, error)
             except Exception as error:
-                fault, cause = f"fails with {type(error).__name__}: {error}", error
+                fault = f"fails with {type(error).__name__}: {error}"
+                cause = error
             if fault is not None:
                 fail(f"{name} {fault}", as_code(problem), cause)
         return True

@@ -62,7 +62,8 @@ def check_placement(
     scheduler
         Default: ``planned`` if the placement has a plan, else ``pct``.
     """
-    name, given = title(placement), answer(placement, problem, seconds=seconds)
+    name = title(placement)
+    given = answer(placement, problem, seconds=seconds)
     placed, code = _placement(problem, given, name)
     schedule = simulate(problem, placed, scheduler)
     for violation in validate(schedule)[:1]:
@@ -91,7 +92,8 @@ def check_schedule(found: Any, want: Schedule | Iterable[Schedule], *, seconds: 
     """
     several = [want] if isinstance(want, Schedule) else list(want)
     for right in sorted(several, key=lambda schedule: size(schedule.problem)):
-        problem, name = right.problem, title(found)
+        problem = right.problem
+        name = title(found)
         value = answer(found, right.placement, seconds=seconds)
         code = f"{as_code(problem)}\nplacement = pl.Placement(problem, {right.device.tolist()})"
         start = _starts(problem, value, name)
@@ -113,7 +115,8 @@ def check_violation(found: Any, schedule: Schedule, *, seconds: float = SECONDS)
         ``"overlap"``; ``("overlap", "op name")``; a Violation; or a function of the schedule that returns one of these. Any rule
         that the schedule breaks is right.
     """
-    name, value = title(found), answer(found, schedule, seconds=seconds)
+    name = title(found)
+    value = answer(found, schedule, seconds=seconds)
     if isinstance(value, Violation):
         value = (value.kind, value.op)
     kind, op = value if isinstance(value, (tuple, list)) and len(value) == 2 else (value, None)
@@ -187,7 +190,8 @@ def check_transform(f: Any, problems: Iterable[Problem] | None = None, *, second
         Problems to check it on; default :func:`examples`. One that has no placement any more is passed over.
     """
     for problem in sorted(examples() if problems is None else problems, key=size):
-        name, made = title(f), answer(f, problem, seconds=seconds)
+        name = title(f)
+        made = answer(f, problem, seconds=seconds)
         if not (isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], Problem) and callable(made[1])):
             fail(f"{name} gives {described(made)}; a pair (smaller problem, expand) is expected", as_code(problem))
         small, expand = made
@@ -279,7 +283,8 @@ def check_value(found: Any, want: Any, tol: float = 0.0, hint: str = "", *, seco
     Traceback (most recent call last):
     AssertionError: the answer is a set; a list is expected
     """
-    name, value = title(found), answer(found, seconds=seconds)
+    name = title(found)
+    value = answer(found, seconds=seconds)
     if isinstance(want, Mapping) and hasattr(value, "to_dict"):  # a Series
         value = value.to_dict()
     if callable(want):
@@ -386,7 +391,8 @@ def check_run(found: Any, want: Any, *, seconds: float = SECONDS) -> None:
         The same of the right run.
     """
     name = title(found) if callable(found) else "the account"
-    parts, right = _parts(answer(found, seconds=seconds), name), _parts(want, "want")
+    parts = _parts(answer(found, seconds=seconds), name)
+    right = _parts(want, "want")
     for part in PARTS:
         if not isclose(parts[part], right[part], rel_tol=ROUNDING, abs_tol=ROUNDING):
             fail(f"{name} counts {parts[part]:g} s as {part}, which is not right", f"parts = {shown(parts)}")

@@ -48,7 +48,8 @@ def test_variables_wait_for_restore_and_saves_for_updates():
     """A Save runs after all that read the variable: on a network, after its updates; each is on the variable's device."""
     problem = pl.Problem(pl.load("convolutional_network"), pl.clusters.pcie_box())
     made = checkpoint_nodes(problem, disk=1e9)
-    old, new = problem.graph, made.graph
+    old = problem.graph
+    new = made.graph
     held = np.flatnonzero(old.persistent > 0)
     assert new.n_ops == old.n_ops + 2 * len(held) and new.persistent.sum() == old.persistent.sum()
     for name in old.names[held]:

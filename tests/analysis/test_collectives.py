@@ -27,7 +27,8 @@ def job(size, workers, algorithm="ring"):
 
 def farthest_first(problem):
     """First in, first out; of transfers asked for at one instant the one to the highest device first."""
-    n, k = problem.graph.n_tensors, problem.cluster.n_devices
+    n = problem.graph.n_tensors
+    k = problem.cluster.n_devices
     return pl.Order("fifo", transfer=np.broadcast_to(np.arange(float(k)), (n, k)))
 
 

@@ -82,14 +82,16 @@ def test_each_step_is_what_ran_then():
 def test_each_step_holds_the_next_one_up():
     """A step is an input of the next, its Send or transfer, or what ran before it on the device or link it needs."""
     for schedule in runs(200, seed=53):
-        graph, moved = schedule.problem.graph, schedule.transfers
+        graph = schedule.problem.graph
+        moved = schedule.transfers
         made = graph.tensor_producer[moved["tensor"]]
         edges = set(map(tuple, graph.edges.tolist()))
         steps = critical_steps(schedule).tolist()
         for (kind, _, _, _, cause, by), (kind2, _, _, _, cause2, by2) in pairwise(steps):
             if (kind, cause) == (2, 0) or (kind2, cause2) == (2, 0):
                 continue
-            is_op, next_is_op = cause == 1 or kind == 0, cause2 == 1 or kind2 == 0
+            is_op = cause == 1 or kind == 0
+            next_is_op = cause2 == 1 or kind2 == 0
             if kind == 2:  # it was in the way: on the same device or a link with a common end
                 ends = {schedule.device[by]} if is_op else {moved["source"][by], moved["destination"][by]}
                 other = {schedule.device[by2]} if next_is_op else {moved["source"][by2], moved["destination"][by2]}
@@ -146,7 +148,8 @@ def test_waiting_for_memory_is_a_wait():
 def test_gaps_are_exactly_the_idle_time():
     """On each device, gaps and runs together tile [0, makespan], and a gap touches no run."""
     for schedule in runs(200, seed=54):
-        gaps, sends = idle_gaps(schedule), schedule.sends
+        gaps = idle_gaps(schedule)
+        sends = schedule.sends
         assert (gaps["finish"] > gaps["start"]).all()
         for d in range(schedule.problem.cluster.n_devices):
             mine = gaps[gaps["device"] == d]
@@ -166,7 +169,8 @@ def test_each_gap_has_the_reason_that_ended_it():
     """upstream: that op is not done; transfer: its tensor is on the way; both: it is read next; end: nothing follows."""
     seen = set()
     for schedule in chain([short_of_memory()], runs(200, seed=55)):
-        graph, device = schedule.problem.graph, schedule.device
+        graph = schedule.problem.graph
+        device = schedule.device
         for d, start, finish, code, op in idle_gaps(schedule).tolist():
             reason = REASONS[code]
             seen.add(reason)
@@ -208,7 +212,8 @@ def test_idle_reasons_by_hand():
 
 def test_the_sentence():
     """One sentence for each reason for which an op can wait."""
-    plain, channel = example(), example(transfers="channel")
+    plain = example()
+    channel = example(transfers="channel")
     assert why(plain, "a") == "a on dev0 started at once: it has no inputs"
     assert why(plain, "b") == "b on dev1 waited 1 for a from dev0 (transfer 3)"
     assert why(plain, "c") == "c on dev1 was ready at 5, in line for 1; dev1 ran b just before"

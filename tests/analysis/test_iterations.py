@@ -94,7 +94,8 @@ def test_wrong_numbers_are_refused(wrong):
 
 def test_runs_can_be_cancelled():
     """The complete runs are returned."""
-    where, asked = made.figure_1(), iter([False, True])
+    where = made.figure_1()
+    asked = iter([False, True])
     frame = pl.iterations(where.problem, where, "random-reads", runs=500, cancel=lambda: next(asked, True))
     assert 0 < len(frame) < 500
 

@@ -83,7 +83,8 @@ def test_measures_of_any_placement(transfers):
 )
 def test_measures_of_jobs(graph, speeds, job, transfers, latency, card, order):
     """Workers that differ, with servers or all-reduces; also where all transfers share one network card."""
-    n, made = len(speeds), pl.transforms.model_replica(graph, len(speeds), iterations=2, **job)
+    n = len(speeds)
+    made = pl.transforms.model_replica(graph, len(speeds), iterations=2, **job)
     cluster = with_servers(*speeds, servers=job.get("servers", 1))
     if job["sync"] == "allreduce":
         cluster = with_streams(n, latency=0.5).replace(speed=[*speeds, *[1.0] * n])

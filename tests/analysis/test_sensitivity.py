@@ -11,7 +11,8 @@ from problems import many, problems
 import placelab as pl
 from placelab.analysis.studies.over_values import COLUMNS
 
-LINKS, DEVICES = ("bandwidth", "latency"), ("speed", "memory")
+LINKS = ("bandwidth", "latency")
+DEVICES = ("speed", "memory")
 
 
 def put(problem: pl.Problem, over: str, meant, value: float) -> pl.Problem:
@@ -37,9 +38,11 @@ def solved(problem: pl.Problem, partitioner: str, scheduler: str | None) -> tupl
 def test_each_row_is_a_problem_solved(data, over):
     """All parameters, of one device, of a type, of a pair and of all; groups, restrictions, measured times, every model."""
     problem = data.draw(problems(ops=7, memory=("dynamic", "edges", "reserved")))
-    cluster, k = problem.cluster, problem.cluster.n_devices
+    cluster = problem.cluster
+    k = problem.cluster.n_devices
     apart = ~np.eye(k, dtype=bool)
-    i, j = data.draw(st.integers(0, k - 1)), data.draw(st.integers(0, k - 1))
+    i = data.draw(st.integers(0, k - 1))
+    j = data.draw(st.integers(0, k - 1))
     of = data.draw(st.sampled_from([None, cluster.names[i], i, cluster.types[i], (cluster.names[i], j)]))
     devices = np.arange(k) == i
     if of is None or of == cluster.types[i]:

@@ -19,8 +19,10 @@ def scheduled(transfers: str) -> pl.Schedule:
 
 def latest_finishes(schedule: pl.Schedule) -> np.ndarray:
     """Latest finish of each op, worked out op by op from the last to start to the first."""
-    graph, late = schedule.problem.graph, np.full(schedule.problem.graph.n_ops, schedule.makespan)
-    carrier, taken = carriers(schedule), schedule.finish - schedule.start
+    graph = schedule.problem.graph
+    late = np.full(schedule.problem.graph.n_ops, schedule.makespan)
+    carrier = carriers(schedule)
+    taken = schedule.finish - schedule.start
     order = np.lexsort((np.arange(graph.n_ops), schedule.start))
     following = {}
     for d in range(schedule.problem.cluster.n_devices):

@@ -144,7 +144,8 @@ def test_a_damaged_part_is_refused_or_whole(tmp_path):
     written.add([row | dict.fromkeys(study_cells.FLAGS, True) | dict(key=f"ö{i}", seed=i) for i in range(10)])
     written.write()
     (part,) = study_cells.parts_of(tmp_path)
-    data, rows = part.read_bytes(), study_cells.rows_of(part)
+    data = part.read_bytes()
+    rows = study_cells.rows_of(part)
     assert [one["key"] for one in rows] == [f"ö{i}" for i in range(10)]
     for i in range(len(data)):
         part.write_bytes(data[:i] + bytes([data[i] ^ 1 << i % 8]) + data[i + 1 :])
@@ -222,7 +223,9 @@ def test_brief_tasks_go_in_batches(monkeypatch):
     monkeypatch.setattr(study_workers, "_problem", str)
     monkeypatch.setattr(study_workers, "_on_one_core", lambda problem, plan, task: [task.seed])
     tasks = [Task("p", 0, seed, (0,), ("key",)) for seed in range(100)]
-    sizes, alone, lost = [], set(), []
+    sizes = []
+    alone = set()
+    lost = []
 
     def submit(some):
         sizes.append(len(some))

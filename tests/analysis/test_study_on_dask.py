@@ -19,7 +19,8 @@ import placelab as pl
 pytest.importorskip("distributed", reason="needs the extra studies")
 pytestmark = pytest.mark.slow
 
-WORKERS, VALUES = 2, 25
+WORKERS = 2
+VALUES = 25
 ROWS = VALUES * 2 * 2  # two numbers of devices, two schedulers
 ENVIRONMENT = os.environ | {"PLACELAB_JIT": "0"}
 
@@ -28,7 +29,8 @@ class LocalDask:
     """A scheduler and workers as programs of their own, of which each can be killed and started again."""
 
     def __init__(self, folder):
-        self.folder, self.workers = folder, []
+        self.folder = folder
+        self.workers = []
         self.start_scheduler()
 
     def start_scheduler(self):
@@ -152,7 +154,8 @@ def test_a_client_killed_at_random_moments(cluster, tmp_path):
 @pytest.mark.parametrize("seed", range(3))
 def test_any_part_killed_at_random_moments(cluster, tmp_path, seed):
     """Workers, the scheduler and the client, in a random order, also before the first rows are written."""
-    random, values = Random(seed), 4 * VALUES
+    random = Random(seed)
+    values = 4 * VALUES
     for what in random.sample(("worker", "worker", "scheduler", "client"), 4):
         with start(tmp_path, cluster.address, str(values), "sluggish") as program:
             sleep(random.uniform(0.5, 6.0))

@@ -68,7 +68,8 @@ def random_jobs(n: int):
     """Jobs of all sorts: (step, iterations, options)."""
     random = np.random.default_rng(12)
     for i in range(n):
-        step, iterations = float(random.uniform(0.1, 5)), int(random.integers(1, 60))
+        step = float(random.uniform(0.1, 5))
+        iterations = int(random.integers(1, 60))
         options = dict(zip(("save", "restore", "start"), random.choice([0.0, 0.7, 3.0], 3).tolist(), strict=True))
         options |= dict(final=bool(i % 2), seed=i, detect=float(random.choice([0.0, 1.3])))
         options |= [{}, dict(every=int(random.integers(1, 12))), dict(seconds=float(random.uniform(0.1, 20)))][i % 3]

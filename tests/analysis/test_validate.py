@@ -277,9 +277,11 @@ def test_ports_and_channels_carry_one_transfer_at_a_time(transfers, duplex, one,
 def test_a_link_is_free_when_the_bytes_have_left_where_the_latency_follows(transfers, duplex, one, other, together):
     """Of 2 s of bytes and 5 of latency, the latency alone may overlap with another transfer."""
     graph = OpGraph.from_arrays(["p", "q", "P", "Q"], [1, 1, 1, 1], [(0, 2), (1, 3)], edge_bytes=[2, 2])
-    cluster, places = Cluster([1] * 4, bandwidth=1, latency=5), [one[0], other[0], one[1], other[1]]
+    cluster = Cluster([1] * 4, bandwidth=1, latency=5)
+    places = [one[0], other[0], one[1], other[1]]
     problem = Problem(graph, cluster, transfers=transfers, duplex=duplex, latency="follows")
-    clash, short = set() if together else {"contention"}, {"transfer time"}
+    clash = set() if together else {"contention"}
+    short = {"transfer time"}
     for first, second, expected in (((2, 9), (4, 11), set()), ((2, 9), (3, 10), clash), ((2, 4), (9, 16), short)):
         made = schedule(problem, places, [0, 1, 20, 21], [1, 2, 21, 22], [(0, *one, *first), (1, *other, *second)])
         assert kinds(made) == expected
@@ -323,7 +325,8 @@ def test_oom_of_the_schedule_is_checked():
         lying.__dict__["oom"] = made.oom[change]
         assert "oom" in kinds(lying)
     for field in ("start", "finish", "bytes", "device"):
-        lying, oom = replace(made), made.oom.copy()
+        lying = replace(made)
+        oom = made.oom.copy()
         oom[field][1] = 0
         lying.__dict__["oom"] = oom
         assert "oom" in kinds(lying)
@@ -357,7 +360,8 @@ def test_op_shifted_earlier_is_caught(where, data):
     assume(len(movable))
     v = data.draw(st.sampled_from(movable.tolist()))
     shift = made.start[v] * data.draw(st.integers(1, 1000)) / 1000
-    start, finish = made.start.copy(), made.finish.copy()
+    start = made.start.copy()
+    finish = made.finish.copy()
     start[v] -= shift
     finish[v] -= shift
     assert kinds(replace(made, start=start, finish=finish)) & {"precedence", "overlap"}
@@ -366,7 +370,8 @@ def test_op_shifted_earlier_is_caught(where, data):
 @given(placed(**LEGAL), st.data())
 def test_op_moved_away_from_its_consumer_is_caught(where, data):
     """If an op moves to another device, its transfer to a consumer on the old device is missing."""
-    made, graph = simulated(where), where.problem.graph
+    made = simulated(where)
+    graph = where.problem.graph
     local = np.flatnonzero(made.device[graph.producer] == made.device[graph.consumer])
     assume(len(local) and where.problem.cluster.n_devices > 1)
     u = graph.producer[data.draw(st.sampled_from(local.tolist()))]
@@ -382,7 +387,8 @@ def test_spoilt_transfer_is_caught(where, data):
     rows = made.transfers
     assume(len(rows))
     i = data.draw(st.integers(0, len(rows) - 1))
-    left_out, doubled = np.delete(np.arange(len(rows)), i), np.append(np.arange(len(rows)), i)
+    left_out = np.delete(np.arange(len(rows)), i)
+    doubled = np.append(np.arange(len(rows)), i)
     for order in (left_out, doubled):
         sends = made.sends[order] if len(made.sends) else made.sends
         assert "transfer" in kinds(replace(made, transfers=rows[order], sends=sends))

@@ -37,7 +37,9 @@ def own():
 
 def changed(schedule: pl.Schedule, part: Part, factor: float) -> Problem:
     """The problem with one part faster, made by public means alone."""
-    problem, graph, cluster = schedule.problem, schedule.problem.graph, schedule.problem.cluster
+    problem = schedule.problem
+    graph = schedule.problem.graph
+    cluster = schedule.problem.cluster
     if part.shared:
         links = {x.name: (x.bandwidth * (factor if x.name == part.name else 1), list(x.pairs)) for x in cluster.links}
         return problem.replace(cluster=cluster.replace(links=links))
@@ -85,7 +87,8 @@ def test_each_row_is_a_simulation_with_other_costs(own, name, data):
     placement = with_kinds(data.draw(placed(ops=9)))
     if name == "planned":
         placement = pl.Placement(placement.problem, placement.device, np.arange(placement.problem.graph.n_ops))
-    factor, seed = data.draw(st.sampled_from([1.1, 2.0, 0.7, 3.3])), data.draw(st.integers(0, 3))
+    factor = data.draw(st.sampled_from([1.1, 2.0, 0.7, 3.3]))
+    seed = data.draw(st.integers(0, 3))
     options = {"order_transfers": True} if name == "pct" and data.draw(st.booleans()) else {}
     schedule = pl.simulate(placement.problem, placement, name, seed=seed, **options)
     frame = pl.what_if(schedule, factor=factor, k=3)

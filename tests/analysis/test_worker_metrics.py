@@ -84,7 +84,8 @@ def straggling_job(compute: float, size: float, workers: int = 4) -> pl.Schedule
 def test_the_late_worker_is_named(compute, size):
     """Whether computing or transfers take long, both tables say who it is; who waits for it has as good an E."""
     schedule = straggling_job(compute, size)
-    frame, skew = pl.worker_metrics(schedule), pl.arrival_skew(schedule)
+    frame = pl.worker_metrics(schedule)
+    skew = pl.arrival_skew(schedule)
     assert frame["late"].tolist() == pytest.approx([0, 0, 0.6 * compute, 0])
     assert skew["worker"].tolist() == ["worker:2"] * 2
     healthy = frame["worker"] != "worker:2"

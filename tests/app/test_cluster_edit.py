@@ -18,7 +18,8 @@ from placelab.base.errors import PlacelabError
 from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 
-INSIDE, BETWEEN = (300e9, 5e-6), (12e9, 50e-6)
+INSIDE = (300e9, 5e-6)
+BETWEEN = (12e9, 50e-6)
 
 
 def edited(cluster: Cluster, layout: Layout | None = None, **edit: object) -> Cluster:

@@ -110,7 +110,8 @@ def test_the_frame_is_what_compare_says(hands):
     hand = hands()
     hand.show()
     settle(hand)
-    frame, expected = hand.panel.frame, pl.compare(hand.problem)
+    frame = hand.panel.frame
+    expected = pl.compare(hand.problem)
     assert frame["partitioner"].tolist() == expected["partitioner"].tolist()
     for column in ("makespan", "bound_gap", "valid", "oom", "error"):
         assert frame[column].equals(expected[column])
@@ -239,7 +240,8 @@ def test_a_proof_is_known_to_all(hands):
 
 def test_what_searches_runs_on_request(hands):
     """One row, or all; each can be stopped by itself, and the rest goes on."""
-    first, second = Gate("first", slow=True), Gate("second", slow=True)
+    first = Gate("first", slow=True)
+    second = Gate("second", slow=True)
     hand = hands()
     hand.show()
     settle(hand)

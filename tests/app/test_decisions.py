@@ -34,7 +34,8 @@ def column(view: Decisions, at: int, kind: str, count: int) -> list:
 
 def test_a_small_graph_is_one_page():
     """Topcuoglu's ten tasks: ops, devices, ranks and scores in planning order, and a sentence each."""
-    view, trace = Decisions.of(traced("heft")), traced("heft").trace
+    view = Decisions.of(traced("heft"))
+    trace = traced("heft").trace
     assert header(view)[:6] == [1, 0, 0, 10, 3, 0] and view.counts == [10, 10]
     assert column(view, 40, "<u4", 10) == trace.op.tolist()
     assert column(view, 80, "<u4", 10) == trace.device.tolist()
@@ -98,14 +99,16 @@ def test_another_trace_of_the_graph_keeps_the_place():
     view.selection = 1
     view.show(traced("cpop"))
     assert view.step == 1
-    view.selection, view.step = -1, 8
+    view.selection = -1
+    view.step = 8
     view.show(traced("single"))
     assert view.step == 0
 
 
 def test_two_traces_are_matched_op_by_op():
     """Each row has the other's decision about the same op, and what the other decides at that row."""
-    heft, cpop = traced("heft"), traced("cpop")
+    heft = traced("heft")
+    cpop = traced("cpop")
     view = Decisions.of(heft, cpop)
     assert header(view)[5] == 1 and view.differs == [0, 0] and view.about["against"] == "cpop"
     rows = column(view, 200 + 2 * 240, "<u4", 10)

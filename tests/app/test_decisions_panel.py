@@ -74,7 +74,8 @@ def test_the_selection_is_shared(panel):
 def test_it_waits_for_the_end_of_a_drag(panel, hand):
     """Results during a drag and previews are not traced; the one at its end is, also if it came before the release."""
     show(panel, solved("heft"))
-    before, hand.down = panel.view.generation, True
+    before = panel.view.generation
+    hand.down = True
     last = solved("etf")
     panel.show(last.state, TOPCUOGLU, True)
     show(panel, last)
@@ -137,7 +138,8 @@ def test_a_partitioner_that_exits_is_a_sentence(panel):
 
 def test_a_partitioner_that_loops_is_left(panel):
     """Choosing another one ends the wait for it."""
-    begun, end = threading.Event(), threading.Event()
+    begun = threading.Event()
+    end = threading.Event()
 
     @pl.partitioner
     def loops(problem, *, trace=False):

@@ -50,10 +50,12 @@ def test_nothing_is_kept(panel, shared):
 
 def test_rows_are_those_of_the_library(panel, shared):
     """Groups and ops have the times of `pl.difference`, and what is saved adds up to the change of the makespan."""
-    before, after = solved("single"), solved("heft")
+    before = solved("single")
+    after = solved("heft")
     shared.kept = before
     give(panel, after)
-    rows, found = panel.view.rows, pl.difference(before, after)
+    rows = panel.view.rows
+    found = pl.difference(before, after)
     for what, table in (("kind", found.by_kind()), ("op", found.ops)):
         change = {row["name"]: row["saved"] for row in of(rows, what)}
         exact = dict(

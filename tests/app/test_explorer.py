@@ -211,7 +211,8 @@ def test_code_of_a_problem_with_rules():
 
 def test_undo_goes_back_over_pickers_and_canvas_alike(explorer):
     """Picks, drags and options form one history for undo and redo."""
-    before, states = explorer.state, []
+    before = explorer.state
+    states = []
     pick(explorer, "Scheduler", "fifo")
     states.append(explorer.state)
     drag(explorer, 1e9, 2e9, 3e9)
@@ -244,7 +245,9 @@ def test_layout_is_undone_too(explorer):
 
 def test_a_slider_in_motion_is_one_step():
     """Changes of one control in quick succession are undone together."""
-    a, b, c = initial_state("topcuoglu"), initial_state("topcuoglu"), initial_state("topcuoglu")
+    a = initial_state("topcuoglu")
+    b = initial_state("topcuoglu")
+    c = initial_state("topcuoglu")
     steps = Undoable(a).to(b, "seed", 1.0).to(c, "seed", 1.5)
     assert steps.undo().now is a
     assert steps.to(a, "seed", 9.0).undo().now is c
@@ -327,7 +330,8 @@ def test_the_selected_op_is_explained(explorer):
     assert explorer.schedule  # a browser, too, can only click what it sees
     explorer.gantt.selection = 5
     wait_for(lambda: explorer.gantt.detail)
-    problem, schedule = explorer.problem, explorer.schedule
+    problem = explorer.problem
+    schedule = explorer.schedule
     trace = pl.place(problem, "heft", trace=True).trace
     assert explorer.gantt.detail == "\n".join([trace.line(problem, 5), explanation.why(schedule, 5)])
     pick(explorer, "Partitioner", "single")
@@ -387,7 +391,9 @@ def clash() -> dict:
 @pytest.mark.parametrize("way", ["path", "upload"])
 def test_bad_files_lose_nothing(explorer, content, sentence, way):
     """A bad file gives one sentence and changes neither model, schedule nor picker."""
-    before, schedule, data = explorer.state, explorer.schedule, content()
+    before = explorer.state
+    schedule = explorer.schedule
+    data = content()
     picker = explorer.pickers.models
     if way == "path":
         Path("bad.json.gz" if data[:2] == b"\x1f\x8b" else "bad.json").write_bytes(data)
@@ -643,7 +649,8 @@ def prepare(explorer: Explorer, *names: str) -> None:
 def test_the_graph_can_be_made_smaller_first(explorer):
     """Transformations apply in the order of pressing; the number of ops is shown, all ops are placed, undo goes back."""
     explorer.actions.save_graph()
-    button, about = explorer.pickers.prepare.toggle, explorer.pickers.prepare.about
+    button = explorer.pickers.prepare.toggle
+    about = explorer.pickers.prepare.about
     assert button.description == "Prepare…"
     prepare(explorer, "fuse", "coplace")
     assert explorer.state.prepare == ("fuse", "coplace") and button.description == "Prepare: fuse → coplace"
@@ -716,7 +723,8 @@ def test_no_room_is_explained_in_place():
     """The panel names the op and each device's missing bytes, during a drag, too; undo takes it away."""
     graph = pl.OpGraph.from_arrays(list("abc"), [1e9] * 3, [(0, 1), (1, 2)], persistent=[1e9, 6e9, 1e9])
     explorer = pl.explore(graph, pl.Cluster([1e12] * 2, memory=[8e9, 4e9], names=["big", "small"]))
-    panel, before = explorer.rejection, explorer.schedule
+    panel = explorer.rejection
+    before = explorer.schedule
     assert not shown(panel.box)
     squeeze(explorer, 7e9, 5e9, release=False)
     wait_for(lambda: shown(panel.box))

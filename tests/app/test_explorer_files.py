@@ -41,7 +41,8 @@ def test_a_file_arrives_in_pieces(explorer):
 )
 def test_what_cannot_be_put_together_is_refused(piece, buffers, reason):
     """The error has the file's name without its folder; the browser may send the next file."""
-    refused, sent = [], []
+    refused = []
+    sent = []
     files = Files(limit=10)
     files.on_refused = lambda name, why: refused.append((name, why))
     files.on_file = lambda name, data: pytest.fail("nothing is complete")
@@ -58,7 +59,9 @@ def test_an_empty_file_is_a_sentence(explorer):
 
 def test_reading_can_be_stopped_and_the_next_file_is_read():
     """An abandoned reader's result is discarded."""
-    failures, taken, going = [], [], threading.Event()
+    failures = []
+    taken = []
+    going = threading.Event()
     opening = Opening(failures.append)
     opening.read("slow", lambda: going.wait(30), taken.append)
     assert opening.text.value == '<span role="status">Reading slow …</span>'
@@ -103,7 +106,8 @@ def test_the_path_field_passes_over_what_may_not_be_read(here, monkeypatch):
 
 def test_enter_reads_again_what_could_not_be_read(here):
     """If reading failed, Enter reads the path again, as the file may have changed; a file that was read is not read twice."""
-    picked, sentences = [], []
+    picked = []
+    sentences = []
     picker = ModelPicker(picked.append, pytest.fail, lambda text, tone: sentences.append(text))
     picker.show(initial_state("topcuoglu").model)
     picker.path.value = "later.json"
@@ -201,7 +205,8 @@ def test_threads_that_scale_costs_get_their_own():
 
 def test_factors_are_undone_and_copied(explorer):
     """Moving a slider is one step; the graph is that of `costs.scale`; the button shows the factors."""
-    graph, costs = explorer.problem.graph, explorer.pickers.costs
+    graph = explorer.problem.graph
+    costs = explorer.pickers.costs
     for value in (1.2589254117941673, 1.4125375446227544, 1.9952623149688795):
         costs.sliders["compute"].value = value
     costs.sliders["transfer"].value = 0.5011872336272722

@@ -66,7 +66,9 @@ def test_a_hand_sees_four_fifths_of_the_pictures_that_a_strategy_could_give(expl
     placed.clear()
     shown: list[float] = []
     explorer.gantt.observe(lambda _: shown.append(time.monotonic()), "schedule")
-    begun, sent, value = time.monotonic(), [], 1e9
+    begun = time.monotonic()
+    sent = []
+    value = 1e9
     while time.monotonic() - begun < 6 * max(took, 0.5) + 0.1:
         value += 1e6
         before = time.monotonic()
@@ -84,7 +86,8 @@ def test_a_call_that_loads_kernels_is_not_measured(monkeypatch):
     """Its time says nothing about the next ones, so a hand is followed after it."""
     loaded = iter([1, 2, 2, 2])
     monkeypatch.setattr(jit, "ready", lambda: next(loaded))
-    state, solver = initial_state(pl.generators.fork_join(3), CLUSTER), TimedSolver()
+    state = initial_state(pl.generators.fork_join(3), CLUSTER)
+    solver = TimedSolver()
     try:
         for known in (False, True):
             search = RunningCall(state.partitioner, lambda elapsed: False, 0.0)

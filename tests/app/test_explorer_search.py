@@ -150,7 +150,8 @@ def test_a_search_is_not_repeated_for_its_trace(explorer):
 
 def test_words_come_at_most_ten_times_a_second():
     """However often a search is shown, and whatever it reports."""
-    line, heard = SearchLine(lambda: None), []
+    line = SearchLine(lambda: None)
+    heard = []
     line.text.observe(lambda change: heard.append(change["new"]), "value")
     search = RunningCall("quick", lambda elapsed: False)
     until = time.monotonic() + 1.2
@@ -241,7 +242,8 @@ def test_a_search_that_ignores_stop_is_abandoned(explorer):
 
 def test_few_calls_of_one_key_are_abandoned_at_once():
     """With so many, the next one waits, and can be left; those of another key do not wait. Exceptions are raised."""
-    end, caller = threading.Event(), leaving.Caller()
+    end = threading.Event()
+    caller = leaving.Caller()
     for _ in range(leaving.MAX_ABANDONED):
         with pytest.raises(leaving.Abandoned):
             caller.run(lambda: end.wait(60), lambda: True, "one")
@@ -315,7 +317,8 @@ def test_no_preview_where_the_whole_result_is_quick(explorer):
 def test_what_is_computed_during_a_drag():
     """Whatever takes up to two seconds or is not known to take longer; previews of what is not smooth without."""
     plain, search, drafts = (type("f", (), dict(reserved=r, slow=s)) for r, s in (((), 0), ((), 1), (("preview",), 0)))
-    pace, task = Pace(), ("task",)
+    pace = Pace()
+    task = ("task",)
     modes = lambda: [pace.mode(f, task) for f in (plain, search, drafts)]  # noqa: E731
     assert modes() == [FULL, ON_RELEASE, PREVIEW]
     for seconds, expected in ((0.01, FULL), (1.5, PREVIEW), (2.5, PREVIEW)):

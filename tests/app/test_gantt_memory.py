@@ -66,7 +66,8 @@ def test_a_dragging_hand_waits_for_no_curve(monkeypatch):
     assert chart.memory == pack_memory(free, curves=False)
     chart.settle()
     assert chart.memory == pack_memory(free)
-    chart, short = Gantt.of(scheduled(3 * PEAK)), scheduled(0.5 * PEAK)
+    chart = Gantt.of(scheduled(3 * PEAK))
+    short = scheduled(0.5 * PEAK)
     chart.show(short, dragging=True)
     assert not chart.memory_shown
     chart.settle()

@@ -32,7 +32,8 @@ def unpack_kept(data: bytes):
     """A plain reader of a kept schedule: devices, makespan, columns."""
     version, n, k, _ = np.frombuffer(data, "<u4", 4)
     assert version == wire.VERSION
-    at, columns = 24, []
+    at = 24
+    columns = []
     for dtype in ("<u2", "<f4", "<f4"):
         columns.append(np.frombuffer(data, dtype, n, at))
         at += -(-columns[-1].nbytes // 8) * 8
@@ -138,7 +139,8 @@ def test_layers_and_scopes():
 
 def test_transfers_to_the_selected_op(schedule):
     """Those that carry an input of it to its device, whatever else its producers send there."""
-    graph, moved = schedule.problem.graph, schedule.transfers
+    graph = schedule.problem.graph
+    moved = schedule.transfers
     chart = Gantt.of(schedule)
     assert chart.incoming == []
     op = next(v for v in range(graph.n_ops) if len(graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]) > 1)
@@ -155,8 +157,10 @@ def test_transfers_to_the_selected_op(schedule):
 
 def test_memory_curves_are_packed_once_a_move(monkeypatch):
     """Also when lanes appear by themselves, and after the release of a drag that has sent them already."""
-    packed, computed = [], []
-    pack, curves = wire.pack_memory, schedules.curves
+    packed = []
+    computed = []
+    pack = wire.pack_memory
+    curves = schedules.curves
     monkeypatch.setattr(
         "placelab.app.widgets.gantt_chart.pack_memory", lambda *a, **k: packed.append(k) or pack(*a, **k)
     )

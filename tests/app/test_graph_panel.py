@@ -22,7 +22,8 @@ class Hands:
     """A state, changed as the explorer does it: refused where no problem comes out."""
 
     def __init__(self, given: Any, cluster: pl.Cluster | None = None) -> None:
-        self.state, self.said = initial_state(given, cluster), ""
+        self.state = initial_state(given, cluster)
+        self.said = ""
         self.shared = Shared(self.change, lambda text, tone: None, lambda: False)
         self.panel = GraphPanel(self.shared)
         self.show()
@@ -66,7 +67,8 @@ def cell(state: State) -> pl.Schedule:
 def test_a_scope_is_pinned_and_taken_back(hands: Hands) -> None:
     """All of its ops run there, and those of their groups; marked in the view, and in the copied code as a pattern."""
     hands.request("pin", "tower_1", 3)
-    graph, schedule = hands.state.graph, pl.solve(hands.state.problem())
+    graph = hands.state.graph
+    schedule = pl.solve(hands.state.problem())
     tower = np.array([name.startswith("tower_1/") for name in graph.names])
     assert (schedule.device[tower] == 3).all()
     marks = np.frombuffer(hands.panel.view.pinned, "<i2")
@@ -91,9 +93,11 @@ def test_a_group_moves_as_one_and_the_last_hand_wins(hands: Hands) -> None:
 
 def test_what_a_problem_was_given_stays_until_a_hand_changes_it() -> None:
     """Pins of a problem from a cell are those of the state; a hand replaces only the pins of the ops it moves."""
-    graph, cluster = pl.load("topcuoglu"), pl.clusters.uniform(3)
+    graph = pl.load("topcuoglu")
+    cluster = pl.clusters.uniform(3)
     fork = pl.generators.fork_join(4)
-    names, devices = fork.names.tolist(), cluster.names
+    names = fork.names.tolist()
+    devices = cluster.names
     state = initial_state(pl.Problem(fork, cluster).pin({names[0]: devices[:2], names[-1]: devices[2]}))
     moved = state.with_pin([names[-1]], devices[0])
     allowed = moved.problem().allowed

@@ -120,7 +120,8 @@ def test_inspect_says_the_same_in_json(capsys, name):
 
 def test_inspect_lists_all_kinds_on_request(capsys):
     """Without --all it lists the first kinds and the number of the others."""
-    few, every = said(capsys, "inspect", "dynamic_rnn"), said(capsys, "inspect", "dynamic_rnn", "--all")
+    few = said(capsys, "inspect", "dynamic_rnn")
+    every = said(capsys, "inspect", "dynamic_rnn", "--all")
     kinds = len(np.unique(pl.load("dynamic_rnn").kind))
     assert f"… and {kinds - 15} kinds more" in few and len(every.splitlines()) == len(few.splitlines()) + kinds - 16
 
@@ -330,7 +331,8 @@ def test_an_option_of_another_format_is_refused_with_the_file_and_the_flag(name,
 
 def test_inspect_lists_open_dimensions_and_their_flag(capsys, tmp_path):
     """Output names the format's flag until all unknown dimensions have sizes."""
-    onnx_file, tf_file = str(tmp_path / "m.onnx"), str(tmp_path / "g.pb")
+    onnx_file = str(tmp_path / "m.onnx")
+    tf_file = str(tmp_path / "g.pb")
     (tmp_path / "m.onnx").write_bytes(onnx_models.model(onnx_models.LINEAR).SerializeToString())
     (tmp_path / "g.pb").write_bytes(tensorflow_samples.training())
     row = r"\nopen dimension +"
@@ -450,7 +452,8 @@ def test_a_closed_pipe_is_no_error(path):
 
 def test_streams_that_the_shell_has_closed_are_left_out(path, tmp_path):
     """The work is done, files are whole, and nothing else is said."""
-    out, call = tmp_path / "p.json", f'"{sys.executable}" -m placelab place "{path}" --cluster pcie_box --out'
+    out = tmp_path / "p.json"
+    call = f'"{sys.executable}" -m placelab place "{path}" --cluster pcie_box --out'
     for closed in ("", ">&-", "2>&-", "<&- >&- 2>&-"):
         done = subprocess.run(f'{call} "{out}" {closed}', shell=True, capture_output=True, check=True)
         assert bool(done.stdout) == (">&-" not in closed.replace("2>&-", "")) and not done.stderr

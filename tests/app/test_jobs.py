@@ -199,7 +199,8 @@ def test_a_run_shows_where_time_goes_and_the_optimum_moves():
     found = shares(runs, 20)
     np.testing.assert_allclose(found.sum(axis=0), 1)
     np.testing.assert_allclose(found.sum(axis=1) * runs.total[0] / 20, [100, 6, 15, 1, 5])
-    page, schedule = TrainingRun(), pl.solve(pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2)))
+    page = TrainingRun()
+    schedule = pl.solve(pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2)))
     page.follow(schedule, True)
     first = optimum(page)
     assert first == pytest.approx(pl.checkpoint_interval(page.run.save, page.run.mtbf), rel=1e-4)
@@ -218,7 +219,8 @@ def test_a_number_of_iterations_that_a_file_has_wrong_counts_as_one(iterations):
     """The run has the time of the whole schedule for its step."""
     graph = pl.generators.fork_join(3)
     graph = graph.replace(metadata={**graph.metadata, "replica": {"iterations": iterations}})
-    page, schedule = TrainingRun(), pl.solve(pl.Problem(graph, pl.Cluster.uniform(2)))
+    page = TrainingRun()
+    schedule = pl.solve(pl.Problem(graph, pl.Cluster.uniform(2)))
     page.follow(schedule, True)
     assert page.run.step == schedule.makespan
 

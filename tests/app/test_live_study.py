@@ -81,7 +81,8 @@ def test_it_fills_and_is_opened_again(problems, tmp_path):
 
 def test_cancel_and_errors(problems, monkeypatch):
     """Cancel keeps what is finished; a wrong argument is an error at once, a later one in the line and in `result`."""
-    begun, go_on = Event(), Event()
+    begun = Event()
+    go_on = Event()
 
     @pl.partitioner(name="patient")
     def patient(problem):

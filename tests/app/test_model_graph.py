@@ -51,7 +51,8 @@ def test_every_op_is_in_the_scopes_of_its_name(graph: pl.OpGraph) -> None:
     scopes = scopes_of(graph)
     assert scopes.size[scopes.root] == graph.n_ops
     for scope in range(scopes.root, scopes.n_nodes):
-        path, ops = scopes.path[scope - scopes.n_ops], scopes.ops(scope)
+        path = scopes.path[scope - scopes.n_ops]
+        ops = scopes.ops(scope)
         assert len(ops) == scopes.size[scope]
         assert all(graph.names[v].lstrip("/.").startswith(path) for v in ops)
         assert scope == scopes.root or len(scopes.children(scope)) > 1
@@ -73,7 +74,8 @@ def test_a_scene_shows_every_op_once(given: tuple[pl.OpGraph, list[int]], aspect
     )
     for v in range(graph.n_ops):
         assert scene.node[scene.owner[v]] in [v, *scopes.ancestors(v)]
-    right, bottom = scene.x + scene.width, scene.y + scene.height
+    right = scene.x + scene.width
+    bottom = scene.y + scene.height
     for box in range(len(scene.node)):
         around = scene.inside[box]
         if around >= 0:
@@ -102,7 +104,9 @@ def test_opening_and_closing_are_inverse(given: tuple[pl.OpGraph, list[int]]) ->
     expected: dict[tuple[int, int], float] = {}
     seen = set()
     for edge, (u, v) in enumerate(graph.edges.tolist()):
-        a, b, tensor = int(scene.owner[u]), int(scene.owner[v]), int(graph.edge_tensor[edge])
+        a = int(scene.owner[u])
+        b = int(scene.owner[v])
+        tensor = int(graph.edge_tensor[edge])
         if a != b and (tensor, b) not in seen:
             seen.add((tensor, b))
             expected[a, b] = expected.get((a, b), 0) + graph.tensor_bytes[tensor]
@@ -196,7 +200,8 @@ def test_slack_is_what_an_op_can_be_late(transfers: str, transfer_ops: float) ->
     cluster = pl.Cluster.uniform(3, speed=1e3, bandwidth=1e4, latency=1e-4)
     problem = pl.Problem(graph, cluster, transfers=transfers, transfer_ops=transfer_ops)
     schedule = pl.simulate(problem, pl.place(problem, "round-robin"), "fifo")
-    left, near = slack(schedule), 1e-8 * schedule.makespan
+    left = slack(schedule)
+    near = 1e-8 * schedule.makespan
     latest = schedule.finish + left
     assert (left >= 0).all() and left[np.argmax(schedule.finish)] == 0
     assert latest.max() <= schedule.makespan + near
@@ -259,7 +264,8 @@ def test_what_was_open_stays_open_for_the_same_ops() -> None:
 def test_pins_are_marked_with_their_groups() -> None:
     """The ops that rules name and all of their groups; not what the graph restricts by itself."""
     schedule = solved()
-    problem, names = schedule.problem, schedule.problem.graph.names
+    problem = schedule.problem
+    names = schedule.problem.graph.names
     assert graph_view.pack_pins(problem) == b""
     member = int(problem.group_ops[0])
     pinned = problem.pin({str(names[member]): "gpu:2", "loss/mean": ["gpu:0", "gpu:1"]})

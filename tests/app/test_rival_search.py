@@ -29,7 +29,8 @@ def test_the_problem_found_is_shown_beside_the_rivals_schedule(explorer):
     before = explorer.state
     ask(explorer, "against", "single", "fifo")
     wait_for(lambda: explorer.state.model.title == "adversary" and explorer.shared.kept is not None)
-    kept, state = explorer.shared.kept, explorer.state
+    kept = explorer.shared.kept
+    state = explorer.state
     assert (state.partitioner, state.scheduler) == ("heft", "planned")
     assert explorer.schedule.makespan > kept.makespan and kept.placement.partitioner == "single"
     assert pl.validate(explorer.schedule) == []

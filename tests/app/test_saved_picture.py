@@ -122,7 +122,8 @@ def test_a_slow_strategy_does_not_keep_the_view_back(displayed, monkeypatch):
     """The live view is shown before the first schedule is there; its text says what is computed."""
     from placelab.app.explorer import application
 
-    seen, views = threading.Event(), []
+    seen = threading.Event()
+    views = []
     monkeypatch.setattr(application, "display", lambda data, raw: (views.append(data), seen.set()))
 
     @pl.partitioner

@@ -96,7 +96,9 @@ CASES = [(key, text, shown) for key, values in WRONG.items() for text, shown in 
 @pytest.mark.parametrize(("key", "text", "shown"), CASES)
 def test_a_wrong_value_of_any_key_is_told_with_file_key_and_value(key, text, shown, tmp_path):
     """One sentence, whatever the value; no message of Python."""
-    path, top, grid = tmp_path / "study.toml", dict(GOOD), dict(GRID)
+    path = tmp_path / "study.toml"
+    top = dict(GOOD)
+    grid = dict(GRID)
     (top if key in GOOD else grid)[key] = text
     rows = [*(f"{k} = {v}" for k, v in top.items()), "[grid]", *(f"{k} = {v}" for k, v in grid.items())]
     path.write_text("\n".join(rows))

@@ -60,6 +60,11 @@ def python_traits(widget: type) -> dict[str, str]:
     return {name: KINDS[type(trait)] for name, trait in widget.class_own_traits(sync=True).items()}
 
 
+def test_every_view_is_compared():
+    """Each folder of the front end with an entry point has a row here."""
+    assert {path.parent.name for path in SOURCES.glob("*/index.ts")} == {view for _, view, _ in WIDGETS}
+
+
 @pytest.mark.parametrize(("widget", "view", "interface"), WIDGETS, ids=[view for _, view, _ in WIDGETS])
 def test_both_sides_declare_the_same_traits(widget, view, interface):
     """Same names, same kinds, on both sides."""

@@ -55,7 +55,8 @@ def expected(schedule: pl.Schedule, factor: float) -> dict[tuple[str, str], floa
     """What all kinds, devices, ops and, together, links save."""
     frame = pl.what_if(schedule, factor=factor)
     frame = frame[frame["what"] != "link"]
-    problem, cluster = schedule.problem, schedule.problem.cluster
+    problem = schedule.problem
+    cluster = schedule.problem.cluster
     saved = dict(zip(zip(frame["what"], frame["name"], strict=True), frame["saved"], strict=True))
     for key, changes in {
         ("devices", "all gpu"): dict(speed=cluster.speed * factor),
@@ -82,7 +83,9 @@ def test_each_row_selects_its_largest_op(panel, result):
     """A kind's, a device's, the op itself, the op that sends most over links; what is selected elsewhere is known here."""
     panel.result(result)
     assert panel.settled(PATIENCE)
-    schedule, graph, names = result.schedule, result.schedule.problem.graph, result.schedule.problem.cluster.names
+    schedule = result.schedule
+    graph = result.schedule.problem.graph
+    names = result.schedule.problem.cluster.names
     took = schedule.finish - schedule.start
     for row in panel.view.rows:
         op = row["op"]

@@ -74,7 +74,8 @@ def test_columns_hold_the_schedule(schedule):
 def test_critical_path_and_gaps_are_those_of_explain(schedule):
     """Rows of the two arrays, a Send apart from the transfer it feeds; nothing where they are not asked for."""
     _, _, columns = unpack(wire.pack_schedule(schedule))
-    steps, gaps = critical_steps(schedule), idle_gaps(schedule)
+    steps = critical_steps(schedule)
+    gaps = idle_gaps(schedule)
     np.testing.assert_array_equal(columns["critical"]["row"], steps["row"])
     assert set(columns["critical"]["kind"]) <= {0, 1, 2} or len(schedule.sends)
     np.testing.assert_array_equal(columns["idle"]["reason"], gaps["reason"])
@@ -106,7 +107,9 @@ def unpack_memory(data):
         at += -(-column.nbytes // 8) * 8
         return column
 
-    capacity, peak, first = take("<f4", k), take("<f4", k), take("<u4", k)
+    capacity = take("<f4", k)
+    peak = take("<f4", k)
+    first = take("<u4", k)
     time = np.cumsum(take("<u4", n), dtype="<u4").view("<f4")
     level = np.cumsum(take("<u2", n), dtype="<u2") / wire.FULL
     ends = [*first[1:], n]

@@ -21,7 +21,8 @@ def ready(name: str):
     """Reader and seeds of a format; skips if the library it needs is not installed."""
     module, seeds = fuzz.FORMATS[name]
     try:
-        read, files = fuzz.reader(module), seeds()
+        read = fuzz.reader(module)
+        files = seeds()
         for data in files:
             read(data)
     except (ImportError, pl.UnsupportedError) as error:

@@ -30,7 +30,8 @@ def settled(page: Page, canvas: ClusterCanvas) -> None:
 def pull(page: Page, handle: Locator, dx: float, release: bool = True) -> None:
     """Drag `handle` sideways by `dx` pixels in steps, as a user does."""
     box = handle.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    x = box["x"] + box["width"] / 2
+    y = box["y"] + box["height"] / 2
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + dx, y, steps=12)
@@ -129,7 +130,8 @@ def test_a_device_leaves_its_host(page: Page) -> None:
 
 def test_within_its_host_a_card_only_changes_its_place(page: Page, two: ClusterCanvas) -> None:
     """A move within a host changes the layout, not the cluster, and can be undone."""
-    before, other = two.value, key(page, "card:1").bounding_box()
+    before = two.value
+    other = key(page, "card:1").bounding_box()
     drop(page, key(page, "card:0"), other["x"] + 60, other["y"] + 40)
     page.mouse.up()
     settled(page, two)
@@ -373,7 +375,8 @@ def test_what_floats_stays_inside_the_panel_and_off_its_buttons(page: Page, widt
     bare_page.show(page, canvas)
     page.evaluate("width => (document.querySelector('.cluster').parentElement.style.width = `${width}px`)", width)
     page.wait_for_timeout(100)
-    buttons, panel = rect(page.locator(".toolbar")), rect(page.locator(".cluster"))
+    buttons = rect(page.locator(".toolbar"))
+    panel = rect(page.locator(".cluster"))
     room = (panel[0], buttons[3], panel[2], panel[3])
     for name in ("bandwidth:inside server", "latency:inside server", "speed:0", "memory:0", "speed:3", "memory:3"):
         for pixels in (90, 700, -700):

@@ -237,7 +237,8 @@ def test_names_stay_in_sight(page: Page, shown) -> None:
     table.schedulers = [f"scheduler-{i}" for i in range(20)]
     table.rows = [row(f"partitioner-{i}", *[cell(2.0 + i)] * 20) for i in range(30)]
     bare_page.receive(page, table, "schedulers", "rows")
-    head, name = page.locator("thead th").nth(19), page.locator("tbody th").nth(25)
+    head = page.locator("thead th").nth(19)
+    name = page.locator("tbody th").nth(25)
     page.locator("tbody tr").nth(25).locator("td").nth(18).focus()
     scrolled = page.locator(".scroll").evaluate("e => [e.scrollLeft, e.scrollTop]")
     assert min(scrolled) > 100
@@ -257,7 +258,8 @@ def test_another_pair_is_scrolled_to(page: Page, shown) -> None:
     for name in ("partitioner-25", "partitioner-3"):
         table.shown = [name, "pct"]
         bare_page.receive(page, table, "shown")
-        found, head = page.locator("td.shown").bounding_box(), page.locator("thead th").first.bounding_box()
+        found = page.locator("td.shown").bounding_box()
+        head = page.locator("thead th").first.bounding_box()
         assert found["y"] >= head["y"] + head["height"] - 1
         assert found["y"] + found["height"] <= around["y"] + around["height"] + 1
 

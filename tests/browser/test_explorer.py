@@ -49,7 +49,8 @@ class Hand:
     """The user's actions and views."""
 
     def __init__(self, notebook: Notebook) -> None:
-        self.notebook, self.page = notebook, notebook.page
+        self.notebook = notebook
+        self.page = notebook.page
         self.root = self.page.locator(".placelab-explorer")
         expect(self.root.locator(".pl-figures b").first).to_be_visible()
 
@@ -101,7 +102,8 @@ class Hand:
     def pull(self, handle: Locator, dx: float, steps: int = 12, hold: int = 0) -> None:
         """Drag a handle sideways."""
         box = handle.bounding_box()
-        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        x = box["x"] + box["width"] / 2
+        y = box["y"] + box["height"] / 2
         self.page.mouse.move(x, y)
         self.page.mouse.down()
         for i in range(steps):
@@ -177,8 +179,11 @@ def test_a_link_pulled_to_ten_times_its_bandwidth(explore, screenshot, model, op
 def test_a_device_dragged_to_another_host(explore, screenshot):
     """Its links become those of the new host; undo restores place and links."""
     hand = explore('"recurrent_network", pl.clusters.two_nodes(2)')
-    card, other = key(hand, "card:0"), hand.root.locator('.host[data-host="node1"] rect').first
-    at, box, goal = card.get_attribute("transform"), card.bounding_box(), other.bounding_box()
+    card = key(hand, "card:0")
+    other = hand.root.locator('.host[data-host="node1"] rect').first
+    at = card.get_attribute("transform")
+    box = card.bounding_box()
+    goal = other.bounding_box()
     hand.page.mouse.move(box["x"] + 20, box["y"] + 10)
     hand.page.mouse.down()
     hand.page.mouse.move(goal["x"] + goal["width"] / 2, goal["y"] + goal["height"] / 2, steps=10)
@@ -448,7 +453,8 @@ def test_one_screen_on_which_nothing_moves(explore, page: Page, screenshot, widt
     hand = explore('"convolutional_network"')
     hand.root.evaluate("root => root.scrollIntoView({block: 'end'})")
     boxes = lambda: hand.root.evaluate(BOXES)  # noqa: E731
-    whole, before = hand.root.bounding_box(), boxes()
+    whole = hand.root.bounding_box()
+    before = boxes()
     assert whole["height"] >= 590 and all(box[3] > 20 for box in before)
     assert all(whole["y"] <= y and y + h <= min(height, whole["y"] + whole["height"]) + 1 for _, y, _, h in before)
     assert all(x + w <= whole["x"] + whole["width"] + 1 for x, _, w, _ in before)

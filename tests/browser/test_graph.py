@@ -175,7 +175,8 @@ def test_ops_light_up_while_they_run(page, graph):
     tell = """(time) => document.querySelector('.pl-graph').dispatchEvent(
         new CustomEvent('placelab-playhead', {bubbles: true, detail: {time, makespan: 1}}))"""
     values = np.frombuffer(graph.values, "<f4", 2 * graph.graph.n_ops, 24)
-    start, duration = values[: graph.graph.n_ops], values[graph.graph.n_ops + 1 :]
+    start = values[: graph.graph.n_ops]
+    duration = values[graph.graph.n_ops + 1 :]
     longest = int(np.argmax(duration))
     page.evaluate(tell, float(start[longest] + duration[longest] / 2))
     running = page.locator(".pl-graph").get_attribute("data-running")

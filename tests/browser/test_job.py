@@ -69,7 +69,8 @@ def test_jobs_by_one_click(hand, screenshot):
     hand.page.wait_for_timeout(300)
     screenshot("pipeline-dark")
     for box in (".pl-job-head", ".pl-job-side"):
-        outer, inner = hand.root.locator(".pl-tabs").bounding_box(), hand.root.locator(box).bounding_box()
+        outer = hand.root.locator(".pl-tabs").bounding_box()
+        inner = hand.root.locator(box).bounding_box()
         assert inner["x"] >= outer["x"]
         assert inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1
         assert inner["y"] + inner["height"] <= outer["y"] + outer["height"] + 1
@@ -112,13 +113,15 @@ def test_the_interval_is_dragged(hand, screenshot):
     screenshot("run")
     assert "restoring" in hand.root.locator(".pl-run .legend").get_attribute("title")
     here, best = (hand.root.locator(f".pl-run {name}") for name in (".pl-here", ".pl-optimum"))
-    before, first = here.get_attribute("d"), float(best.get_attribute("data-seconds"))
+    before = here.get_attribute("d")
+    first = float(best.get_attribute("data-seconds"))
     hand.page.evaluate(
         """() => { window.pictures = 0; new MutationObserver(() => window.pictures++).observe(
           document.querySelector('.pl-run'), {childList: true, subtree: true}); }"""
     )
     box = hand.root.locator(".pl-run-row .noUi-handle").nth(1).bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    x = box["x"] + box["width"] / 2
+    y = box["y"] + box["height"] / 2
     hand.page.mouse.move(x, y)
     hand.page.mouse.down()
     begun = time.monotonic()

@@ -25,7 +25,8 @@ def test_figures_fit_or_drop_out_whole(page: Page, warning: str, screenshot):
     """With a kept schedule, the longest row; what comes first is there, and the first figure's tooltip holds all."""
     graph = pl.generators.layered(200, seed=1)
     problem = pl.Problem(graph, pl.Cluster.uniform(4, memory=16e9), memory="dynamic", transfers="sequential")
-    before, schedule = pl.solve(problem, "single", "fifo"), pl.solve(problem, "heft", "planned")
+    before = pl.solve(problem, "single", "fifo")
+    schedule = pl.solve(problem, "heft", "planned")
     items, _ = strip(schedule, [])
     numbers = Numbers(Message())
     numbers.show(with_change(items, schedule, before), warning)

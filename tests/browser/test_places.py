@@ -77,7 +77,8 @@ def test_the_core(hand_in, page: Page, screenshot, tmp_path, place):
     assert box["height"] >= 590 and box["y"] >= 0 and box["y"] + box["height"] <= WINDOW["height"]
     screenshot("open")
 
-    handle, chart = key(hand, "bandwidth:inside server"), hand.root.locator(".pl-gantt")
+    handle = key(hand, "bandwidth:inside server")
+    chart = hand.root.locator(".pl-gantt")
     handle.press(
         "PageDown"
     )  # half of it; the strategy's first call, which loads kernels, may have been too slow for a drag

@@ -121,7 +121,8 @@ def test_the_chart_as_picture(explore, page: Page, tmp_path):
         begun.value.save_as(tmp_path / file)
         return tmp_path / file
 
-    png, svg = saved("PNG", "a.png").read_bytes(), saved("SVG", "a.svg").read_text()
+    png = saved("PNG", "a.png").read_bytes()
+    svg = saved("SVG", "a.svg").read_text()
     assert png.startswith(b"\x89PNG")
     root = ElementTree.fromstring(svg)
     texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]

@@ -69,7 +69,8 @@ QUICK = ("servers", "servers, async", "ring", "pipeline", "pipeline, split", "pi
 )
 def test_jobs(name):
     """Every partitioner gives the only placement; every scheduler that is made for the graph gives a legal schedule."""
-    problem, refusing = JOBS[name][0](), JOBS[name][1]
+    problem = JOBS[name][0]()
+    refusing = JOBS[name][1]
     plans = [placement for partitioner in pl.partitioners() if (placement := placed(problem, partitioner))]
     assert len(plans) >= len(pl.partitioners()) - 3  # single and the exact ones
     for placement in plans:

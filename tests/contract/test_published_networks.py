@@ -55,7 +55,8 @@ def check(problem: pl.Problem) -> None:
     Exceptions are ``single`` if no device holds all ops, exact solvers that refuse the size, and memory for classical
     strategies, which ignore it.
     """
-    refused, fits_on_one = set(), problem.cluster.memory.max() >= problem.graph.memory.sum()
+    refused = set()
+    fits_on_one = problem.cluster.memory.max() >= problem.graph.memory.sum()
     for name in pl.partitioners():
         if name == "single" and not fits_on_one:
             continue

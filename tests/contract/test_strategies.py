@@ -229,7 +229,8 @@ def test_every_entry_of_a_catalogue_has_what_its_protocol_names(name):
 
 def test_the_default_scheduler_follows_the_plan():
     """The default is ``planned`` if there is a plan, else ``pct``, in simulate and solve alike."""
-    planned, plain = pl.place(PROBLEM, "heft"), pl.place(PROBLEM, "single")
+    planned = pl.place(PROBLEM, "heft")
+    plain = pl.place(PROBLEM, "single")
     assert [pl.simulate(PROBLEM, placement).scheduler for placement in (planned, plain)] == ["planned", "pct"]
     assert [pl.solve(PROBLEM, name).scheduler for name in ("heft", "single")] == ["planned", "pct"]
     assert pl.simulate(PROBLEM, planned, "fifo").scheduler == "fifo"

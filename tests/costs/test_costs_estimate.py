@@ -299,7 +299,8 @@ def test_estimates_order_the_ops_of_a_network_as_the_clock_does(name):
         pytest.skip(f"{name} is not among the datasets here")
     graph = pl.costs.estimate(pl.load(name), "xeon_8380_core")
     clock, estimated = (graph.time[:, graph.time_types.index(kind)] for kind in ("cpu", "xeon_8380_core"))
-    free, both = estimated == 0, (estimated > 0) & (clock > 0)
+    free = estimated == 0
+    both = (estimated > 0) & (clock > 0)
     assert clock[free].sum() < 0.01 * clock.sum()
     assert estimated[clock == 0].sum() < 0.01 * estimated.sum()
     assert both.sum() > 50

@@ -11,7 +11,8 @@ import placelab as pl
 from placelab.costs import fit_link
 
 SIZES = np.logspace(2, 9, 30)
-latencies, bandwidths = st.floats(1e-7, 1e-2), st.floats(1e7, 1e12)
+latencies = st.floats(1e-7, 1e-2)
+bandwidths = st.floats(1e7, 1e12)
 
 
 @given(latencies, bandwidths)

@@ -123,7 +123,8 @@ def is_core(torch, op):
 @given(sizes, sizes, sizes, st.booleans(), st.booleans())
 def test_a_product_costs_2mnk_however_it_is_stored(m, n, k, turned, flipped):
     """TensorFlow, ONNX and PyTorch agree."""
-    a, b = ((k, m) if turned else (m, k)), ((n, k) if flipped else (k, n))
+    a = (k, m) if turned else (m, k)
+    b = (n, k) if flipped else (k, n)
     tensorflow = {"transpose_a": turned, "transpose_b": flipped}
     onnx = {"transA": int(turned), "transB": int(flipped)}
     assert count("MatMul", [a, b], [(m, n)], tensorflow) == 2 * m * n * k
@@ -193,12 +194,18 @@ def test_einsum(equation, inputs, expected):
 @given(sizes, st.integers(1, 3), st.integers(1, 3), sizes, st.integers(1, 3), st.integers(5, 8))
 def test_convolutions_of_the_frameworks_agree(batch, groups, ins, outs, kernel, length):
     """Channels first or last, filters in either order, forward and both gradients."""
-    c, f, out = groups * ins, groups * outs, length - kernel + 1
+    c = groups * ins
+    f = groups * outs
+    out = length - kernel + 1
     expected = 2 * batch * out * out * f * kernel * kernel * ins
-    x, y, w = (batch, c, length, length), (batch, f, out, out), (f, ins, kernel, kernel)
+    x = (batch, c, length, length)
+    y = (batch, f, out, out)
+    w = (f, ins, kernel, kernel)
     assert count("Conv", [x, w], [y], {"group": groups}) == expected
     assert count("aten.convolution.default", [x, w], [y], {"groups": groups, "transposed": False}) == expected
-    last, filters, result = (batch, length, length, c), (kernel, kernel, ins, f), (batch, out, out, f)
+    last = (batch, length, length, c)
+    filters = (kernel, kernel, ins, f)
+    result = (batch, out, out, f)
     assert count("Conv2D", [last, filters], [result], {"data_format": "NHWC"}) == expected
     assert count("Conv2DBackpropInput", [(4,), filters, result], [last]) == expected
     assert count("Conv2DBackpropFilter", [last, (4,), result], [filters]) == expected
@@ -223,7 +230,8 @@ def test_a_depthwise_convolution_has_one_channel_per_filter(batch, channels, mul
 @given(sizes, sizes, sizes, st.integers(1, 3), st.integers(3, 8))
 def test_a_transposed_convolution_costs_what_the_one_it_turns_round_does(batch, ins, outs, kernel, length):
     """Its input takes the place of the output."""
-    small, large = (batch, ins, length), (batch, outs, length + kernel - 1)
+    small = (batch, ins, length)
+    large = (batch, outs, length + kernel - 1)
     expected = count("aten.convolution.default", [large, (ins, outs, kernel)], [small])
     assert count("aten.convolution.default", [small, (ins, outs, kernel)], [large], {"transposed": True}) == expected
     assert count("ConvTranspose", [small, (ins, outs, kernel)], [large]) == expected
@@ -232,7 +240,8 @@ def test_a_transposed_convolution_costs_what_the_one_it_turns_round_does(batch, 
 def resnet50():
     """(image, filter, result) of every convolution of ResNet-50 at 224 × 224, channels first."""
     yield (3, 224), (64, 3, 7, 7), (64, 112)
-    side, channels = 56, 64
+    side = 56
+    channels = 64
     for width, blocks, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
         for block in range(blocks):
             out = side // stride if block == 0 else side
@@ -241,7 +250,8 @@ def resnet50():
             yield (width, out), (4 * width, width, 1, 1), (4 * width, out)
             if block == 0:
                 yield (channels, side), (4 * width, channels, 1, 1), (4 * width, out)
-            side, channels = out, 4 * width
+            side = out
+            channels = 4 * width
 
 
 def test_resnet_50_takes_4_1_billion_multiplications_forward():
@@ -260,7 +270,9 @@ def test_resnet_50_takes_4_1_billion_multiplications_forward():
 @given(sizes, sizes, sizes, sizes, sizes)
 def test_attention_is_two_products_and_five_backward(batch, heads, queries, keys, depth):
     """This holds for all kernels; with equal depths, backward is 2.5 times forward."""
-    q, k, v = (batch, heads, queries, depth), (batch, heads, keys, depth), (batch, heads, keys, depth)
+    q = (batch, heads, queries, depth)
+    k = (batch, heads, keys, depth)
+    v = (batch, heads, keys, depth)
     expected = 4 * batch * heads * queries * keys * depth
     for kernel in ("flash", "efficient", "cudnn", "fused_attention_overrideable"):
         name = f"aten._scaled_dot_product_{kernel.removesuffix('_attention_overrideable')}_attention"
@@ -307,7 +319,8 @@ def test_recurrent_kernels_of_tensorflow_and_pytorch_agree_with_onnx():
     expected = count("LSTM", [(5, 3, 7), (1, 16, 7), (1, 16, 4)], [])
     assert count("BlockLSTMV2", [(), (5, 3, 7), (3, 4), (3, 4), (11, 16)], []) == expected
     assert 5 * count("LSTMBlockCell", [(3, 7), (3, 4), (3, 4), (11, 16)], []) == expected
-    states, weights = [(1, 3, 4)] * 2, [(16, 7), (16, 4), (16,), (16,)]
+    states = [(1, 3, 4)] * 2
+    weights = [(16, 7), (16, 4), (16,), (16,)]
     assert count("aten.lstm.input", [(5, 3, 7), *states, *weights], []) == expected
     assert 5 * count("aten.lstm_cell.default", [(3, 7), (3, 4), (3, 4), *weights], []) == expected
     assert count("BlockLSTMGradV2", [(), (5, 3, 7), (3, 4), (3, 4), (11, 16)], []) == 2 * expected
@@ -348,7 +361,8 @@ def test_reductions_take_one_operation_per_element_that_goes_in(shape, data):
 
 def test_pooling_looks_through_its_window_for_every_output():
     """Forward: the window per output element; backward: per element of the gradient."""
-    image, pooled = (8, 32, 32, 16), (8, 16, 16, 16)
+    image = (8, 32, 32, 16)
+    pooled = (8, 16, 16, 16)
     window = {"ksize": [1, 3, 3, 1]}
     assert count("MaxPool", [image], [pooled], window) == 9 * prod(pooled)
     assert count("MaxPoolGrad", [image, pooled, pooled], [image], window) == 9 * prod(pooled)
@@ -371,7 +385,8 @@ def test_pooling_looks_through_its_window_for_every_output():
 )
 def test_optimisers_take_a_few_operations_per_parameter(kind, each):
     """The variable may be a reference, or a resource without a shape."""
-    gradient, scalar = (300, 50), ()
+    gradient = (300, 50)
+    scalar = ()
     assert count("Apply" + kind, [gradient, gradient, scalar, gradient], [gradient]) == each * 15_000
     assert count("ResourceApply" + kind, [None, None, scalar, scalar, gradient], []) == each * 15_000
 
@@ -527,8 +542,10 @@ def test_pytorch_counts_the_same_products(batch, m, n, k):
 def test_pytorch_counts_the_same_convolutions(batch, ins, outs, kernel, length, dimensions, transposed):
     """Forward and backward in one to three dimensions. Of grouped ones PyTorch counts the filter's gradient as if dense."""
     table = torch_formulas()
-    space, result = (length,) * dimensions, (length + (kernel - 1 if transposed else 1 - kernel),) * dimensions
-    x, y = (batch, ins, *space), (batch, outs, *result)
+    space = (length,) * dimensions
+    result = (length + (kernel - 1 if transposed else 1 - kernel),) * dimensions
+    x = (batch, ins, *space)
+    y = (batch, outs, *result)
     w = ((ins, outs) if transposed else (outs, ins)) + (kernel,) * dimensions
     rest = [None, [1], [0], [1], transposed, [0], 1]
     forward = table["convolution"](x, w, *rest[:5], out_val=y)
@@ -543,7 +560,9 @@ def test_pytorch_counts_the_same_convolutions(batch, ins, outs, kernel, length, 
 def test_pytorch_counts_the_same_attention(batch, heads, queries, keys, depth, value_depth):
     """Forward and backward; depths of keys and values may differ."""
     table = torch_formulas()
-    q, k, v = (batch, heads, queries, depth), (batch, heads, keys, depth), (batch, heads, keys, value_depth)
+    q = (batch, heads, queries, depth)
+    k = (batch, heads, keys, depth)
+    v = (batch, heads, keys, value_depth)
     out = (batch, heads, queries, value_depth)
     name = "_scaled_dot_product_flash_attention"
     assert count(f"aten.{name}.default", [q, k, v], [out]) == table[name](q, k, v)
@@ -566,7 +585,8 @@ def test_pytorch_counts_the_same_for_a_whole_training_step():
     from torch.utils.flop_counter import FlopCounterMode
 
     class Counted(TorchDispatchMode):
-        total, unknown = 0.0, frozenset()
+        total = 0.0
+        unknown = frozenset()
 
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             out = func(*args, **(kwargs or {}))

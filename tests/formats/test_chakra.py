@@ -97,7 +97,8 @@ def test_a_trace_of_pytorch_itself(tmp_path):
     """A training step of two layers has all operations of its products, and every op has a data edge."""
     torch = pytest.importorskip("torch", reason="torch is not installed")
     model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
-    optimiser, batch = torch.optim.SGD(model.parameters(), lr=0.1), torch.randn(32, 64)
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+    batch = torch.randn(32, 64)
     observer = torch.profiler.ExecutionTraceObserver().register_callback(str(tmp_path / "host.json"))
     observer.start()
     model(batch).sum().backward()
@@ -106,7 +107,8 @@ def test_a_trace_of_pytorch_itself(tmp_path):
     observer.unregister_callback()
     graph = pl.load(tmp_path / "host.json")
     products = [kind.split("::")[1] in ("linear", "addmm", "mm") for kind in graph.kind]
-    first, second = 2 * 32 * 64 * 128, 2 * 32 * 128 * 10
+    first = 2 * 32 * 64 * 128
+    second = 2 * 32 * 128 * 10
     assert graph.compute[products].sum() == 2 * first + 3 * second  # no gradient of the batch
     parameters = 64 * 128 + 128 + 128 * 10 + 10
     assert graph.persistent.sum() == 4 * (parameters + 32 * 64)

@@ -36,7 +36,8 @@ def problem() -> pl.Problem:
 
 def test_times_are_the_files_in_milliseconds(problem):
     """On accelerators and on cores, scaled with a device's speed."""
-    graph, cluster = problem.graph, problem.cluster
+    graph = problem.graph
+    cluster = problem.cluster
     assert cluster.types == ("fpga", "fpga", "cpu") and graph.names.tolist() == ["n7", "n8", "n9"]
     assert [problem.exec_time(0, d) for d in range(3)] == pytest.approx([0.5e-3, 0.5e-3, 5e-3])
     faster = problem.replace(cluster=cluster.replace(speed=cluster.speed * [2, 1, 1]))
@@ -45,7 +46,8 @@ def test_times_are_the_files_in_milliseconds(problem):
 
 def test_transfers_are_the_files_in_milliseconds(problem):
     """An edge's cost is its time to the CPU's memory; between accelerators it counts twice, between cores not at all."""
-    graph, cluster = problem.graph, problem.cluster
+    graph = problem.graph
+    cluster = problem.cluster
     assert graph.n_tensors == 2 and graph.edge_tensor.tolist() == [0, 0, 1]  # one output per node
     seconds = graph.tensor_bytes[0] / cluster.bandwidth
     assert seconds[0, 2] == seconds[2, 0] == pytest.approx(0.25e-3) and seconds[0, 1] == pytest.approx(0.5e-3)

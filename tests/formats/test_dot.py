@@ -89,7 +89,8 @@ def test_round_trip_is_exact():
     for problem in many(150, seed=5):
         again = dot.loads(dot.dumps(problem.graph).encode())
         for label in problem.graph.__dataclass_fields__:
-            read, written = getattr(again, label), getattr(problem.graph, label)
+            read = getattr(again, label)
+            written = getattr(problem.graph, label)
             if isinstance(written, np.ndarray):
                 np.testing.assert_array_equal(read, written, err_msg=label)
             else:

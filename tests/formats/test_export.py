@@ -41,7 +41,9 @@ def payload(page: str) -> tuple[dict, dict[str, bytes]]:
     """The header and the buffers of a page, as player.ts reads them."""
     data = gzip.decompress(packed(page))
     (length,) = struct.unpack_from("<I", data)
-    header, at, buffers = json.loads(data[4 : 4 + length]), 4 + length, {}
+    header = json.loads(data[4 : 4 + length])
+    at = 4 + length
+    buffers = {}
     for name, size in header["buffers"]:
         buffers[name], at = data[at : at + size], at + size
     assert at == len(data)
@@ -150,7 +152,8 @@ def test_memory_counter_is_the_schedules_curve(schedule, tmp_path):
 @pytest.mark.parametrize("path", ["/", ".", "./", ".."])
 def test_a_folder_is_no_file_to_write(path, schedule):
     """Every function that writes raises an error of one sentence."""
-    placement, graph = schedule.placement, schedule.problem.graph
+    placement = schedule.placement
+    graph = schedule.problem.graph
     for write in (
         *(lambda path, f=f: f(schedule, path) for f in (export.html, export.chrome_trace, export.csv)),
         lambda path: export.csv(schedule, path, table="transfers"),
@@ -206,7 +209,8 @@ def test_files_are_written_as_they_are_made(path, most, tmp_path):
 def test_a_flow_ends_at_the_consumer_that_starts_first(tmp_path):
     """On each device that reads the tensor; ties go to the lower edge; compared op by op."""
     schedule = large()
-    graph, moved = schedule.problem.graph, schedule.transfers
+    graph = schedule.problem.graph
+    moved = schedule.transfers
     ends = [event for event in trace_events(schedule) if event["ph"] == "f"]
     assert len(ends) == len(moved)
     for x in range(0, len(moved), 97):

@@ -87,7 +87,8 @@ def test_tables_have_a_row_for_everything(tmp_path):
 
 def rows_of(schedule, table):
     """The rows of a table, one cell after the other, as :mod:`csv` is to write them."""
-    graph, devices = schedule.problem.graph, schedule.problem.cluster.names
+    graph = schedule.problem.graph
+    devices = schedule.problem.cluster.names
     if table == "ops":
         for op in range(graph.n_ops):
             group = graph.group_names[graph.group[op]] if graph.group[op] >= 0 else ""

@@ -221,7 +221,8 @@ def test_metadata_of_strangers_are_read_or_refused(tmp_path, metadata, refused):
 def test_a_live_module_is_loaded_forward_or_with_its_gradients():
     """With its arguments and, for gradients, a loss; the error names what is missing."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install placelab[torch]")
-    model, batch = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()), torch.zeros(2, 4)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU())
+    batch = torch.zeros(2, 4)
     forward = pl.load(model, args=(batch,))
     training = pl.load(model, args=(batch,), loss=lambda output: output.sum())
     assert forward.kind.tolist() == ["input", "aten.linear.default", "aten.relu.default"]

@@ -70,7 +70,8 @@ def test_attention_of_a_model_with_open_dimensions_has_all_its_shapes():
     assert graph.compute[graph.kind == "MatMul"].sum() == attention + 2 * 3 * 5 * 64 * 64
 
 
-LIST, OTHER = np.array([4, -7, 2], np.int64), np.array([2, 2, -5], np.int64)
+LIST = np.array([4, -7, 2], np.int64)
+OTHER = np.array([2, 2, -5], np.int64)
 CASES = [
     ("Identity", {}, [LIST]),
     ("Cast", {"to": TensorProto.FLOAT}, [LIST]),

@@ -58,9 +58,11 @@ def without_inference(monkeypatch):
 @pytest.mark.parametrize("path", LIGHT, ids=lambda path: path.stem)
 def test_ops_and_edges_are_those_of_the_file(path):
     """An op per input and per node that depends on one, an edge per input of a node that another op computes."""
-    graph, proto = model_proto.read(path), onnx.load(path).graph
+    graph = model_proto.read(path)
+    proto = onnx.load(path).graph
     alive = {info.name for info in proto.input} - {tensor.name for tensor in proto.initializer}
-    inputs, kept = len(alive), []
+    inputs = len(alive)
+    kept = []
     for node in proto.node:
         if alive & set(node.input):
             kept.append(node)
@@ -100,7 +102,8 @@ def test_operations_and_parameters_are_the_published_ones(name):
 @pytest.mark.parametrize("path", SUITES, ids=lambda path: path.parent.name)
 def test_models_of_onnx_own_suites_load(path, without_inference):
     """Operators as PyTorch exported them, sequences, sparse tensors, quantised types: one op per node at most."""
-    graph, proto = model_proto.read(path), onnx.load(path).graph
+    graph = model_proto.read(path)
+    proto = onnx.load(path).graph
     assert 0 < graph.n_ops <= len(proto.node) + len(proto.input)
 
 

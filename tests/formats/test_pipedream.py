@@ -28,7 +28,8 @@ def test_a_layer_is_a_forward_and_a_backward_op_in_one_group():
 def test_costs_in_si_units():
     """Milliseconds × 10¹³ operations/s, bytes; a gradient is as large as its activation."""
     graph = pipedream.loads(SAMPLE)
-    v, w = graph.index("node2"), graph.index("gradients/node3_grad/LSTM")
+    v = graph.index("node2")
+    w = graph.index("gradients/node3_grad/LSTM")
     assert graph.compute[[v, w]] / 1e13 == pytest.approx([1.5e-3, 4e-3]) and graph.persistent[[v, w]].tolist() == [
         12,
         0,
@@ -49,7 +50,8 @@ def test_all_published_profiles_are_read(shared_data):
     paths = workloads.pipedream(folder) + sorted(folder.glob("graph/test_graphs/*.txt"))
     for path in paths:
         data = path.read_bytes()
-        layers, edges = data.count(b"forward_compute_time"), data.count(b"\n\t")
+        layers = data.count(b"forward_compute_time")
+        edges = data.count(b"\n\t")
         graph = pl.load(path)
         assert (graph.n_ops, graph.n_edges) == (2 * layers, 2 * edges + layers)
         assert pl.load(path, backward=False).n_ops == layers

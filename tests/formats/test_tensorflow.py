@@ -89,7 +89,8 @@ def test_one_training_step():
 def test_an_op_that_reads_two_outputs_of_another_has_two_tensors():
     """``parts`` and ``parts:1`` are different tensors of one op."""
     g = loads(samples.training())
-    parts, total = g.index("parts"), g.index("sum")
+    parts = g.index("parts")
+    total = g.index("sum")
     tensors = [t for t, (u, v) in zip(g.edge_tensor, g.edges, strict=True) if (u, v) == (parts, total)]
     assert len(set(tensors)) == 2
 

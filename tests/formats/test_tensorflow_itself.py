@@ -60,7 +60,8 @@ def test_ops_and_edges_are_tensorflows(folder, counted, suffix):
     """Every op, data edge with its output's number, and control edge, except the loops' back edges."""
     g = read(folder / f"network.{suffix}")
     assert dict(zip(g.names, g.kind, strict=True)) == counted["ops"]
-    data, control = [], []
+    data = []
+    control = []
     first = g.op_tensor_ptr
     for (u, v), t in zip(g.edges.tolist(), g.edge_tensor.tolist(), strict=True):
         if g.tensor_control[t]:
@@ -149,7 +150,8 @@ def test_a_session_honours_the_placement(folder, placed):
 def test_its_trace_is_a_profile(folder, placed):
     """Every op that ran in that step has seconds and a device; output sizes agree with the shapes."""
     child("run", folder)
-    g, profile = placed.problem.graph, read_profile(folder / "step.pb")
+    g = placed.problem.graph
+    profile = read_profile(folder / "step.pb")
     found = json.loads((folder / "ran.json").read_text())
     assert set(profile.seconds) >= {name for name in found["ran"] if name}
     assert all(0 <= took < 10 for took in profile.seconds.values())

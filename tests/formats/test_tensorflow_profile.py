@@ -41,7 +41,8 @@ def test_outputs_and_scratch_memory():
 
 def test_the_timeline_says_the_same():
     """Seconds and devices of the JSON equal those of its protobuf."""
-    drawn, traced = loads(samples.timeline()), loads(samples.step())
+    drawn = loads(samples.timeline())
+    traced = loads(samples.step())
     assert drawn.seconds == pytest.approx(traced.seconds)
     assert drawn.device == traced.device
     assert matches(json.loads(samples.timeline()))

@@ -62,7 +62,8 @@ def test_only_devices_change(tmp_path):
 
 def test_text_keeps_everything_else(tmp_path):
     """Comments, brackets, order and unknown fields stay; an existing device is replaced, a missing one added."""
-    path, out = tmp_path / "in.pbtxt", tmp_path / "out.pbtxt"
+    path = tmp_path / "in.pbtxt"
+    out = tmp_path / "out.pbtxt"
     path.write_bytes(samples.text())
     placement = placed(read(path, devices=False))
     write(path, placement, out)

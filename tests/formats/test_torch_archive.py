@@ -53,7 +53,8 @@ def test_a_program_is_read_without_pytorch():
 def test_no_member_but_json_is_opened(monkeypatch):
     """A pickle beside it stays closed."""
     data = packed(small(), **{"data/sample_inputs/model.pt": b"cos\nsystem\n(S'false'\ntR."})
-    opened, whole = [], zipfile.ZipFile.open
+    opened = []
+    whole = zipfile.ZipFile.open
     monkeypatch.setattr(
         zipfile.ZipFile, "open", lambda self, member: opened.append(member.filename) or whole(self, member)
     )
@@ -86,7 +87,8 @@ def test_the_graph_is_the_one_of_the_live_program(which, tmp_path):
     }[which]
     program = torch.export.export(module, args, dynamic_shapes=shapes)
     torch.export.save(program, tmp_path / "stored.pt2")
-    live, stored = pl.load(program), pl.load(tmp_path / "stored.pt2")
+    live = pl.load(program)
+    stored = pl.load(tmp_path / "stored.pt2")
     for column in ("names", "kind", "compute", "persistent", "edges", "tensor_bytes", "group", "tensor_producer"):
         assert np.array_equal(getattr(live, column), getattr(stored, column)), column
     assert live.metadata["parameters"] == stored.metadata["parameters"]
@@ -97,7 +99,8 @@ def test_the_graph_is_the_one_of_the_live_program(which, tmp_path):
 def test_weights_of_16_bits_are_known_as_such(dtype, tmp_path):
     """As for the live program, so that estimates assume products at that precision."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install placelab[torch]")
-    model, batch = torch.nn.Linear(8, 4).to(getattr(torch, dtype)), torch.zeros(2, 8, dtype=getattr(torch, dtype))
+    model = torch.nn.Linear(8, 4).to(getattr(torch, dtype))
+    batch = torch.zeros(2, 8, dtype=getattr(torch, dtype))
     program = torch.export.export(model, (batch,))
     torch.export.save(program, tmp_path / "stored.pt2")
     found = [pl.load(of).metadata["costs"].get("precision") for of in (program, tmp_path / "stored.pt2")]

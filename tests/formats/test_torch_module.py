@@ -72,7 +72,8 @@ def test_parameters_and_buffers_are_persistent_once(graph):
     model = Model()
     held = sum(t.numel() * t.element_size() for t in [*model.parameters(), *model.buffers()])
     assert graph.persistent.sum() == held
-    embedding, head = graph.index("token/embedding"), graph.index("head/linear")
+    embedding = graph.index("token/embedding")
+    head = graph.index("head/linear")
     assert graph.persistent[[embedding, head]].tolist() == [50 * 32 * 4, 0]
     assert graph.group[embedding] == graph.group[head] >= 0
     assert graph.metadata["parameters"]["head.weight"] == "token/embedding"

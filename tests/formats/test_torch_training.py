@@ -49,7 +49,8 @@ def test_one_op_per_call_that_computes(step):
 
 def test_every_backward_op_has_its_forward_op(step):
     """By its name, in TensorFlow's form, which is that of a forward op."""
-    graph, forward = step[-1], forward_ops(step[-1])
+    graph = step[-1]
+    forward = forward_ops(step[-1])
     backward = np.array([name.startswith("gradients/") for name in graph.names])
     assert backward.sum() > 10 and (forward[backward] >= 0).all() and (forward[~backward] < 0).all()
     assert not backward[forward[backward]].any()
@@ -58,7 +59,9 @@ def test_every_backward_op_has_its_forward_op(step):
 
 def test_pairs_are_those_of_the_modules(step):
     """A backward op belongs to an op of the module that PyTorch names, if it names one."""
-    program, graph, forward = step[3], step[4], forward_ops(step[4])
+    program = step[3]
+    graph = step[4]
+    forward = forward_ops(step[4])
     from placelab.formats.torch.exported_program import module_path, names_of
 
     for node, name in names_of(program).items():
@@ -83,7 +86,8 @@ def test_a_sum_of_gradients_belongs_to_the_op_that_made_the_tensor(step):
 
 def test_parameters_are_persistent_once(step):
     """So are their buffers; all ops that read a parameter of more than 1 KiB share a device."""
-    module, graph = step[0], step[-1]
+    module = step[0]
+    graph = step[-1]
     unread = sum(module.state_dict()[name].nbytes for name, op in graph.metadata["parameters"].items() if not op)
     assert graph.persistent.sum() + unread == sum(
         t.nbytes for t in {id(t): t for t in module.state_dict(keep_vars=True).values()}.values()
@@ -112,7 +116,8 @@ def test_flop_are_those_that_pytorch_counts(step):
 def test_activations_are_what_autograd_saves():
     """Bytes seen by `saved_tensors_hooks`, without parameters and inputs, each piece of memory once."""
     module = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4), torch.nn.Tanh())
-    x, saved = torch.randn(3, 8), {}
+    x = torch.randn(3, 8)
+    saved = {}
     with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.setdefault(t.data_ptr(), t), lambda t: t):
         module(x).sum().backward()
     known = {x.data_ptr(), *(p.data_ptr() for p in module.parameters())}
@@ -133,7 +138,8 @@ def test_tensors_without_data_do():
     from torch._subclasses import FakeTensorMode
 
     with FakeTensorMode():
-        module, args = Model(), called()
+        module = Model()
+        args = called()
     assert from_training(module, args).names.tolist() == from_training(Model(), called()).names.tolist()
 
 
@@ -207,7 +213,8 @@ def test_the_forward_pass_is_measured():
 
 def test_a_foreign_trace_fits_by_kinds_and_order(tmp_path):
     """A profile of eager PyTorch: the products of three steps are matched to their ops."""
-    module, args = Convolutions(), images()
+    module = Convolutions()
+    args = images()
     graph = from_training(module, args, loss=squared)
     with torch.profiler.profile() as profiler:
         for _ in range(3):
@@ -230,7 +237,8 @@ def test_tensors_without_data_cannot_be_measured():
     from torch._subclasses import FakeTensorMode
 
     with FakeTensorMode():
-        module, args = Convolutions(), images()
+        module = Convolutions()
+        args = images()
     with pytest.raises(pl.UnsupportedError, match="measuring needs a module that can run"):
         profile_training(module, args, loss=squared)
 

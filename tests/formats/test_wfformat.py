@@ -29,7 +29,8 @@ def loads(**changes) -> pl.OpGraph:
     return wfformat.loads(json.dumps(document(**changes)).encode(), "bad.json")
 
 
-TASKS, RUNS = "workflow__specification__tasks", "workflow__execution__tasks"
+TASKS = "workflow__specification__tasks"
+RUNS = "workflow__execution__tasks"
 
 
 def test_files_are_tensors_and_parents_without_a_file_only_order():

@@ -26,7 +26,8 @@ def thirteen() -> dict[str, pl.Problem]:
     box = pl.clusters.pcie_box(4)
     unequal = pl.Cluster([1e9, 2e9, 4e9], memory=[6e7, 8e7, 9e7], bandwidth=[[1e9, 2e9, 3e9]] * 3, latency=1e-4)
     equal = pl.generators.fork_join(6, 2).replace(compute=[1e9] * 15)
-    real, scarce = pl.load("recurrent_network"), pl.load("convolutional_network")
+    real = pl.load("recurrent_network")
+    scarce = pl.load("convolutional_network")
     tight = box.replace(memory=[0.4 * real.memory.sum()] * 4)
     topcuoglu = pl.datasets.problem("topcuoglu")
     first = pl.Problem(random(10, seed=4), unequal)
@@ -89,8 +90,10 @@ def digest(*columns: object) -> str:
 
 def differences() -> list[str]:
     """Recorded lines that no longer hold (``-``), and lines that hold instead (``+``)."""
-    recorded, found = RECORD.read_text().splitlines(), list(lines())
-    gone, come = set(recorded) - set(found), set(found) - set(recorded)
+    recorded = RECORD.read_text().splitlines()
+    found = list(lines())
+    gone = set(recorded) - set(found)
+    come = set(found) - set(recorded)
     return [f"- {line}" for line in recorded if line in gone] + [f"+ {line}" for line in found if line in come]
 
 

@@ -151,7 +151,8 @@ def test_seq_is_par_with_its_layers_in_a_chain():
 @pytest.mark.parametrize("n", [1, 2, 10])
 def test_fork_join_and_independent_sizes(n):
     """n ops; a fork's one tensor has n - 1 readers, a join's last op n - 1 inputs, and nothing joins the independent."""
-    fork, join = generators.fork(n), generators.join(n)
+    fork = generators.fork(n)
+    join = generators.join(n)
     assert (fork.n_ops, join.n_ops) == (n, n)
     assert fork.producer.tolist() == [0] * (n - 1) and join.consumer.tolist() == [n - 1] * (n - 1)
     assert generators.independent(n).n_edges == 0
@@ -161,7 +162,8 @@ def test_fork_join_and_independent_sizes(n):
 @pytest.mark.parametrize("n", [1, 2, 13, 40])
 def test_trees_are_complete(n, degree):
     """n - 1 edges, at most `degree` children each, as few levels as that allows; the in-tree mirrors the out-tree."""
-    out, into = generators.out_tree(n, degree), generators.in_tree(n, degree)
+    out = generators.out_tree(n, degree)
+    into = generators.in_tree(n, degree)
     assert out.n_edges == into.n_edges == n - 1
     assert np.diff(out.succ_ptr).max() <= degree and np.diff(into.pred_ptr).max() <= degree
     assert sum(degree**level for level in range(depth(out) if n > 1 else 0)) < n
@@ -223,7 +225,8 @@ def test_the_seed_is_the_graph(family, size):
 def test_ccr_is_mean_transfer_over_mean_execution(ccr):
     """Within 5 % over 20,000 ops, on the preset's device and link."""
     graph = generators.layered(20_000, ccr=ccr, compute=3e8, seed=2)
-    transfer, execution = graph.tensor_bytes.mean() / 12e9, graph.compute.mean() / 1e13
+    transfer = graph.tensor_bytes.mean() / 12e9
+    execution = graph.compute.mean() / 1e13
     assert execution == pytest.approx(3e-5, rel=0.05)
     assert transfer / execution == pytest.approx(ccr, rel=0.05)
 

@@ -63,7 +63,8 @@ def run(problem: pl.Problem, scheduler: str) -> pl.Schedule:
 def test_times_and_bytes_of_two_layers():
     """Times and activations over m; weights, their gradients and updates once."""
     problem = microbatches(placed(step()), 4)
-    graph, time = problem.graph, problem.exec_times(pl.place(problem, "heft").device)
+    graph = problem.graph
+    time = problem.exec_times(pl.place(problem, "heft").device)
     seconds = {str(name): float(t) for name, t in zip(graph.names, time, strict=True)}
     assert seconds["F3.0"] == 2 and seconds["F3.1"] == 2  # 8 operations / 4 at 1/s, 16 / 4 at 2/s
     assert seconds["BW0.1"] == 6 and seconds["BW0.0"] == 6 and seconds["U.0"] == 3 and seconds["U.1"] == 2.5
@@ -80,7 +81,8 @@ def test_times_and_bytes_of_two_layers():
 def test_one_micro_batch_takes_what_the_step_takes():
     """With gradients of weights apart, nothing waits that did not wait in the step."""
     problem = step()
-    whole, folded = pl.simulate(problem, placed(problem), "fifo"), microbatches(placed(problem), 1, split=True)
+    whole = pl.simulate(problem, placed(problem), "fifo")
+    folded = microbatches(placed(problem), 1, split=True)
     assert run(folded, "gpipe").makespan == whole.makespan == 57
     assert run(microbatches(placed(problem), 1), "gpipe").makespan == 57 + 16  # one op for both gradients is waited for
 
@@ -186,10 +188,8 @@ def test_stages_in_a_circle():
     back_and_forth = pl.Placement(pl.Problem(chain, PAIR), [0, 1, 0, 0, 1, 0])
     with pytest.raises(pl.UnsupportedError) as found:
         microbatches(back_and_forth, 2)
-    first, second = (
-        "'item0/stage0' on dev0 feeds 'item1/stage0' on dev1",
-        "'item1/stage0' on dev1 feeds 'item2/stage0' on dev0",
-    )
+    first = "'item0/stage0' on dev0 feeds 'item1/stage0' on dev1"
+    second = "'item1/stage0' on dev1 feeds 'item2/stage0' on dev0"
     assert first in str(found.value) and second in str(found.value)
     crossed = pl.Placement(pl.Problem(ungrouped(chain), PAIR), [0, 0, 1, 0, 1, 0])
     with pytest.raises(
@@ -252,7 +252,8 @@ def test_real_models(name, partitioner):
     assert whole.graph.persistent.sum() == pytest.approx(graph.persistent.sum())
     for scheduler in ("gpipe", "1f1b", "pct"):
         run(whole, scheduler)
-    auto, gpipe = run(split, "zb-auto"), run(split, "gpipe")
+    auto = run(split, "zb-auto")
+    gpipe = run(split, "gpipe")
     assert pl.metrics(auto)["bubble_span"] <= pl.metrics(gpipe)["bubble_span"]
     if (
         name != "gpt2"

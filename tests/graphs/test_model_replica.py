@@ -126,14 +126,16 @@ def test_ps3_random_read_orders_cost_time_and_make_stragglers():
     published = {1: (0.604, 0.0), 2: (0.647, 0.100), 4: (0.663, 0.146), 8: (0.670, 0.197)}
     for workers, (wanted, straggling) in published.items():
         graph = model_replica(pl.load("inception_v2"), workers, training=False)
-        worker, seconds = column(graph, "worker"), np.nan_to_num(graph.time[:, graph.time_types.index("cpu")])
+        worker = column(graph, "worker")
+        seconds = np.nan_to_num(graph.time[:, graph.time_types.index("cpu")])
         reads = is_role(graph, "read") & (worker == 0)
         communication = graph.outputs[reads].sum() / 125e6
         compute = seconds * 0.95 * communication / seconds[(worker == 0) & ~reads].sum()
         graph = graph.replace(compute=np.where(is_role(graph, "read"), 0.0, compute), time=None, time_types=())
         problem = pl.Problem(graph, with_servers(*[1.0] * workers, bandwidth=125e6), transfers="channel")
         placement = pl.place(problem, "hash")
-        spans, spread = [], []
+        spans = []
+        spread = []
         for seed in range(20):
             schedule = pl.simulate(problem, placement, "random-reads", seed=seed)
             own = np.array([schedule.finish[worker == w].max() for w in range(workers)])
@@ -286,8 +288,10 @@ def test_counts_bytes_and_ties(job, graph, workers, iterations):
     """Ops, bytes sent and held are what the definition says; each op has one device; metadata name each op."""
     made = model_replica(graph, workers, iterations=iterations, **job)
     facts = made.metadata["replica"]
-    p, n = len(facts["parameters"]), graph.n_ops
-    own, passes = n - 2 * p, 2 if facts["training"] else 1
+    p = len(facts["parameters"])
+    n = graph.n_ops
+    own = n - 2 * p
+    passes = 2 if facts["training"] else 1
     copies = iterations * workers
     assert is_role(made, "read").sum() == copies * p
     assert is_role(made, "forward", "backward").sum() == copies * own * passes

@@ -55,10 +55,12 @@ def test_ar2_and_ar3_overlap_of_three_layers(workers, size, latency, streams, fu
 )
 def test_buckets_overlap_as_ddp_does(seconds, most, latency):
     """By the closed form: a bucket's sum ends at e(k) = max(ready(k), e(k - 1)) + its all-reduce; the rest is exposed."""
-    n, chain = len(seconds), layers(len(seconds), 4.0)
+    n = len(seconds)
+    chain = layers(len(seconds), 4.0)
     chain = chain.replace(compute=[0.0] * n + seconds)
     schedule = run(model_replica(chain, 4, sync="allreduce", bucket_bytes=most), with_streams(4, latency=latency))
-    buckets, end = pl.arrival_skew(schedule), 0.0
+    buckets = pl.arrival_skew(schedule)
+    end = 0.0
     assert not buckets["skew"].any() and buckets["latest"].iloc[-1] == 2 * sum(seconds)
     for row, share in zip(buckets.itertuples(), shared_out(n, most), strict=True):
         end = max(row.latest, end) + pl.allreduce_time(4.0 * share, 4, bandwidth=1.0, latency=latency)

@@ -68,7 +68,8 @@ def test_a_slow_device_delays_the_sum_of_its_stage_alone():
 def test_updates_wait_for_all_buckets_and_hold_gradients_until_then():
     """Of a graph with an optimiser, all that its updates read is summed, before they start."""
     step = folded("resnet50")
-    pipeline, graph = pipeline_of(step.graph), step.graph
+    pipeline = pipeline_of(step.graph)
+    graph = step.graph
     job = replicated(step, 3, bucket_bytes=25e6)
     schedule = run(job, "1f1b")
     u = np.isin(job.graph.kind, ["U"])
@@ -96,7 +97,8 @@ def test_a_weight_of_two_stages_is_summed_once(name, parameters, shared):
     step = pl.transforms.microbatches(placement, 4)
     assert ("added" in step.graph.metadata["pipeline"]) == shared
     job = replicated(step, 2).graph
-    role, roles = np.array(job.metadata["replica"]["role"]), job.metadata["replica"]["roles"]
+    role = np.array(job.metadata["replica"]["role"])
+    roles = job.metadata["replica"]["roles"]
     summed = job.edge_bytes[(role == roles.index("reduce"))[job.consumer]].sum()
     assert summed == pytest.approx(4 * parameters, rel=1e-9)
 
@@ -154,7 +156,8 @@ def test_one_replica_is_the_pipeline():
     assert replicated(step, 1) is step
     twice = replicated(step, 2, gradient=0.0)
     for scheduler in ("gpipe", "1f1b", "zb-h1", "zb-h2", "zb-auto"):
-        one, two = run(step, scheduler), run(twice, scheduler)
+        one = run(step, scheduler)
+        two = run(twice, scheduler)
         for w in range(2):
             mine = pipeline_of(twice.graph).replica == w
             np.testing.assert_array_equal(two.start[mine], one.start)
@@ -236,15 +239,18 @@ SECONDS = st.sampled_from([0.5, 1.0, 2.0, 3.0])
 @given(data=st.data())
 def test_no_all_reduce_is_faster_than_its_bound(data):
     """On any stages, links and buckets: legal under each scheduler, replicas apart, and no sum sooner than its closed form."""
-    p, r = data.draw(st.integers(1, 3), "p"), data.draw(st.integers(2, 4), "r")
+    p = data.draw(st.integers(1, 3), "p")
+    r = data.draw(st.integers(2, 4), "r")
     column = lambda: data.draw(st.lists(SECONDS, min_size=p, max_size=p))  # noqa: E731
-    rate, delay = data.draw(st.sampled_from([1.0, 4.0]), "rate"), data.draw(st.sampled_from([0.0, 0.5]), "delay")
+    rate = data.draw(st.sampled_from([1.0, 4.0]), "rate")
+    delay = data.draw(st.sampled_from([0.0, 0.5]), "delay")
     step = training(
         column(), column(), column(), microbatches=data.draw(st.integers(1, 5)), stages=p, transfer=1.0,
         cluster=pl.Cluster([1.0] * p, bandwidth=2.0),
     ).replace(transfers=data.draw(st.sampled_from(["parallel", "sequential", "channel"])))  # fmt: skip
     algorithm = data.draw(st.sampled_from(["ring", "tree"] + ["halving"] * (r != 3)))
-    gradient, most = data.draw(st.sampled_from([3.0, 8.0])), data.draw(st.sampled_from([2.0, 4.0, np.inf]))
+    gradient = data.draw(st.sampled_from([3.0, 8.0]))
+    most = data.draw(st.sampled_from([2.0, 4.0, np.inf]))
     how = dict(algorithm=algorithm, bucket_bytes=most, bandwidth=rate, latency=delay)
     job = replicated(step, r, gradient=gradient, **how)
     size = gradient / max(1, np.ceil(gradient / most))

@@ -136,7 +136,8 @@ SECONDS = st.sampled_from([0.5, 1.0, 2.0, 3.0])
 @given(data=st.data())
 def test_no_order_holds_more_than_its_peak(data):
     """On any stages, transfers and Receives: legal under every scheduler and transfer model, and within the peak of the order."""
-    p, m = data.draw(st.integers(1, 5), "p"), data.draw(st.integers(1, 9), "m")
+    p = data.draw(st.integers(1, 5), "p")
+    m = data.draw(st.integers(1, 9), "m")
     column = lambda: data.draw(st.lists(SECONDS, min_size=p, max_size=p))  # noqa: E731
     cluster = pl.Cluster([1.0] * p, bandwidth=data.draw(st.sampled_from([1.0, 4.0, 1e9])))
     problem = training(
@@ -156,7 +157,8 @@ def test_no_order_holds_more_than_its_peak(data):
 def test_measures_are_there_where_stages_are():
     """metrics has bubbles for pipelines only; stages has a row per device."""
     schedule = run(training(1.0, 2.0, microbatches=4, stages=3, activation=2.0), "1f1b")
-    found, table = pl.metrics(schedule), pl.stages(schedule)
+    found = pl.metrics(schedule)
+    table = pl.stages(schedule)
     assert (found["bubble"], found["bubble_span"], found["peak_activations"]) == (6, 6, 3)
     assert table["memory"].tolist() == [6, 4, 2] and table["activations"].tolist() == [3, 2, 1]
     assert table["span"].tolist() == [18, 15, 12] and table["idle"].tolist() == [6, 3, 0]

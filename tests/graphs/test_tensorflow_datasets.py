@@ -131,7 +131,8 @@ def test_training_takes_three_times_the_forward_pass():
 def test_every_gradient_op_has_its_forward_op(name):
     """All ops in a scope ``…_grad`` have a forward op; the other backward ops only sum or start gradients."""
     graph = pl.load(name)
-    forward, backward = forward_ops(graph), in_backward_scope(graph)
+    forward = forward_ops(graph)
+    backward = in_backward_scope(graph)
     paired = forward >= 0
     of_one = np.array(["_grad/" in op for op in graph.names]) & backward
     assert paired[of_one].all()
@@ -184,7 +185,8 @@ def test_memory_is_short_where_the_paper_says_so(name, fits):
 @pytest.mark.parametrize("name", TRAINING)
 def test_the_readme_says_what_baechis_steps_take(name):
     """One GPU, m-etf, m-sct and m-topo with memory unlimited; m-topo within 8 GB under dynamic."""
-    graph, prepare = costs.estimate(pl.load(name), ["rtx2080"]), ("forward-only", "coplace", "fuse")
+    graph = costs.estimate(pl.load(name), ["rtx2080"])
+    prepare = ("forward-only", "coplace", "fuse")
     free = pl.Problem(graph, costs.cluster("rtx2080", 4, link="pcie3"), memory="none", transfers="sequential")
     within = free.replace(memory="dynamic")
 

@@ -13,7 +13,9 @@ from placelab.formats.torch.device_map import device_map
 from placelab.strategies.preparing.gradients import backward_part, forward_ops
 
 DATASETS = Path(__file__).parents[2] / "datasets"
-INT64, FLOAT32, BFLOAT16 = 8, 4, 2
+INT64 = 8
+FLOAT32 = 4
+BFLOAT16 = 2
 
 # Name: weights, bytes of a weight, bytes of buffers, tokens of a step (images for the convolutional network).
 BUILT = {
@@ -49,7 +51,8 @@ def test_weights_are_as_many_as_published(name, graph):
 
 def test_every_backward_op_has_its_forward_op(graph):
     """By name; no other op follows the backward pass, since there is no optimiser."""
-    backward, forward = backward_part(graph), forward_ops(graph)
+    backward = backward_part(graph)
+    forward = forward_ops(graph)
     assert np.array_equal(backward, forward >= 0) and 0.4 < backward.mean() < 0.7
     assert not backward[forward[backward]].any()
 
@@ -115,7 +118,9 @@ def test_the_script_builds_what_is_there(monkeypatch):
     from placelab.formats.torch.module import from_training
 
     with FakeTensorMode():
-        module, batch = torch_resnet.model(), torch_resnet.batch(8)
-    built, there = from_training(module, batch), pl.load("resnet50")
+        module = torch_resnet.model()
+        batch = torch_resnet.batch(8)
+    built = from_training(module, batch)
+    there = pl.load("resnet50")
     for column in ("names", "kind", "compute", "persistent", "edges", "tensor_bytes", "group"):
         assert np.array_equal(getattr(built, column), getattr(there, column)), column

@@ -50,7 +50,8 @@ def test_a_training_graph_has_both_passes():
     """2 n ops; each gradient op is colocated with its op and follows all forward ops that depend on it."""
     for problem in many(60, seed=22):
         training = backward(problem)
-        graph, n = training.graph, problem.graph.n_ops
+        graph = training.graph
+        n = problem.graph.n_ops
         assert graph.n_ops == 2 * n and graph.compute.sum() == pytest.approx(
             2 * problem.graph.compute.sum(), nan_ok=True
         )
@@ -83,9 +84,11 @@ def test_a_ratio_per_op_needs_one_per_edge():
 @given(placement=placed(**PLAIN), seed=st.integers(0, 99))
 def test_theorem_5_1(placement, seed):
     """For any ratios, the mirrored schedule is legal and at most C0 times as long."""
-    problem, rng = alike_both_ways(placement.problem), np.random.default_rng(seed)
+    problem = alike_both_ways(placement.problem)
+    rng = np.random.default_rng(seed)
     schedule = pl.simulate(problem, pl.Placement(problem, placement.device), "pct")
-    ratio, moved = rng.uniform(0.2, 3, problem.graph.n_ops), rng.uniform(0.2, 3, problem.graph.n_edges)
+    ratio = rng.uniform(0.2, 3, problem.graph.n_ops)
+    moved = rng.uniform(0.2, 3, problem.graph.n_edges)
     graph = backward(problem.graph, ratio, transfer_ratio=moved, forward=False)
     C0 = proportionality(schedule, graph)
     for constant in (None, C0, 1.5 * C0):

@@ -15,9 +15,12 @@ from placelab.planning.lower_bounds import transfers_of
 @given(placement=placed())
 def test_glued_together_the_parts_are_the_graph(placement):
     """Each op is in its device's part; contracting Send → Receive pairs restores every edge with its bytes, without a cycle."""
-    problem, graph = placement.problem, placement.problem.graph
+    problem = placement.problem
+    graph = placement.problem.graph
     parts = send_recv(problem, placement)
-    ends, edges, ops = {}, [], {}
+    ends = {}
+    edges = []
+    ops = {}
     for device, part in parts.items():
         for v, name in enumerate(part.names):
             assert name not in ops

@@ -114,7 +114,8 @@ def test_the_page_of_steps_reproduces():
     page = steps.PAGE.read_text()
     orders = {("alexnet", 1): replicated_models.Orders(replicated_models.job("alexnet", 1))}
     assert replicated_models.grid(orders).splitlines()[-1] in page
-    graph, cluster = pl.load("llama_8"), pl.clusters.rtx2080ti_box(pipelined_models.DEVICES)
+    graph = pl.load("llama_8")
+    cluster = pl.clusters.rtx2080ti_box(pipelined_models.DEVICES)
     problem = pl.Problem(pipelined_models.apart(graph), cluster, transfers="sequential", duplex=True)
     prepared, placement = pipelined_models.staged(problem, "layers")
     whole = pl.simulate(problem, placement, "fifo").makespan

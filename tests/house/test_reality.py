@@ -52,7 +52,8 @@ def test_tasks_never_outnumber_the_cores(n_cores, exclusive):
         run = cores.run(schedule, n_cores, exclusive=exclusive)
         events = sorted([(t, 1) for t in run.start] + [(t, 0) for t in run.finish])
         longer = run.finish > run.start
-        starts, finishes = run.start[longer], run.finish[longer]
+        starts = run.start[longer]
+        finishes = run.finish[longer]
         busy = [int(((starts <= t) & (t < finishes)).sum()) for t, _ in events]
         assert max(busy, default=0) <= n_cores
         graph = problem.graph
@@ -119,7 +120,8 @@ def test_orders_are_compared_where_both_sides_know_the_op():
 
 def test_what_does_not_repeat_cannot_be_predicted():
     assert agreement.typical([{"a": 1.0}, {"a": 3.0, "b": 1.0}, {"a": 8.0}]) == {"a": 3.0, "b": 1.0}
-    there, back = {"a": 0.0, "b": 1.0}, {"a": 1.0, "b": 0.0}
+    there = {"a": 0.0, "b": 1.0}
+    back = {"a": 1.0, "b": 0.0}
     assert agreement.repeatability([there] * 4) == pytest.approx(1)
     assert agreement.repeatability([there, back] * 2) == pytest.approx(-1)
 
@@ -136,7 +138,8 @@ def test_a_part_that_is_not_run_stays_in_the_file(tmp_path):
 
 def test_errors_are_shown_as_they_are_and_next_to_a_single_device():
     """A load that slows every step alike changes the first error, not the second."""
-    names, predicted = ["random", "single", "heft"], [4.0, 2.0, 1.0]
+    names = ["random", "single", "heft"]
+    predicted = [4.0, 2.0, 1.0]
     assert report.agreed(names, predicted, [8.0, 4.0, 2.0]) == ["1.00", "1.00", "50%", "0%"]
     assert report.agreed(names[::2], predicted[::2], [1.0, 4.0]) == ["-1.00", "-1.00", "188%", "–"]
 

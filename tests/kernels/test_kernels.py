@@ -133,7 +133,8 @@ def test_compiled_is_plain_on_a_real_graph(monkeypatch):
 def test_compiled_indices_are_as_they_are(monkeypatch):
     """One below 0 is the place before the array, and not its end: a sum less at each access. Other code of numba has it."""
     monkeypatch.setenv("PLACELAB_JIT", "check")
-    values, found = frozen(np.arange(3.0)), np.empty(1)
+    values = frozen(np.arange(3.0))
+    found = np.empty(1)
     before(values[1:], -1, found)
     assert found == [0.0]
     assert numba.njit(lambda values, i: values[i])(values[1:], -1) == 2.0
@@ -158,7 +159,8 @@ def test_an_index_that_cannot_be_read_is_begun_anew(tmp_path, monkeypatch, index
     """A damaged one, and one of another version, whose blocks are gone: the kernel runs compiled, and is kept on disk."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("PLACELAB_JIT", "wait")
-    values, found = frozen(np.arange(3.0)), np.empty(1)
+    values = frozen(np.arange(3.0))
+    found = np.empty(1)
     first = jit.kernel(before.function)
     first(values, 1, found)
     (path,) = tmp_path.rglob("*.nbi")

@@ -37,7 +37,8 @@ def run(tmp_path):
     nowhere = {"PYTHONDONTWRITEBYTECODE": "1", "HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null", "PLACELAB_JIT": "1"}
 
     def process(*arguments, **changed):
-        command, environment = [sys.executable, "-c", CALL, *arguments], {**os.environ, **nowhere, **changed}
+        command = [sys.executable, "-c", CALL, *arguments]
+        environment = {**os.environ, **nowhere, **changed}
         environment["PYTHONPATH"] = str(tmp_path)
         ended = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
         return ended.stdout.splitlines()[1], ended.stderr.splitlines()

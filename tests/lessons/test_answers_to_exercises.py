@@ -31,13 +31,15 @@ def test_a_check_judges_what_an_answer_does(path, monkeypatch):
     names: dict = {"__name__": "__main__"}
     call = answers._called
     for cell in json.loads(students_copy(path.read_text()))["cells"]:
-        tags, code = cell["metadata"].get("tags", []), "".join(cell["source"])
+        tags = cell["metadata"].get("tags", [])
+        code = "".join(cell["source"])
         if cell["cell_type"] != "code" or "explorer" in tags:
             continue
         if "check" not in tags:
             before = set(names)
             run(code, names)
-            stub, defined = code, [name for name in names if name not in before]
+            stub = code
+            defined = [name for name in names if name not in before]
             continue
         right, wrong = (ANSWERS | LATER_ANSWERS)[defined[0]]
         for answer in right:

@@ -24,7 +24,8 @@ def test_no_bound_is_above_the_optimum():
 
 def test_the_linear_program_is_a_bound_where_it_is_given():
     """With groups, restrictions, uneven devices and links, and transfers of up to a third of an op or a whole one."""
-    given, tighter = 0, 0
+    given = 0
+    tighter = 0
     limits = dict(transfers=("parallel",), memory=("none",), transfer_ops=(0,), zero=False)
     uneven = problems.many(80, seed=33, ops=6, devices=3, **limits)
     even = problems.many(80, seed=34, ops=7, devices=3, identical=True, time_table=False, groups=False, **limits)
@@ -40,7 +41,8 @@ def test_the_linear_program_is_a_bound_where_it_is_given():
 
 def with_transfers_of(problem: pl.Problem, ratio: float) -> pl.Problem:
     """The problem with tensors scaled so that the largest takes `ratio` of the shortest op on the fastest link."""
-    graph, rate = problem.graph, problem.cluster.bandwidth
+    graph = problem.graph
+    rate = problem.cluster.bandwidth
     fastest = rate[np.isfinite(rate)].max(initial=1.0)  # the diagonal is infinite
     scale = ratio * least_exec(problem).min() * fastest / max(graph.tensor_bytes.max(initial=0.0), 1e-9)
     same = dict(cluster=problem.cluster.replace(latency=0.0), groups=problem.groups)

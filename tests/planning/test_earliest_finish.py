@@ -38,7 +38,8 @@ def outcome(planner, problem, i, by_kernel):
 
 def in_some_order(problem, i, by_kernel):
     """A plan in order of upward rank, inserted and traced by turns; some ops prefer a device."""
-    rng, n = Random(i), problem.graph.n_ops
+    rng = Random(i)
+    n = problem.graph.n_ops
     _, place = by_falling(upward_rank(problem))
     preferred = np.array([rng.choice([-1, -1, rng.randrange(problem.cluster.n_devices)]) for _ in range(n)], np.int32)
     for array in (place, preferred):
@@ -54,7 +55,8 @@ def as_ready(problem, i, by_kernel):
     """A plan in the order in which the last inputs of ops are computed."""
     graph = problem.graph
     if by_kernel:
-        preferred, place = np.full(graph.n_ops, -1, np.int32), np.empty(0, np.int32)
+        preferred = np.full(graph.n_ops, -1, np.int32)
+        place = np.empty(0, np.int32)
         for array in (place, preferred):
             array.flags.writeable = False
         return list_scheduling._in_memory(problem, place, preferred, False, bool(i % 2))
@@ -127,7 +129,8 @@ def test_short_gaps_are_skipped_in_blocks():
 def test_gaps_are_those_of_a_plain_list(scattered):
     """Thousands of ops, some of no time, inserted into one device's gaps, start when a scan over all gaps finds."""
     rng = Random(1)
-    n, plain = 4000, Gaps()
+    n = 4000
+    plain = Gaps()
     busy = Busy(n, [0], [0.0] * n, [0.0] * n, [np.nan] * -(-n // kernels.SPANS), [0], [0.0] * n)
     for _ in range(n):
         ready = rng.randrange(8000) / 4 if rng.random() < scattered else max(plain.ends, default=0.0)

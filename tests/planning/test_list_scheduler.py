@@ -35,7 +35,8 @@ def fork(n: int, size: float = 8.0, **costs) -> pl.OpGraph:
 
 def random_plan(problem: pl.Problem, insertion: bool, rng: Random) -> ListScheduler:
     """A plan in some topological order, each op on some device with enough memory."""
-    s, graph = ListScheduler(problem, insertion=insertion), problem.graph
+    s = ListScheduler(problem, insertion=insertion)
+    graph = problem.graph
     missing = np.diff(graph.pred_ptr)
     ready = np.flatnonzero(missing == 0).tolist()
     while ready:
@@ -106,9 +107,11 @@ def test_merged_gaps_are_the_gaps_between_single_ops():
     """On random requests merged spans give the start found by a scan over all ops of the device."""
     rng = Random(1)
     for _ in range(300):
-        gaps, ops = Gaps(), []
+        gaps = Gaps()
+        ops = []
         for _ in range(30):
-            ready, length = rng.randrange(40), rng.choice([0, 0, 1, 1, 2, 3, 7])
+            ready = rng.randrange(40)
+            length = rng.choice([0, 0, 1, 1, 2, 3, 7])
             start = gaps.earliest(ready, length)
             fits = lambda t: all(t + length <= a or t >= b for a, b in ops)  # noqa: B023, E731
             assert start == min(t for t in [ready, *(b for _, b in ops if b > ready)] if fits(t))

@@ -161,7 +161,9 @@ def whole_graph(seed):
 
 def exactly(compute, edges, slowness, way):
     """Upward and downward rank of each op as fractions; `slowness`: mean seconds per operation, `way`: per byte."""
-    n, up, down = len(compute), {}, {}
+    n = len(compute)
+    up = {}
+    down = {}
     own = [c * slowness for c in compute]
     for v in reversed(range(n)):
         up[v] = own[v] + max((way * size + up[w] for (u, w), size in edges.items() if u == v), default=0)
@@ -199,7 +201,8 @@ def test_ranks_that_are_equal_as_fractions_are_ties(factor):
     """HEFT and CPOP on three devices; ETF, SCT and PCT on one, where they order by static level: ties by op number."""
     for seed in range(fewer(200)):
         compute, edges = whole_graph(seed)
-        three, one = scaled(compute, edges, 3, factor), scaled(compute, edges, 1, factor)
+        three = scaled(compute, edges, 3, factor)
+        one = scaled(compute, edges, 1, factor)
         up, down = exactly(compute, edges, Fraction(7, 12), Fraction(1))
         assert pl.place(three, "heft", trace=True).trace.op.tolist() == in_turn(edges, up)
         total = [a + b for a, b in zip(up, down, strict=True)]
@@ -257,7 +260,8 @@ def test_precedence_order_takes_the_highest_priority_of_the_ready():
     """For any priority, against the definition."""
     rng = np.random.default_rng(7)
     for problem in problems.many(50, seed=7):
-        graph, priority = problem.graph, rng.integers(0, 4, problem.graph.n_ops).astype(float)
+        graph = problem.graph
+        priority = rng.integers(0, 4, problem.graph.n_ops).astype(float)
         listed: list[int] = []
         inputs = [set(graph.edges[graph.edges[:, 1] == v, 0].tolist()) for v in range(graph.n_ops)]
         while len(listed) < graph.n_ops:

@@ -28,7 +28,8 @@ def on(graph: pl.OpGraph, devices: int, bandwidth: float = 1.0, **rules) -> pl.P
 
 def test_ratios_by_hand():
     """ρ = 1, m = 2: 2 + 1 - 1/2, 7/3 - 4/6, 4/3; ρ = 1/2: 2 + 1/2 - 1/2, 5.5/2.5 - 3/5, 3/2.5."""
-    far, near = pl.ratios(on(FORK, 2)), pl.ratios(on(FORK, 2, bandwidth=2.0))
+    far = pl.ratios(on(FORK, 2))
+    near = pl.ratios(on(FORK, 2, bandwidth=2.0))
     assert (far["etf"], far["sct"], far["sct, infinite machines"]) == pytest.approx((2.5, 5 / 3, 4 / 3))
     assert (near["etf"], near["sct"], near["sct, infinite machines"]) == pytest.approx((2.0, 1.6, 1.2))
     assert far["m-etf"] == far["etf"] and far["m-sct"] == far["sct"]
@@ -145,7 +146,8 @@ def short_transfers(count: int):
     """(ρ, problem): random problems of at most 6 ops whose longest transfer takes ρ of the shortest op."""
     limits = PLAIN | dict(ops=6, devices=2, zero=False, time_table=False)
     for i, problem in enumerate(problems.many(count, seed=62, **limits)):
-        rho, graph = (0.2, 0.5, 0.8, 1.0)[i % 4], problem.graph
+        rho = (0.2, 0.5, 0.8, 1.0)[i % 4]
+        graph = problem.graph
         if graph.n_edges and graph.edge_bytes.max() > 0:
             scale = rho * graph.compute.min() / graph.edge_bytes.max()
             yield rho, on(graph.replace(tensor_bytes=graph.tensor_bytes * scale), 2)

@@ -121,7 +121,8 @@ def test_any_number_of_workers_has_a_data_parallel_cluster(workers):
 )
 def test_presets_of_real_devices_have_the_figures_of_their_specs(preset, device, link, n):
     """So models have seconds for exactly these types and speeds."""
-    made, c = pl.costs.cluster(device, n, link=link), pl.clusters.preset(preset)
+    made = pl.costs.cluster(device, n, link=link)
+    c = pl.clusters.preset(preset)
     assert set(c.types) == set(made.types) == {device} and c.n_devices == n
     for column in ("speed", "memory", "bandwidth", "latency"):
         np.testing.assert_array_equal(getattr(c, column), getattr(made, column))

@@ -34,7 +34,8 @@ def test_round_trip_is_exact(tmp_path):
         problem.graph.save(path)
         again = pl.load(path)
         for label in problem.graph.__dataclass_fields__:
-            read, written = getattr(again, label), getattr(problem.graph, label)
+            read = getattr(again, label)
+            written = getattr(problem.graph, label)
             if isinstance(written, np.ndarray):
                 np.testing.assert_array_equal(read, written, err_msg=label)
             else:

@@ -101,7 +101,8 @@ def test_in_seconds_keeps_ratios():
 
 def test_speeds_that_matter():
     """Seconds without a speed hold at any; compute, seconds with a speed, gaps in a column and Send ops follow it."""
-    names, edges = ["a", "b"], [(0, 1)]
+    names = ["a", "b"]
+    edges = [(0, 1)]
     cluster = pl.Cluster([1e9] * 3, types=["x", "y", "z"], bandwidth=1e9)
     graph = pl.OpGraph.from_arrays(
         names, [1e9, 1e9], edges, time={"x": [1.0, 2.0], "y": [1.0, 2.0]}, time_speed={"y": 1e9}

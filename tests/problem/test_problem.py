@@ -197,7 +197,8 @@ def test_numbers_that_add_up_to_infinity_are_refused():
     chain = pl.OpGraph.from_arrays(["a", "b"], [1e300, 1e300], [(0, 1)], edge_bytes=1e300)
     assert np.isfinite(pl.solve(pl.Problem(chain, pl.Cluster([1.0, 2.0]))).makespan)
     heavy = chain.replace(persistent=[1e308, 1e308])
-    slow, narrow = pl.Cluster([1e-20]), pl.Cluster([1.0, 1.0], bandwidth=1e-20)
+    slow = pl.Cluster([1e-20])
+    narrow = pl.Cluster([1.0, 1.0], bandwidth=1e-20)
     for graph, cluster in ((chain, slow), (chain, narrow), (heavy, pl.Cluster([1.0]))):
         with pytest.raises(pl.FormatError, match="more than a float can hold"):
             pl.Problem(graph, cluster)
@@ -230,7 +231,8 @@ def test_where_ops_may_run_is_said_in_one_form_restricted_or_not():
     free = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(4))
     bound = free.pin({free.graph.names[1]: [1, 2]})
     for problem in (free, bound):
-        n, k = problem.graph.n_ops, problem.cluster.n_devices
+        n = problem.graph.n_ops
+        k = problem.cluster.n_devices
         may = problem.may_run
         assert may.shape == (n, k) and not may.flags.writeable
         assert [problem.feasible(v).tolist() for v in range(n)] == [np.flatnonzero(row).tolist() for row in may]
@@ -243,7 +245,8 @@ def test_where_ops_may_run_is_said_in_one_form_restricted_or_not():
 
 def test_seconds_on_every_device_are_those_on_each():
     """`exec_table` agrees with `exec_times` and `exec_time`; devices that are not allowed get the given number."""
-    problem, v = pl.datasets.problem("topcuoglu"), 3
+    problem = pl.datasets.problem("topcuoglu")
+    v = 3
     problem = problem.pin({problem.graph.names[v]: 0})
     table = problem.exec_table()
     assert all(problem.exec_times(d).tolist() == table[:, d].tolist() for d in range(3))

@@ -52,7 +52,8 @@ def test_every_model_is_documented_with_its_source(name):
 @pytest.mark.parametrize("duplex", [False, True])
 def test_transfers_occupy_queues_that_are_there(name, duplex):
     """Between two devices in both directions: number of queues, and the ends that occupy them; none without waiting."""
-    model, cluster = TRANSFER_MODELS[name], pl.Cluster.uniform(2)
+    model = TRANSFER_MODELS[name]
+    cluster = pl.Cluster.uniform(2)
     queues = model.queues(cluster, duplex)
     ends = model.occupied(np.array([0, 1]), np.array([1, 0]), cluster, duplex)
     assert all(((0 <= end) & (end < queues)).all() for end in ends)
@@ -86,7 +87,8 @@ def test_a_row_serves_single_runs_and_batches(monkeypatch, name, kind, jit):
     """Many placements, what-ifs and other bandwidths are simulations of their own, whatever queue is used, compiled and plain."""
     monkeypatch.setitem(TRANSFER_MODELS, name, one_queue(name, codes.PARALLEL, kind))
     monkeypatch.setenv("PLACELAB_JIT", jit)
-    graph, cluster = pl.generators.layered(40, seed=1), pl.Cluster.uniform(4)
+    graph = pl.generators.layered(40, seed=1)
+    cluster = pl.Cluster.uniform(4)
     problem = pl.Problem(graph, cluster, transfers=name)
     devices = np.random.default_rng(0).integers(0, 4, (3, 40))
     runs = [pl.simulate(problem, pl.Placement(problem, device), "fifo") for device in devices]
@@ -137,6 +139,17 @@ def test_ends_that_are_no_queues_are_refused(monkeypatch, ends):
             call()
 
 
+@pytest.mark.parametrize("ends", [lambda s, d, cluster, duplex: (s, d), lambda s, d, cluster, duplex: s])
+def test_a_model_of_one_queue_gives_one_array(monkeypatch, ends):
+    """Two arrays, or one that is in no tuple, are refused in one sentence."""
+    queues = lambda cluster, duplex: cluster.n_devices  # noqa: E731
+    row = TransferModel("wrong", "", "", codes.CHANNEL, codes.PARALLEL, "queue", queues, ends)
+    monkeypatch.setitem(TRANSFER_MODELS, "wrong", row)
+    problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(3), transfers="wrong")
+    with pytest.raises(pl.FormatError, match="expected a tuple of one array"):
+        pl.solve(problem, "round-robin", "fifo")
+
+
 HOSTS = TransferModel(
     "hosts",
     "one at a time from each host",
@@ -154,7 +167,8 @@ HOSTS = TransferModel(
 def test_a_model_with_one_queue_per_transfer_is_a_row(monkeypatch, seed, first):
     """The simulator runs one transfer at a time per queue, with or without priorities, and never leaves a queue idle."""
     monkeypatch.setitem(TRANSFER_MODELS, "hosts", HOSTS)
-    graph, cluster = pl.generators.layered(40, seed=seed), pl.Cluster.from_hosts({"a": 2, "b": 2, "c": 1})
+    graph = pl.generators.layered(40, seed=seed)
+    cluster = pl.Cluster.from_hosts({"a": 2, "b": 2, "c": 1})
     problem = pl.Problem(graph, cluster, transfers="hosts", transfer_ops=1e6 * (seed % 2))
     schedule = pl.simulate(problem, pl.place(problem, "random", seed=seed), "pct", order_transfers=first)
     moved = schedule.transfers
@@ -163,7 +177,8 @@ def test_a_model_with_one_queue_per_transfer_is_a_row(monkeypatch, seed, first):
     for queue in range(3):
         here = np.flatnonzero(moved["source"] // 2 == queue)
         here = here[np.argsort(moved["start"][here], kind="stable")]
-        start, finish = moved["start"][here], moved["finish"][here]
+        start = moved["start"][here]
+        finish = moved["finish"][here]
         assert (start[1:] >= finish[:-1]).all()
         assert np.isin(start, [*ready[here], *finish]).all()
 

@@ -75,9 +75,11 @@ def test_a_plan_in_any_memory_model_runs_as_long_as_planned(name):
 @pytest.mark.parametrize("name", [name for name in pl.partitioners() if name not in UNLIMITED])
 def test_a_plan_of_whole_costs_runs_within_memory_as_long_as_planned(name):
     """Slow partitioners included, on devices that hold half to all of what there is."""
-    count, memory = 10 if pl.partitioners()[name].slow else 60, ("edges", "dynamic")
+    count = 10 if pl.partitioners()[name].slow else 60
+    memory = ("edges", "dynamic")
     for i, problem in enumerate(problems.many(count, seed=17, ops=6, devices=2, memory=memory, whole=True, **FREE)):
-        graph, k = problem.graph, problem.cluster.n_devices
+        graph = problem.graph
+        k = problem.cluster.n_devices
         most = graph.tensor_bytes.sum() + (problem.memory == "dynamic") * (graph.persistent + graph.temporary).sum()
         some = [max(1, (5 + (i + d) % 6) * most // 10) for d in range(k)]
         tight = problem.replace(cluster=problem.cluster.replace(memory=some))

@@ -16,7 +16,9 @@ from placelab.schedule.shared_way import ROUNDING, said_of_sharing
 
 def compared(schedule, x):
     """What is said of transfer `x`, by comparing it with each other one."""
-    problem, moved, cluster = schedule.problem, schedule.transfers, schedule.problem.cluster
+    problem = schedule.problem
+    moved = schedule.transfers
+    cluster = schedule.problem.cluster
 
     def window(transfer):
         late = cluster.latency[transfer["source"], transfer["destination"]]
@@ -100,7 +102,8 @@ class Counted:
     """A function or module that adds the sizes of the arrays that its functions get to a list."""
 
     def __init__(self, what, sizes):
-        self.what, self.sizes = what, sizes
+        self.what = what
+        self.sizes = sizes
 
     def __getattr__(self, name):
         found = getattr(self.what, name)
@@ -116,7 +119,8 @@ def test_eight_times_the_transfers_are_at_most_twenty_times_the_work(senders, mo
     """Elements of arrays that numpy's functions get, on a critical path whose every transfer shares its link."""
     work = []
     for n in (100, 800):
-        schedule, sizes = broadcasts(n, senders=senders), []
+        schedule = broadcasts(n, senders=senders)
+        sizes = []
         monkeypatch.setattr(shared_way, "np", Counted(np, sizes))
         assert pl.critical_path(schedule)["reason"].str.contains("shared with").sum() > n / 4
         monkeypatch.undo()

@@ -62,7 +62,8 @@ def test_heft_on_topcuoglu_decides_as_the_paper_does():
 def test_every_unit_is_decided_once_where_it_is_placed(name):
     """Decisions name each group, and each op without one, once; `single` decides about all at once."""
     for placement in traced(name):
-        trace, problem = placement.trace, placement.problem
+        trace = placement.trace
+        problem = placement.problem
         decided = units(problem)[trace.op]
         assert len(set(decided)) == len(decided)
         assert name == "single" or set(decided) == set(units(problem))
@@ -78,7 +79,8 @@ def test_the_chosen_device_has_the_least_score(name):
     """Under the documented tie rule, wherever the scores decide."""
     looked = 0
     for placement in traced(name):
-        trace, problem = placement.trace, placement.problem
+        trace = placement.trace
+        problem = placement.problem
         _, finish = trace.spans(problem)
         for i, (d, score) in enumerate(zip(trace.device, trace.score, strict=True)):
             assert not np.isnan(score[d])
@@ -98,7 +100,8 @@ def test_the_chosen_device_has_the_least_score(name):
 def test_spans_of_the_chosen_devices_are_the_plan(name):
     """The last finish is the estimate, and starts and finishes differ by the op's time."""
     for placement in traced(name, groups=False):
-        trace, problem = placement.trace, placement.problem
+        trace = placement.trace
+        problem = placement.problem
         start, finish = trace.spans(problem)
         rows = np.arange(len(trace.op))
         assert finish[rows, trace.device].max() == pytest.approx(placement.estimate, rel=ROUNDING)
@@ -126,8 +129,10 @@ def test_merged_ops_keep_the_rank_of_their_decision():
 def test_ranks_add_up_from_the_exits(name):
     """Own time and the longest way on, which the deciding edge names; no decision goes before one of larger rank."""
     for placement in traced(name, 30):
-        graph, ranks = placement.problem.graph, placement.trace.ranks
-        edge, through = ranks.deciding(graph), ranks.through(graph)
+        graph = placement.problem.graph
+        ranks = placement.trace.ranks
+        edge = ranks.deciding(graph)
+        through = ranks.through(graph)
         for v in range(graph.n_ops):
             ways = {e: through[e] for e in range(graph.n_edges) if graph.producer[e] == v}
             assert (edge[v] < 0) == (not ways)

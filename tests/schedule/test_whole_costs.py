@@ -24,8 +24,11 @@ MILLI = 1e-3
 
 def slower(problem: pl.Problem, c: float, *, by_speed: bool = False, by_bytes: bool = False) -> pl.Problem:
     """The problem with all its times times `c`: its costs, or its speeds, or its bytes instead of its bandwidths."""
-    graph, cluster = problem.graph, problem.cluster
-    ops, rate, sizes = 1.0 if by_speed else c, 1.0 if by_bytes else c, c if by_bytes else 1.0
+    graph = problem.graph
+    cluster = problem.cluster
+    ops = 1.0 if by_speed else c
+    rate = 1.0 if by_bytes else c
+    sizes = c if by_bytes else 1.0
     time = {} if graph.time is None else dict(time=graph.time * c, time_speed=graph.time_speed * (ops / c))
     links = {link.name: (link.bandwidth / rate, link.pairs) for link in cluster.links}
     return problem.with_costs(
@@ -136,7 +139,8 @@ def test_strategies_of_users_get_the_problem_that_was_given():
 
 def test_speeds_that_are_no_decimal_numbers_leave_ties_to_the_last_bit():
     """There the plans of whole costs differ in one of sixty problems at most."""
-    random, differ = Random(5), 0
+    random = Random(5)
+    differ = 0
     for problem in many(60, seed=25, ops=25, whole=True, memory=("none",), transfer_ops=(0,), time_table=False):
         speed = [random.uniform(1, 4) for _ in range(problem.cluster.n_devices)]
         problem = problem.with_costs(cluster=problem.cluster.replace(speed=speed))

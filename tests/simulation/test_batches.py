@@ -40,7 +40,8 @@ def with_other_costs(problem: pl.Problem, seed: int) -> pl.Problem:
 def in_some_order(placement: pl.Placement, seed: int) -> pl.Placement:
     """The placement with a plan: the ops by random priorities, each after what it waits for."""
     graph = placement.problem.graph
-    late, level = np.random.default_rng(seed).permutation(graph.n_ops), np.zeros(graph.n_ops, int)
+    late = np.random.default_rng(seed).permutation(graph.n_ops)
+    level = np.zeros(graph.n_ops, int)
     for v in range(graph.n_ops):
         level[v] = max((level[u] + 1 for u in graph.predecessors_of(v)), default=0)
     return pl.Placement(placement.problem, placement.device, np.lexsort((late, level)))
@@ -58,8 +59,12 @@ def same(schedule: pl.Schedule, alone: pl.Schedule) -> bool:
 @given(data=st.data())
 def test_runs_are_those_of_simulate(name, data):
     """Of one placement with other costs and seeds, and of several; any transfer model, Sends, groups, short memory."""
-    placement, options, oom = data.draw(placed(ops=9)), SCHEDULERS[name], data.draw(st.sampled_from(["mark", "wait"]))
-    problem, scheduler, runs = placement.problem, name.split()[0], []
+    placement = data.draw(placed(ops=9))
+    options = SCHEDULERS[name]
+    oom = data.draw(st.sampled_from(["mark", "wait"]))
+    problem = placement.problem
+    scheduler = name.split()[0]
+    runs = []
     for i in range(data.draw(st.integers(1, 5))):
         if data.draw(st.booleans()):
             placement = data.draw(placements(problem))
@@ -82,7 +87,8 @@ def test_runs_are_those_of_simulate(name, data):
 def test_alike_runs_are_one_call(monkeypatch, transfers):
     """Of one placement whatever the transfer model; of several but for ``fair``."""
     problem = pl.Problem(pl.generators.layered(30, seed=1), pl.Cluster.uniform(3), transfers=transfers)
-    calls, kernel = [], events.run_events
+    calls = []
+    kernel = events.run_events
     monkeypatch.setattr(
         events, "run_events", lambda *arguments: calls.append(len(arguments[-1].makespan)) or kernel(*arguments)
     )

@@ -18,7 +18,8 @@ PAIRS = [(d, d + 3) for d in range(3)]  # three flows, each between two devices 
 def sent(flows, *, devices=6, links=None, bandwidth=2.0, latency=0.0, **options):
     """Transfers of ops that end at given times: flows are (source, destination, bytes, time at which the bytes are there)."""
     n = len(flows)
-    edges, size = [(i, n + i) for i in range(n)], [flow[2] for flow in flows]
+    edges = [(i, n + i) for i in range(n)]
+    size = [flow[2] for flow in flows]
     time = [[float(flow[3]) for flow in flows] + [0.0] * n]
     names = [f"op{i}" for i in range(2 * n)]
     graph = pl.OpGraph.from_arrays(names, time[0], edges, edge_bytes=size)
@@ -108,7 +109,8 @@ def test_ends_with_sequential_when_one_port_is_shared(seed):
 def test_rates_are_max_min_fair():
     """Each flow has a link that is full and on which no flow is faster; no link carries more than it can."""
     for i, problem in enumerate(many(200, seed=9, transfers=["fair"])):
-        pick, cluster = Random(i).randint, problem.cluster
+        pick = Random(i).randint
+        cluster = problem.cluster
         k = cluster.n_devices
         flows = {(a, b): pick(1, 3) for a in range(k) for b in range(k) if a != b and pick(0, 1)}
         rate = fair_rates(cluster, flows)
@@ -128,7 +130,8 @@ def test_the_validator_finds_transfers_that_are_too_quick_or_too_slow():
     """A transfer that ends elsewhere, or all at the rate of the link as if each were alone."""
     links = {"uplink": (3.0, [(0, 3), (1, 4), (2, 5)])}
     schedule = sent([(0, 3, 5.0, 0), (1, 4, 3.0, 1), (2, 5, 2.0, 0)], links=links)
-    late, moved = schedule.start + 9.0 * (schedule.start > 1), schedule.transfers
+    late = schedule.start + 9.0 * (schedule.start > 1)
+    moved = schedule.transfers
 
     def faults(finish):
         changed = moved.copy()

@@ -51,7 +51,8 @@ def test_neither_the_number_of_threads_nor_the_compiler_matters(monkeypatch):
 
 def test_a_plan_against_the_edges_never_ends():
     """It is NaN; the plans beside it are as ever."""
-    devices, plans = [[0, 0, 0], [0, 0, 0], [0, 1, 0]], [[0, 1, 2], [1, 0, 2], [1, 2, 0]]
+    devices = [[0, 0, 0], [0, 0, 0], [0, 1, 0]]
+    plans = [[0, 1, 2], [1, 0, 2], [1, 2, 0]]
     assert makespans(PROBLEM, devices, sequences=plans).tolist()[::2] == [6.0, 10.0]
     assert np.isnan(makespans(PROBLEM, devices, sequences=plans)[1])
     assert len(makespans(PROBLEM, np.empty((0, 3), int))) == 0

@@ -57,7 +57,9 @@ def simulated(where: Placement, order: Order, **options) -> Schedule:
 
 def some_order(pick: Pick, problem: Problem, rule: str | None = None) -> Order:
     """An order with many ties: of a given rule or any, sometimes with priorities for transfers and Sends."""
-    n, t, k = problem.graph.n_ops, problem.graph.n_tensors, problem.cluster.n_devices
+    n = problem.graph.n_ops
+    t = problem.graph.n_tensors
+    k = problem.cluster.n_devices
     rule = rule or RULES[pick(0, len(RULES) - 1)]
     draw = lambda *shape: np.array([float(pick(0, 3)) for _ in range(int(np.prod(shape)))]).reshape(shape)  # noqa: E731
     for_tensors = lambda: [None, draw(t), draw(t, k)][max(0, pick(0, 3) - 1)]  # noqa: E731
@@ -76,7 +78,8 @@ def some_order(pick: Pick, problem: Problem, rule: str | None = None) -> Order:
 
 def precedence(graph: OpGraph, wish: np.ndarray) -> np.ndarray:
     """A topological order close to `wish`: always the op highest in it whose inputs are all there."""
-    order, left = [], wish.tolist()
+    order = []
+    left = wish.tolist()
     while left:
         v = next(v for v in left if not set(graph.producer[graph.consumer == v].tolist()) & set(left))
         order.append(v)
@@ -126,14 +129,16 @@ def test_equals_the_reference(transfers, rule):
         if rule == "msr" and problem.transfer_ops and reads_twice(problem.graph):
             continue  # below
         pick = Random(i).randint
-        where, order = placement(pick, problem), some_order(pick, problem, rule)
+        where = placement(pick, problem)
+        order = some_order(pick, problem, rule)
         assert_equal(simulated(where, order), reference_simulator.simulate(where, order))
 
 
 def test_msr_counts_an_op_that_reads_a_tensor_twice_once():
     """MSR sums over distinct ops also for a Send; a tensor that an op reads twice arrives once."""
     for i, problem in enumerate(many(600, seed=4, transfer_ops=[1])):
-        where, order = placement(Random(i).randint, problem), some_order(Random(i).randint, problem, "msr")
+        where = placement(Random(i).randint, problem)
+        order = some_order(Random(i).randint, problem, "msr")
         assert_equal(simulated(where, order), reference_simulator.simulate(where, order))
 
 
@@ -143,7 +148,8 @@ def test_waiting_for_room_equals_the_reference(memory):
     waited = stuck = 0
     for i, problem in enumerate(many(800, seed=5, memory=[memory], ops=16, devices=3)):
         pick = Random(i).randint
-        where, order = placement(pick, problem), some_order(pick, problem)
+        where = placement(pick, problem)
+        order = some_order(pick, problem)
         if order.rule == "msr" and problem.transfer_ops and reads_twice(problem.graph):
             continue  # above
         where = tightened(where, order, pick)
@@ -167,7 +173,8 @@ def test_equals_the_reference_smallest_failure(where, data):
 def test_plain_and_compiled_kernels_are_one(monkeypatch):
     """The kernel's Python source and machine code give the same bits."""
     for i, problem in enumerate(many(150, seed=6)):
-        where, order = placement(Random(i).randint, problem), some_order(Random(i).randint, problem)
+        where = placement(Random(i).randint, problem)
+        order = some_order(Random(i).randint, problem)
         runs = []
         for jit in ("wait", "0"):
             monkeypatch.setenv("PLACELAB_JIT", jit)
@@ -179,7 +186,8 @@ def test_run_time_rule_sees_what_is_going_on():
     """A Python rule receives the executable ops, and a state that equals the reference's at every call."""
 
     def sees(time, device, ready, exec_time, idle, missing, since) -> tuple:
-        ops, devices = range(problem.graph.n_ops), range(problem.cluster.n_devices)
+        ops = range(problem.graph.n_ops)
+        devices = range(problem.cluster.n_devices)
         return (
             time,
             int(device),
@@ -205,7 +213,9 @@ def test_run_time_rule_sees_what_is_going_on():
 
     rule = scheduler(ask)
     for i, problem in enumerate(many(300, seed=7)):
-        asked, expected, wish = [], [], [Random(i).randint(0, 20) for _ in range(30)]
+        asked = []
+        expected = []
+        wish = [Random(i).randint(0, 20) for _ in range(30)]
         where = placement(Random(i).randint, problem)
         reference = reference_simulator.simulate(
             where, SimpleNamespace(rule="ask", transfer=None, choose=reference_ask)
@@ -216,12 +226,16 @@ def test_run_time_rule_sees_what_is_going_on():
 
 def path_computation_time(where: Placement) -> Order:
     """PCT (Mayer eq. 12) of ops and Sends, from the end to the beginning; sums that differ by rounding alone are ties."""
-    problem, device = where.problem, where.device.tolist()
-    graph, cluster, ops = problem.graph, problem.cluster, problem.transfer_ops
+    problem = where.problem
+    device = where.device.tolist()
+    graph = problem.graph
+    cluster = problem.cluster
+    ops = problem.transfer_ops
     op = np.zeros(graph.n_ops)
     send = np.zeros((graph.n_tensors, cluster.n_devices))
     for v in reversed(range(graph.n_ops)):
-        d, longest = device[v], 0.0
+        d = device[v]
+        longest = 0.0
         for t in np.flatnonzero(graph.tensor_producer == v):
             consumers = graph.consumer[graph.edge_tensor == t].tolist()
             for e in sorted({device[c] for c in consumers}):
@@ -240,9 +254,12 @@ def test_priorities_per_transfer_are_those_by_tensor_and_destination():
     """A row per transfer gives the same as the table of tensors × devices, for Sends and on links."""
     for i, problem in enumerate(many(200, seed=12, transfer_ops=[0, 1])):
         where = placement(Random(i).randint, problem)
-        n, t, k = problem.graph.n_ops, problem.graph.n_tensors, problem.cluster.n_devices
+        n = problem.graph.n_ops
+        t = problem.graph.n_tensors
+        k = problem.cluster.n_devices
         rng = np.random.default_rng(i)
-        op, table = rng.random(n), rng.integers(0, 5, (2, t, k)).astype(float)
+        op = rng.random(n)
+        table = rng.integers(0, 5, (2, t, k)).astype(float)
         moved = pl.simulate(problem, where, "fifo").transfers
         rows = table[:, moved["tensor"], moved["destination"]][:, :, None]
         assert_equal(simulated(where, Order("priority", op, *rows)), simulated(where, Order("priority", op, *table)))
@@ -313,7 +330,8 @@ def test_a_devices_curve_has_nothing_of_the_rounding_of_anothers():
 def test_oom_raise_stops_exactly_where_mark_marks():
     """oom="raise" is an error if and only if oom="mark" lists a shortage."""
     for i, problem in enumerate(many(400, seed=10)):
-        where, order = placement(Random(i).randint, problem), some_order(Random(i).randint, problem)
+        where = placement(Random(i).randint, problem)
+        order = some_order(Random(i).randint, problem)
         marked = simulated(where, order)
         assert (outcome(simulated, where, order, oom="raise") is None) == bool(len(marked.oom))
 
@@ -324,7 +342,8 @@ def test_waiting_changes_nothing_where_no_memory_is_short(memory):
     succeeded = 0
     for i, problem in enumerate(many(800, seed=11, memory=[memory])):
         pick = Random(i).randint
-        where, order = placement(pick, problem), some_order(pick, problem)
+        where = placement(pick, problem)
+        order = some_order(pick, problem)
         if pick(0, 1):  # capacities of just what the run takes
             made = simulated(where, order)
             memory_used = [max(float(peak), 1e-6) for peak in made.peak_memory]
@@ -399,7 +418,8 @@ def test_msr_among_many_equals_the_reference():
     """Sixty ops on few devices, so that dozens wait at once, some for memory: every choice equals the reference's."""
     for i, problem in enumerate(many(60, seed=12, ops=60, devices=3)):
         pick = Random(i).randint
-        where, order = placement(pick, problem), some_order(pick, problem, "msr")
+        where = placement(pick, problem)
+        order = some_order(pick, problem, "msr")
         assert_equal(simulated(where, order), reference_simulator.simulate(where, order))
         where = tightened(where, order, pick) if i % 3 == 0 and problem.memory != "none" else where
         made, expected = (outcome(run, where, order, oom="wait") for run in (simulated, reference_simulator.simulate))
@@ -462,7 +482,8 @@ def makespan_of_reads(where: Placement, order: tuple[int, ...]) -> float:
 @pytest.mark.parametrize("n", range(1, 7))
 def test_every_order_of_reads_is_best_for_par_and_one_for_seq(n):
     """All n! orders of Hashemi's Par-n and Seq-n (Hashemi §3)."""
-    side_by_side, chained = one_server(par(n)), one_server(seq(n))
+    side_by_side = one_server(par(n))
+    chained = one_server(seq(n))
     best = []
     for order in permutations(range(n)):
         assert makespan_of_reads(side_by_side, order) == n + 1
@@ -473,7 +494,9 @@ def test_every_order_of_reads_is_best_for_par_and_one_for_seq(n):
 
 def test_par_32_and_seq_32():
     """Par-32: 33 in any order. Seq-32: 33 in the layers' order; more after swapping two neighbours or after a shuffle."""
-    side_by_side, chained, in_order = one_server(par(32)), one_server(seq(32)), tuple(range(32))
+    side_by_side = one_server(par(32))
+    chained = one_server(seq(32))
+    in_order = tuple(range(32))
     assert makespan_of_reads(chained, in_order) == 33
     others = [(*in_order[:i], i + 1, i, *in_order[i + 2 :]) for i in range(31)]
     others += [tuple(Random(i).sample(in_order, 32)) for i in range(50)]

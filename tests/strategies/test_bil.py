@@ -28,8 +28,11 @@ def test_chains_are_optimal(seed):
 
 def plainly(problem):
     """The rule, written on a list scheduler."""
-    graph, s, k = problem.graph, ListScheduler(problem), problem.cluster.n_devices
-    network, level = problem.cluster, {}
+    graph = problem.graph
+    s = ListScheduler(problem)
+    k = problem.cluster.n_devices
+    network = problem.cluster
+    level = {}
     send = problem.transfer_ops / network.speed
 
     def trans(e, d, w):

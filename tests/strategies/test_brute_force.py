@@ -20,7 +20,8 @@ from placelab.schedule.placement import Placement
 
 def least_makespan(problem: Problem) -> float:
     """Try every placement and every order of the ops, without pruning."""
-    n, makespans = problem.graph.n_ops, []
+    n = problem.graph.n_ops
+    makespans = []
     for device in product(*(problem.feasible(v) for v in range(n))):
         try:
             placement = Placement(problem, device)

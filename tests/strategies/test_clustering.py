@@ -34,7 +34,8 @@ def clusters(problem, name, monkeypatch):
 def paths(problem):
     """LC, written on sets."""
     graph, weight, (latency, per_byte) = problem.graph, mean_exec(problem), mean_transfer(problem)
-    left, found = set(range(graph.n_ops)), set()
+    left = set(range(graph.n_ops))
+    found = set()
     while left:
         best = {}
         for v in sorted(left, reverse=True):
@@ -58,7 +59,8 @@ def zeroed(problem):
     order = by_falling(rounded(pl.upward_rank(problem)))[0].tolist()
 
     def length(of):
-        free, finish = {}, {}
+        free = {}
+        finish = {}
         for v in order:
             start = free.get(of[v], 0.0)
             for e in graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]:
@@ -69,7 +71,8 @@ def zeroed(problem):
 
     of = list(range(graph.n_ops))
     for e in np.argsort(-graph.edge_bytes, kind="stable"):
-        a, b = of[graph.producer[e]], of[graph.consumer[e]]
+        a = of[graph.producer[e]]
+        b = of[graph.consumer[e]]
         joined = [a if c == b else c for c in of]
         if length(joined) <= length(of) + 1e-9:
             of = joined

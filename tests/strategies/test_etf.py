@@ -22,9 +22,11 @@ def plain_etf(problem, finish=True):
 
     `finish`: whether finishes are compared. Returns the scheduler and the ops as placed; or why nothing fits, and None.
     """
-    s, graph = ListScheduler(problem), problem.graph
+    s = ListScheduler(problem)
+    graph = problem.graph
     _, rank = by_falling(rounded(static_level(problem)))
-    missing, order = np.diff(graph.pred_ptr), []
+    missing = np.diff(graph.pred_ptr)
+    order = []
     while len(order) < graph.n_ops:
         ready = np.flatnonzero((missing == 0) & (s.device < 0)).tolist()
         pairs = [(s.est(v, d), rank[v], finish and s.eft(v, d), d, v) for v in ready for d in s.candidates(v)]
@@ -48,7 +50,9 @@ class Queues:
     """Transfers one at a time per port or channel, in the order in which their consumers are placed."""
 
     def __init__(self, problem):
-        self.problem, self.free, self.copies = problem, Counter(), {}
+        self.problem = problem
+        self.free = Counter()
+        self.copies = {}
 
     def resources(self, s, d):
         if self.problem.transfers == "channel":
@@ -57,11 +61,17 @@ class Queues:
 
     def inputs(self, v, d, device, finish):
         """(tensor, home, sent, there) of each input of v as if it ran on d, and the transfers that this needs."""
-        graph, cluster, new, mine = self.problem.graph, self.problem.cluster, {}, {}
-        edges, times = graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]].tolist(), {}
+        graph = self.problem.graph
+        cluster = self.problem.cluster
+        new = {}
+        mine = {}
+        edges = graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]].tolist()
+        times = {}
         for e in sorted(edges, key=lambda e: finish[graph.producer[e]]):
-            u, t = graph.producer[e], graph.edge_tensor[e]
-            s, known = device[u], self.copies | new
+            u = graph.producer[e]
+            t = graph.edge_tensor[e]
+            s = device[u]
+            known = self.copies | new
             if s == d:
                 times[e] = finish[u], finish[u]
             elif (t, d) in known:
@@ -78,13 +88,20 @@ class Queues:
 
 def plain_etf_in_queues(problem):
     """The rule with contention, in dictionaries; None if nothing fits."""
-    graph, device, start, finish, fixed = problem.graph, {}, {}, {}, {}
+    graph = problem.graph
+    device = {}
+    start = {}
+    finish = {}
+    fixed = {}
     _, rank = by_falling(rounded(static_level(problem)))
-    memory, queues, free = problem.memory != "none" and MemoryPlan(problem), Queues(problem), Counter()
+    memory = problem.memory != "none" and MemoryPlan(problem)
+    queues = Queues(problem)
+    free = Counter()
 
     def est(v, d):
         inputs, *_ = queues.inputs(v, d, device, finish)
-        now, before = max([free[d], *(there for *_, there in inputs)]), -1.0
+        now = max([free[d], *(there for *_, there in inputs)])
+        before = -1.0
         while memory and now < inf and now != before:
             before, now = now, memory.earliest(v, d, now, problem.exec_time(v, d), inputs)
         return now
@@ -227,7 +244,8 @@ def test_m_etf_keeps_within_memory_and_etf_does_not_look():
     fits = tight = 0
     for problem in problems.many(400, seed=84, memory=("edges", "reserved", "dynamic"), transfer_ops=(0,)):
         try:
-            plan, free = pl.place(problem, "m-etf"), etf._plan(problem, memory=False, trace=False)
+            plan = pl.place(problem, "m-etf")
+            free = etf._plan(problem, memory=False, trace=False)
         except pl.InfeasibleError:
             continue
         if not len(free.schedule().oom):

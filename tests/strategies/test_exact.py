@@ -398,8 +398,10 @@ def test_whole_units_round_nothing_but_down():
 def test_heads_and_tails_are_no_longer_than_any_run():
     """The longest path through an op on its device, transfers included, is not longer than any run without contention."""
     for problem in problems.many(60, seed=10, ops=8, memory=("none",), **PLAIN):
-        placement, table = pl.place(problem, "heft"), tables(problem)
-        schedule, ops = pl.simulate(problem, placement, "planned"), np.arange(problem.graph.n_ops)
+        placement = pl.place(problem, "heft")
+        table = tables(problem)
+        schedule = pl.simulate(problem, placement, "planned")
+        ops = np.arange(problem.graph.n_ops)
         slack = 1e-9 * (1 + schedule.makespan)
         assert (table.head[ops, placement.device] <= schedule.start + slack).all()
         assert (table.tail[ops, placement.device] <= schedule.makespan - schedule.start + slack).all()

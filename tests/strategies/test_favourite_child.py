@@ -49,11 +49,13 @@ def random_arcs(seed: int, ops: int = 40) -> Arcs:
 
 def whole_program(arcs: Arcs) -> float:
     """Optimum of the program with every row, passed to HiGHS directly [s]."""
-    n, m = len(arcs.time), arcs.n
+    n = len(arcs.time)
+    m = arcs.n
     h = highspy.Highs()
     h.setOptionValue("output_flag", False)
     x = [h.addVariable(0, 1) for _ in range(m)]
-    s, w = [h.addVariable(0) for _ in range(n)], h.addVariable(0)
+    s = [h.addVariable(0) for _ in range(n)]
+    w = h.addVariable(0)
     for v in range(n):
         h.addConstr(s[v] + arcs.time[v] <= w)
     for e in range(m):
@@ -209,18 +211,22 @@ def solve_warm(lp, solver, options, patience) -> bool:
     import cvxpy as cp
 
     data, chain, inverse = lp.get_problem_data(cp.HIGHS)
-    h, model = highspy.Highs(), highspy.HighsModel()
+    h = highspy.Highs()
+    model = highspy.HighsModel()
     h.setOptionValue("output_flag", False)
-    matrix, rows = data["A"].tocsc(), data["b"]
+    matrix = data["A"].tocsc()
+    rows = data["b"]
     model.lp_.num_row_, model.lp_.num_col_ = matrix.shape
     equal = np.arange(len(rows)) < data["dims"].zero
-    model.lp_.row_lower_, model.lp_.row_upper_ = np.where(equal, rows, -highspy.kHighsInf), rows
+    model.lp_.row_lower_ = np.where(equal, rows, -highspy.kHighsInf)
+    model.lp_.row_upper_ = rows
     inside = lambda bound, default: np.full(matrix.shape[1], default) if bound is None else bound  # noqa: E731
     model.lp_.col_lower_ = inside(data["lower_bounds"], -highspy.kHighsInf)
     model.lp_.col_upper_ = inside(data["upper_bounds"], highspy.kHighsInf)
     model.lp_.col_cost_ = data["c"] + np.abs(np.random.default_rng(3).random(matrix.shape[1]))
     model.lp_.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    model.lp_.a_matrix_.start_, model.lp_.a_matrix_.index_ = matrix.indptr, matrix.indices
+    model.lp_.a_matrix_.start_ = matrix.indptr
+    model.lp_.a_matrix_.index_ = matrix.indices
     model.lp_.a_matrix_.value_ = matrix.data
     h.passModel(model)
     h.run()
@@ -254,7 +260,8 @@ def test_at_most_one_child_and_parent(problem):
         ops = np.flatnonzero(favourites.child >= 0)
         assert (favourites.parent[favourites.child[ops]] == ops).all()
         assert (favourites.parent >= 0).sum() == len(ops)
-    few, most = found[0.1].child, found[0.5].child
+    few = found[0.1].child
+    most = found[0.5].child
     assert ((few == most) | (few == -1)).all()
 
 

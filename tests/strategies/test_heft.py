@@ -18,7 +18,8 @@ from placelab.schedule.schedule import planned_schedule
 
 def independent_heft(problem, insertion=True):
     """HEFT as Topcuoglu 2002 writes it, with Mayer's rule for groups: dictionaries, and a scan over all gaps."""
-    graph, k = problem.graph, problem.cluster.n_devices
+    graph = problem.graph
+    k = problem.cluster.n_devices
     pairs = list(permutations(range(k), 2))
     succ, pred = ({v: [] for v in range(graph.n_ops)} for _ in range(2))
     for (u, v), t in zip(graph.edges.tolist(), graph.edge_tensor, strict=True):
@@ -30,7 +31,9 @@ def independent_heft(problem, insertion=True):
         w = np.mean([problem.exec_time(v, d) for d in problem.feasible(v)])
         rank[v] = w + max((mean(t) + rank[s] for s, t in succ[v]), default=0.0)
     runs = {d: [] for d in range(k)}  # (start, finish) of each op, ascending
-    device, finish, fixed = {}, {}, {}
+    device = {}
+    finish = {}
+    fixed = {}
     # equal sums that were rounded differently are equal ranks; ties by number
     for v in sorted(rank, key=lambda v: (-round(rank[v], 9), v)):
         group = problem.group[v]
@@ -84,8 +87,10 @@ def test_both_paths_give_one_plan(name, monkeypatch):
 @pytest.mark.parametrize("name", ["heft", "cpop", "tf-greedy"])
 def test_memory_has_a_say_only_where_it_must(name, monkeypatch):
     """The plan made without memory limits is used if it exceeds no capacity; the other plan never exceeds any."""
-    slow, plans = [], []
-    in_memory, finished = list_scheduling._in_memory, list_scheduling._finished
+    slow = []
+    plans = []
+    in_memory = list_scheduling._in_memory
+    finished = list_scheduling._finished
     monkeypatch.setattr(
         list_scheduling, "_in_memory", lambda problem, *rest: slow.append(1) or in_memory(problem, *rest)
     )

@@ -65,7 +65,9 @@ def test_what_was_cancelled_stays_as_planned():
 
 def test_random_plans_are_within_memory_where_a_wait_cures_them():
     """Under every model of transfers; what is held back is legal and no longer short. Prints how many."""
-    plans, short, cured = Counter(), Counter(), Counter()
+    plans = Counter()
+    short = Counter()
+    cured = Counter()
     limited = dict(memory=("edges", "dynamic"), transfers=("sequential", "channel", "fair"))
     plain = dict(zero=False, groups=False, restricted=False)
     for i, problem in enumerate(problems.many(300, seed=11, ops=25, **limited, **plain)):
@@ -93,7 +95,8 @@ def test_random_plans_are_within_memory_where_a_wait_cures_them():
 
 def test_most_plans_of_a_network_are_cured():
     """ResNetV2-152 on four GPUs that hold less than HEFT's plan without limits takes at most: runs of several shortages."""
-    graph, box = pl.load("resnet_v2_152"), pl.clusters.rtx2080ti_box(4)
+    graph = pl.load("resnet_v2_152")
+    box = pl.clusters.rtx2080ti_box(4)
     cured = []
     for memory, transfers in product(("edges", "dynamic"), ("sequential", "fair")):
         problem = pl.Problem(graph, box, memory=memory, transfers=transfers, duplex=True)

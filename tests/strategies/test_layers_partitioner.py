@@ -66,7 +66,8 @@ def test_a_network_is_balanced_and_moves_less_than_in_pieces(network):
     """Each device has at most twice its share, and fewer bytes are sent than with `contiguous`."""
     problem = pl.Problem(pl.load(network), pl.clusters.pcie_box())
     share = relative_speed(problem) / relative_speed(problem).sum()
-    placement, cut = pl.place(problem, "layers"), pl.place(problem, "contiguous")
+    placement = pl.place(problem, "layers")
+    cut = pl.place(problem, "contiguous")
     load = np.bincount(placement.device, mean_exec(problem), minlength=len(share)) / mean_exec(problem).sum()
     assert (load <= 2 * share).all()
     moved = [pl.metrics(pl.simulate(problem, p, "fifo"))["bytes_moved"] for p in (placement, cut)]

@@ -56,7 +56,8 @@ def test_rounds_differ_from_ready_ops():
 def test_lists_of_mcp_are_in_lexicographic_order(children):
     """Own latest start, then those of the successors; a list before those that it begins."""
     for problem in problems.many(200, seed=81):
-        graph, up = problem.graph, pl.upward_rank(problem)
+        graph = problem.graph
+        up = pl.upward_rank(problem)
         alap = rounded(up.max() - up)
         ends = zip(graph.succ_ptr[:-1].tolist(), graph.succ_ptr[1:].tolist(), strict=True)
         after = [sorted(alap[graph.consumer[a:b]], reverse=children == "descending") for a, b in ends]
@@ -69,7 +70,8 @@ def test_lists_of_mcp_are_in_lexicographic_order(children):
 def test_lists_of_mcp_can_have_all_descendants(children):
     """Each descendant once, however many paths lead to it."""
     for problem in problems.many(200, seed=83):
-        graph, up = problem.graph, pl.upward_rank(problem)
+        graph = problem.graph
+        up = pl.upward_rank(problem)
         alap = rounded(up.max() - up)
         below = [nx.descendants(graph.to_networkx(), name) for name in graph.names]
         number = {name: v for v, name in enumerate(graph.names)}
@@ -106,7 +108,8 @@ def test_both_paths_give_one_plan(name, monkeypatch):
 
 def plainly(problem, name, batch):
     """The rule, written on a list scheduler."""
-    graph, s = problem.graph, ListScheduler(problem)
+    graph = problem.graph
+    s = ListScheduler(problem)
     median = median_exec(problem)
     level = median.copy()
     for v in reversed(range(graph.n_ops)):
@@ -143,7 +146,8 @@ def test_the_kernel_is_the_rule(name, monkeypatch):
 def test_the_kernel_is_the_rule_where_many_ops_wait(name, longest, monkeypatch):
     """On equal and unequal devices, short and long transfers, with groups and an op for one device."""
     monkeypatch.setattr(list_scheduling, "FEW", longest // 2)
-    random, drawn = np.random.default_rng(longest), pl.generators.layered(120, seed=longest)
+    random = np.random.default_rng(longest)
+    drawn = pl.generators.layered(120, seed=longest)
     sizes = random.integers(0, longest, drawn.n_edges).astype(float)
     time = random.integers(0, 9, 120).astype(float)
     graph = pl.OpGraph.from_arrays(drawn.names, time, drawn.edges, edge_bytes=sizes)

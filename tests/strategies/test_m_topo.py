@@ -13,15 +13,21 @@ from placelab.planning.capacity import Assignment, needs, units
 
 def plain(problem, rule):
     """The rule, written plainly; None if an op fits on no device."""
-    k, made = problem.cluster.n_devices, units(problem)
+    k = problem.cluster.n_devices
+    made = units(problem)
     held, peak = needs(problem)
     each = problem.graph.memory if problem.memory == "none" else held + peak
     need = [sum(each[v] for v in made.ops[a:b]) for a, b in zip(made.ptr, made.ptr[1:], strict=False)]
     size = np.diff(made.ptr)
     assignment = Assignment(problem)
-    own, limit = assignment.needs, assignment.capacity.limit
-    used, top, load = [0.0] * k, [0.0] * k, [0.0] * k
-    device, now, count = {}, 0, 0
+    own = assignment.needs
+    limit = assignment.capacity.limit
+    used = [0.0] * k
+    top = [0.0] * k
+    load = [0.0] * k
+    device = {}
+    now = 0
+    count = 0
     fits = lambda u, d: (  # noqa: E731
         d in problem.feasible(made.first[u]) and used[d] + own.held[u] + max(top[d], own.peak[u]) <= limit[d]
     )
@@ -105,7 +111,9 @@ def test_it_is_the_rule_written_plainly(rule):
 def test_the_share_is_never_too_small():
     """For any sizes, ops go to devices in turn: none is skipped, and none gets more than its share."""
     for problem in problems.many(200, seed=72, memory=("none",), groups=False, restricted=False):
-        placement, need, k = pl.place(problem, "m-topo"), problem.graph.memory, problem.cluster.n_devices
+        placement = pl.place(problem, "m-topo")
+        need = problem.graph.memory
+        k = problem.cluster.n_devices
         load = np.bincount(placement.device, need, minlength=k)
         assert (np.diff(placement.device) >= 0).all()
         assert load.max() <= (need.sum() / k + need.max()) * (1 + 1e-12) or not need.any()

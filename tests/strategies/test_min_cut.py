@@ -25,7 +25,8 @@ def two_chains():
 
 def cut(problem, placement):
     """Mean transfer time of tensors between devices, once per op that reads one from another device [s]."""
-    graph, device = problem.graph, placement.device
+    graph = problem.graph
+    device = placement.device
     away = device[graph.producer] != device[graph.consumer]
     seen = set(zip(graph.edge_tensor[away].tolist(), graph.consumer[away].tolist(), strict=True))
     return sum(problem.transfer_time(t, 0, 1) for t, _ in seen)
@@ -49,7 +50,8 @@ def test_two_cuts_of_equal_cost_have_different_makespans():
 
 def clusters_of_ops(count, size, seed):
     """`count` dense clusters of ops, joined by one tensor each; ops of all clusters alternate."""
-    random, edges = np.random.default_rng(seed), []
+    random = np.random.default_rng(seed)
+    edges = []
     op = lambda c, i: i * count + c  # noqa: E731
     for c in range(count):
         edges += [(op(c, i), op(c, i + 1)) for i in range(size - 1)]

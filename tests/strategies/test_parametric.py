@@ -59,7 +59,8 @@ def test_starts_that_were_compared_are_told_as_times(sufferage):
     """The trace says when each op would run on each device, and so on its own, however ops are ordered."""
     problem = pl.datasets.problem("topcuoglu")
     placement = pl.place(problem, "parametric", place="est", sufferage=sufferage, trace=True)
-    trace, row = placement.trace, range(problem.graph.n_ops)
+    trace = placement.trace
+    row = range(problem.graph.n_ops)
     schedule = pl.simulate(problem, placement, "planned")
     start, finish = trace.spans(problem)
     assert trace.times == "start"

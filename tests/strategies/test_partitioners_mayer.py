@@ -52,7 +52,8 @@ class Replay:
         return self.exec_time([v for v, e in self.on.items() if e == d], d)
 
     def traffic(self, ops, d, both=False):
-        graph, trips = self.problem.graph, set()  # each tensor once, and once to each device
+        graph = self.problem.graph  # each tensor once, and once to each device
+        trips = set()
         for t, u, w in zip(graph.edge_tensor.tolist(), graph.producer, graph.consumer, strict=True):
             if w in ops and u in self.on:
                 trips.add((t, self.on[u], d))
@@ -76,7 +77,8 @@ def check_least(scores, plain, chosen):
 
 def speeds(problem):
     """Relative speed of the devices; with measured times, from the times of ops that they may run."""
-    k, n = problem.cluster.n_devices, problem.graph.n_ops
+    k = problem.cluster.n_devices
+    n = problem.graph.n_ops
     if problem.graph.time is None:
         return problem.cluster.speed / max(problem.cluster.speed)
     mean = [np.mean([problem.exec_time(v, d) for d in problem.feasible(v)]) for v in range(n)]
@@ -88,8 +90,10 @@ def speeds(problem):
 
 def total_ranks(problem):
     """up + down of each op, in operations, by the two equations."""
-    graph, c = problem.graph, operations(problem.graph)
-    up, down = c.copy(), np.zeros(graph.n_ops)
+    graph = problem.graph
+    c = operations(problem.graph)
+    up = c.copy()
+    down = np.zeros(graph.n_ops)
     for u, v in graph.edges[::-1].tolist():
         up[u] = max(up[u], c[u] + up[v])
     for v in range(graph.n_ops):
@@ -105,7 +109,8 @@ def by_rank(problem):
 
 def firsts(problem, order):
     """(unit, position of its first member) along an order of ops."""
-    seen, found = set(), []
+    seen = set()
+    found = []
     for i, v in enumerate(order):
         unit = tuple(problem.members(v).tolist())
         if unit not in seen:
@@ -142,7 +147,8 @@ def splitmix(name, seed):
 def test_hash_draws_in_proportion_to_the_weight(weight):
     """The chosen device is where the running sum of weights passes the hash; scores are the shares."""
     for replay in replays("hash", 21, weight=weight, seed=5):
-        cluster, graph = replay.problem.cluster, replay.problem.graph
+        cluster = replay.problem.cluster
+        graph = replay.problem.graph
         weights = {"speed": cluster.speed, "uniform": np.ones(cluster.n_devices)}.get(weight)
         if weights is None:
             finite = np.isfinite(cluster.memory).all()
@@ -169,7 +175,8 @@ def test_hash_and_random_spread_over_all_devices():
     graph = pl.OpGraph.from_arrays([f"op{v}" for v in range(20_000)], [1.0] * 20_000, [])
     problem = pl.Problem(graph, pl.Cluster([1.0, 2.0, 5.0]))
     for name, share in (("hash", [1 / 8, 2 / 8, 5 / 8]), ("random", [1 / 3] * 3)):
-        one, other = pl.place(problem, name, seed=0).device, pl.place(problem, name, seed=1).device
+        one = pl.place(problem, name, seed=0).device
+        other = pl.place(problem, name, seed=1).device
         assert np.bincount(one) / 20_000 == pytest.approx(share, rel=0.1)
         assert (one == other).mean() == pytest.approx(sum(s * s for s in share), rel=0.1)
         assert (one == pl.place(problem, name, seed=0).device).all()
@@ -188,7 +195,8 @@ def test_hash_by_memory_needs_memories():
 def test_round_robin_takes_the_next_device_with_room():
     """After each decision comes the next device, without those that lack memory."""
     for replay in replays("round-robin", 22):
-        k, last = replay.problem.cluster.n_devices, -1
+        k = replay.problem.cluster.n_devices
+        last = -1
         for _, device, room, scores in replay.decisions():
             steps = {d: (d - last - 1) % k for d in room}
             check_least(scores, steps, device)
@@ -206,7 +214,8 @@ def follow_targets(replay, queue, sequence, target):
 def test_contiguous_cuts_the_work_by_speed():
     """The middle of an op's work, along the devices' shares, decides its piece."""
     for replay in replays("contiguous", 23):
-        problem, n = replay.problem, replay.problem.graph.n_ops
+        problem = replay.problem
+        n = replay.problem.graph.n_ops
         work = [np.mean([problem.exec_time(v, d) for d in problem.feasible(v)]) for v in range(n)]
         share = np.cumsum(speeds(problem)) / speeds(problem).sum() * sum(work)
         middle = np.cumsum(work) - np.array(work) / 2
@@ -226,7 +235,8 @@ def test_contiguous_by_hand():
 def test_batch_split_assigns_ranks_fastest_device_first(quota):
     """The i-th op by rank goes to the device in whose share of the count i + ½ lies, fastest first."""
     for replay in replays("batch-split", 24, quota=quota):
-        problem, n = replay.problem, replay.problem.graph.n_ops
+        problem = replay.problem
+        n = replay.problem.graph.n_ops
         speed = speeds(problem)
         sequence = sorted(range(len(speed)), key=lambda d: (-round(speed[d], 12), d))
         share = [speed[d] if quota == "speed" else 1.0 for d in sequence]
@@ -256,7 +266,8 @@ def test_critical_path_then_least_load(order):
     """The path goes to the fastest device that holds it (else op by op); each other unit to the least load."""
     whole_paths = 0
     for replay in replays("critical-path", 25, order=order, seed=3, count=250):
-        problem, graph = replay.problem, replay.problem.graph
+        problem = replay.problem
+        graph = replay.problem.graph
         done = total_ranks(problem)[1]
         sinks = [v for v in range(graph.n_ops) if v not in graph.producer]
         path = [max(sinks, key=lambda v: (done[v], -v))]
@@ -310,7 +321,8 @@ def test_mite_is_equations_8_to_10(neighbours):
     """memory × importance × traffic × time, each over its maximum and at least 1e-6, in falling total rank."""
     for replay in replays("mite", 26, neighbours=neighbours):
         problem = replay.problem
-        rank, speed = total_ranks(problem)[0], speeds(problem)
+        rank = total_ranks(problem)[0]
+        speed = speeds(problem)
         rank = rank / rank.max() if rank.max() > 0 else rank
         queue = firsts(problem, order := by_rank(problem))
         for (unit, i), (ops, device, room, scores) in zip(queue, replay.decisions(), strict=True):
@@ -343,7 +355,8 @@ def test_mite_by_hand():
 def test_dfs_is_equation_11_in_depth_first_order(exec_time):
     """traffic × time, in the order of a recursive search with children by rank."""
     for replay in replays("dfs", 27, exec_time=exec_time):
-        problem, graph = replay.problem, replay.problem.graph
+        problem = replay.problem
+        graph = replay.problem.graph
         position = {v: i for i, v in enumerate(by_rank(problem))}
         visited = []
 
@@ -378,7 +391,8 @@ def test_single_is_the_fastest_device_that_holds_all():
     """Least total time among the devices that may run all ops and have enough memory."""
     found = 0
     for problem in problems.many(200, seed=28):
-        n, k = problem.graph.n_ops, problem.cluster.n_devices
+        n = problem.graph.n_ops
+        k = problem.cluster.n_devices
         all_ops = list(range(n))
         free = [d for d in range(k) if all(d in problem.feasible(v) for v in all_ops)]
         need = plain_need(problem, all_ops, together=lambda *_: True)

@@ -45,7 +45,9 @@ def idle(s, d):
 
 def gdl(problem):
     """Of all ready ops the one of the largest level on its best device plus what that is above the second-best."""
-    graph, s, median = problem.graph, ListScheduler(problem), median_exec(problem)
+    graph = problem.graph
+    s = ListScheduler(problem)
+    median = median_exec(problem)
     level = median.copy()
     for v in reversed(range(graph.n_ops)):
         level[v] += max((level[w] for w in graph.successors_of(v)), default=0.0)
@@ -62,8 +64,11 @@ def gdl(problem):
 
 def fcp(problem):
     """Queue and line as lists; two candidates."""
-    s, k, rank = ListScheduler(problem), problem.cluster.n_devices, rounded(pl.upward_rank(problem))
-    queue, line = [], deque()
+    s = ListScheduler(problem)
+    k = problem.cluster.n_devices
+    rank = rounded(pl.upward_rank(problem))
+    queue = []
+    line = deque()
     while (s.device < 0).any():
         for v in ready_ops(s):
             if v not in queue and v not in line:
@@ -80,9 +85,11 @@ def fcp(problem):
 
 def flb(problem):
     """Every ready op is looked at anew at each step."""
-    s, rank = ListScheduler(problem), rounded(pl.upward_rank(problem))
+    s = ListScheduler(problem)
+    rank = rounded(pl.upward_rank(problem))
     while (s.device < 0).any():
-        waits, others = [], []
+        waits = []
+        others = []
         for v in ready_ops(s):
             there, d = last_input(s, v)
             if d >= 0 and there >= idle(s, d) and d in s.candidates(v):
@@ -111,7 +118,9 @@ def test_it_is_the_rule(rule):
 
 def balanced(problem):
     """HBMCT on one group of independent ops: the end of every device is found anew for every move."""
-    graph, s, k = problem.graph, ListScheduler(problem), problem.cluster.n_devices
+    graph = problem.graph
+    s = ListScheduler(problem)
+    k = problem.cluster.n_devices
     times = problem.exec_table(otherwise=np.inf)
     order = by_falling(rounded(pl.upward_rank(problem)))[0]
     for group in independent(graph, order):
@@ -150,7 +159,8 @@ def test_hbmct_is_the_rule():
     for i, problem in enumerate(problems.many(80, seed=98, **WHOLE)):
         if problem.n_groups:
             continue
-        placement, plain = pl.place(problem, "hbmct"), balanced(problem)
+        placement = pl.place(problem, "hbmct")
+        plain = balanced(problem)
         assert placement.device.tolist() == plain.device.tolist(), i
         assert placement.estimate == pytest.approx(plain.finish.max(), rel=1e-12), i
         tried += 1
@@ -168,7 +178,8 @@ def test_groups_of_independent_ops():
 def star(random, m, inward):
     """A fork or a join of m branches, with as many equal devices as ops."""
     edges = [(v, m) if inward else (0, v + 1) for v in range(m)]
-    time, size = random.integers(0, 9, m + 1).astype(float), random.integers(0, 9, m).astype(float)
+    time = random.integers(0, 9, m + 1).astype(float)
+    size = random.integers(0, 9, m).astype(float)
     graph = pl.OpGraph.from_arrays([f"v{v}" for v in range(m + 1)], time, edges, edge_bytes=size)
     return pl.Problem(graph, pl.Cluster([1.0] * (m + 1), bandwidth=1.0, latency=0.0)), time, size
 

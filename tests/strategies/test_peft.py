@@ -19,7 +19,8 @@ def test_each_step_is_as_published():
 def test_optimistic_costs_by_their_equation():
     """Exact on the published graph; with equal links the mean transfer is the actual one."""
     problem = peft_graph()
-    graph, exec_time = problem.graph, problem.exec_table()
+    graph = problem.graph
+    exec_time = problem.exec_table()
     expected = np.zeros((10, 3))
     for v in reversed(range(10)):
         for e in range(graph.succ_ptr[v], graph.succ_ptr[v + 1]):

@@ -60,7 +60,8 @@ def test_zb_auto(p):
     """No longer than zb-h2 at its memory, than zb-h1 at its; never more activations than the cap."""
     for m, (f, b, w) in product((3, 2 * p), COSTS[:3]):
         problem = training(f, b, w, microbatches=m, stages=p, activation=1.0)
-        auto, one = run(problem, "zb-auto"), run(problem, "zb-auto", cap=p)
+        auto = run(problem, "zb-auto")
+        one = run(problem, "zb-auto", cap=p)
         span = lambda schedule: bubbles(schedule)["bubble_span"]  # noqa: E731
         assert span(auto) <= span(run(problem, "zb-h2")) + 1e-9 and auto.peak_memory.max() <= 2 * p - 1
         assert span(one) <= span(run(problem, "zb-h1")) + 1e-9 and one.peak_memory.max() <= p

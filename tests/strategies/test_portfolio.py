@@ -86,7 +86,9 @@ def test_saved_states_are_as_good_as_none():
     for graph, transfers in zip(graphs, ("sequential", "channel", "parallel"), strict=True):
         problem = pl.Problem(graph, pl.clusters.pcie_box(), transfers=transfers)
         heft = pl.place(problem, "heft")
-        device, order, gained = heft.device, heft.planned, 0
+        device = heft.device
+        order = heft.planned
+        gained = 0
         for seed in range(5):
             device, order, _, makespan = on_from(problem, device, order, seed).improve(200)
             assert on_from(problem, device, order, seed).improve(0)[3][0] == makespan[1]
@@ -99,7 +101,8 @@ def test_moves_given_up_early_are_too_long(monkeypatch):
     """Timed to the end instead, no move is decided otherwise."""
     monkeypatch.setenv("PLACELAB_JIT", "0")  # plain Python reads the margin when it runs
     for seed, problem in enumerate(problems.many(40, seed=9, ops=25)):
-        plan, found = any_plan(problem, seed), []
+        plan = any_plan(problem, seed)
+        found = []
         for margin in (replaying.MARGIN, np.inf):
             monkeypatch.setattr(replaying, "MARGIN", margin)
             device, order, tried, makespan = LocalSearch(problem, [plan], seed, 50).walks[0].improve(60, slack=0.05)
@@ -144,10 +147,13 @@ def test_never_worse_than_any_pair_of_strategies():
 def test_reaches_the_optimum_of_small_problems():
     """Up to 7 ops: from random plans, half of them optimal by luck, the search alone reaches nine optima in ten."""
     limits = dict(ops=7, devices=3, memory=("none",), transfers=("parallel",), transfer_ops=(0,), zero=False)
-    at_first, reached, count = 0, 0, 120
+    at_first = 0
+    reached = 0
+    count = 120
     for seed in range(count):  # all of them: shares of fewer would be luck
         problem = problems.problem(Random(f"11 {seed}").randint, **limits)
-        plan, least = any_plan(problem, seed), optimum(problem)
+        plan = any_plan(problem, seed)
+        least = optimum(problem)
         search = LocalSearch(problem, [plan], seed, 1000)
         while search.goes_on:
             search.round()
@@ -192,7 +198,8 @@ def test_the_number_of_cores_does_not_matter():
     start = any_plan(problem, 1)
     found = []
     for threads in (1, 3):
-        search, ways = LocalSearch(problem, [start], 1, 4000), []
+        search = LocalSearch(problem, [start], 1, 4000)
+        ways = []
         with at_most(threads):
             while search.goes_on:
                 search.round()
@@ -222,10 +229,13 @@ def test_a_cluster_is_what_leads_to_an_op_or_follows_it():
     edges = [(0, 3), (1, 3), (2, 3), (3, 4), (4, 5), (3, 6)]  # 2 and 6 are on the device where the cluster goes
     graph = pl.OpGraph.from_arrays([*"abcdefg"], [1.0] * 7, edges, edge_bytes=[1.0] * 6)
     problem = pl.Problem(graph, pl.Cluster([1.0] * 3, bandwidth=1.0))
-    device, order = np.array([0, 2, 1, 0, 0, 0, 1], dtype=np.int32), np.arange(7, dtype=np.int32)
+    device = np.array([0, 2, 1, 0, 0, 0, 1], dtype=np.int32)
+    order = np.arange(7, dtype=np.int32)
     walk = on_from(problem, device, order, 0)
     pred, succ, *_ = walk.fixed
-    moved, units, plan = np.full(7, -1, np.int32), walk.assignment.units_block, SimpleNamespace(device=device)
+    moved = np.full(7, -1, np.int32)
+    units = walk.assignment.units_block
+    plan = SimpleNamespace(device=device)
     moved[0] = 3
     search = SimpleNamespace(
         random=walk.random, units=units, pred=pred, succ=succ, plan=plan, moved=SimpleNamespace(unit=moved)

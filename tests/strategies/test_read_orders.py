@@ -37,7 +37,8 @@ def in_order(where: pl.Placement, reads: list[str]) -> pl.Schedule:
 
 def travelled(schedule: pl.Schedule) -> list[str]:
     """Names of the reads in the order of their transfers."""
-    graph, moved = schedule.problem.graph, schedule.transfers
+    graph = schedule.problem.graph
+    moved = schedule.transfers
     ops = graph.tensor_producer[moved["tensor"][np.argsort(moved["start"], kind="stable")]]
     return [str(name) for name in graph.names[ops]]
 
@@ -65,7 +66,8 @@ def test_figure_1_does_not_depend_on_the_file(rule, file_order):
 def test_transfer_priorities_alone_decide(file_order):
     """Reads take no time and end one after the other; the first one must not take the channel before the best has asked."""
     where = made.figure_1(file_order=file_order)
-    first, last = in_order(where, ["r1@0", "r2@0"]), in_order(where, ["r2@0", "r1@0"])
+    first = in_order(where, ["r1@0", "r2@0"])
+    last = in_order(where, ["r2@0", "r1@0"])
     assert (first.makespan, efficiency(first)) == (3, 0.5)
     assert (last.makespan, efficiency(last)) == (4, 0)
 
@@ -108,9 +110,11 @@ def toy(graph: pl.OpGraph) -> pl.Placement:
 
 def test_seq_32_and_par_32():
     """H5: Seq-32 in order 33, E .96875; reversed 64, E 0. Par-32 takes 33 in any order, 33.32 with a hand-off of .01 s each."""
-    seq, par = toy(pl.generators.seq(32)), toy(pl.generators.par(32))
+    seq = toy(pl.generators.seq(32))
+    par = toy(pl.generators.par(32))
     reads = [f"read{i}" for i in range(1, 33)]
-    tic, backwards = pl.simulate(seq.problem, seq, "tic"), in_order(seq, reads[::-1])
+    tic = pl.simulate(seq.problem, seq, "tic")
+    backwards = in_order(seq, reads[::-1])
     assert (tic.makespan, efficiency(tic)) == (33, 0.96875)
     assert (backwards.makespan, efficiency(backwards)) == (64, 0)
     assert {pl.simulate(par.problem, par, "random-reads", seed=seed).makespan for seed in range(20)} == {33}
@@ -175,7 +179,8 @@ def test_two_workers_in_order():
 
 def plain_sets(reads: Reads) -> dict[int, set[int]]:
     """Positions of the reads that each op depends on, within its copy."""
-    graph, copy = reads.problem.graph, reads.copy
+    graph = reads.problem.graph
+    copy = reads.copy
     number = {v: i for i, v in enumerate(reads.op.tolist())}
     found: dict[int, set[int]] = {}
     for v in range(graph.n_ops):
@@ -198,7 +203,8 @@ def plain_tic(reads: Reads) -> list[int]:
 
 def plain_measures(reads: Reads, left: list[int]) -> tuple[dict[int, float], dict[int, float], dict[int, float]]:
     """P, M and M+ of the reads that are left."""
-    depends, took = plain_sets(reads), reads.problem.exec_times(reads.placement.device)
+    depends = plain_sets(reads)
+    took = reads.problem.exec_times(reads.placement.device)
     now = {v: s & set(left) for v, s in depends.items()}
     seconds = {v: sum(reads.seconds[r] for r in s) for v, s in now.items()}
     P = {r: sum(took[v] for v, s in now.items() if s == {r} and v not in reads.op) for r in left}
@@ -214,7 +220,8 @@ def plain_tac(reads: Reads) -> list[int]:
             P, _, least = plain_measures(reads, left)
             best = left[0]
             for r in left:
-                mine, other = min(P[best], reads.seconds[r]), min(P[r], reads.seconds[best])
+                mine = min(P[best], reads.seconds[r])
+                other = min(P[r], reads.seconds[best])
                 if mine < other or (mine == other and least[r] < least[best]):
                     best = r
             order.append(best)
@@ -234,7 +241,8 @@ def plain_tac(reads: Reads) -> list[int]:
 def test_measures_of_the_worked_examples(where, counts, P, M, least):
     """H1, H2, H3: M+ as TIC counts it, and P, M and M+ of TAC at its first choice."""
     reads = Reads.of(where.problem, where)
-    depends, every = plain_sets(reads), list(range(len(reads.op)))
+    depends = plain_sets(reads)
+    every = list(range(len(reads.op)))
     assert [min(len(s) for s in depends.values() if r in s and len(s) > 1) for r in every] == counts
     assert [list(found.values()) for found in plain_measures(reads, every)] == [P, M, least]
 
@@ -264,7 +272,9 @@ def test_equal_the_plain_rules():
     several = 0
     for i in range(400):
         where = random_placement(Random(i).randint)
-        problem, graph, reads = where.problem, where.problem.graph, Reads.of(where.problem, where)
+        problem = where.problem
+        graph = where.problem.graph
+        reads = Reads.of(where.problem, where)
         several += len(reads.op) > 4
         for rule, plain in (("tic", plain_tic), ("tac", plain_tac)):
             order = pl.schedulers()[rule](problem, where)

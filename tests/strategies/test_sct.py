@@ -21,7 +21,8 @@ PAIR = pl.Cluster([1.0, 1.0])
 
 def any_children(graph: pl.OpGraph, seed: int) -> np.ndarray:
     """A random successor of each op, different for different ops; more than any linear program would favour."""
-    child, taken = np.full(graph.n_ops, -1, np.int32), set()
+    child = np.full(graph.n_ops, -1, np.int32)
+    taken = set()
     for e in Random(seed).sample(range(graph.n_edges), graph.n_edges):
         u, v = graph.edges[e].tolist()
         if child[u] < 0 and v not in taken:
@@ -46,8 +47,10 @@ def test_kernel_follows_the_rules():
     """Every device, time and rule equals the plain implementation's, to the last bit, in every memory and transfer model."""
     rules = np.zeros(len(REASONS), int)
     for i, problem in enumerate(problems.many(250, seed=11, ops=14)):
-        child, memory = any_children(problem.graph, i), problem.memory != "none"
-        plain, found = reference_sct.sct(problem, child, sct._turns(problem), memory), planned(problem, child, memory)
+        child = any_children(problem.graph, i)
+        memory = problem.memory != "none"
+        plain = reference_sct.sct(problem, child, sct._turns(problem), memory)
+        found = planned(problem, child, memory)
         assert (plain is None) == (found is None), i
         if found is not None:
             plan, rule = found
@@ -72,7 +75,8 @@ def test_without_favourites_it_is_etf(problem):
 
 def test_each_rule_by_hand():
     """a, u's favourite child, runs on u's device; at 4 device 0 could start y but waits for c; y is sent to device 1."""
-    names, edges = ["u", "a", "b", "c", "y"], [(0, 1), (0, 2), (1, 3), (2, 3), (1, 4)]
+    names = ["u", "a", "b", "c", "y"]
+    edges = [(0, 1), (0, 2), (1, 3), (2, 3), (1, 4)]
     graph = pl.OpGraph.from_arrays(names, [2, 2, 0.5, 1, 0.5], edges, edge_bytes=[1, 1, 2, 1, 1])
     placement = pl.place(pl.Problem(graph, PAIR), "sct", trace=True)
     schedule = pl.simulate(placement.problem, placement, "planned")
@@ -188,8 +192,10 @@ def test_favourite_children_pay():
     """On a column of triangles with transfers of ρ ≤ 1, SCT beats ETF on average over 20 random graphs."""
     gain = []
     for seed in range(20):
-        draw, graph = np.random.default_rng(seed), pl.generators.layered(80, seed=seed, shape=0.5, degree=1.5)
-        compute, size = draw.uniform(1, 2, graph.n_ops), draw.uniform(0.5, 1, graph.n_tensors)
+        draw = np.random.default_rng(seed)
+        graph = pl.generators.layered(80, seed=seed, shape=0.5, degree=1.5)
+        compute = draw.uniform(1, 2, graph.n_ops)
+        size = draw.uniform(0.5, 1, graph.n_tensors)
         problem = pl.Problem(graph.replace(compute=compute, tensor_bytes=size), pl.Cluster([1.0] * 8))
         gain.append(pl.place(problem, "etf").estimate / pl.place(problem, "sct").estimate)
     assert np.mean(gain) > 1

@@ -9,11 +9,15 @@ import placelab as pl
 
 def plain_greedy(problem):
     """The rule, written plainly: the reached op of least (time its inputs were computed, number) is next."""
-    graph, k = problem.graph, problem.cluster.n_devices
+    graph = problem.graph
+    k = problem.cluster.n_devices
     pred = {v: [] for v in range(graph.n_ops)}
     for (u, v), t in zip(graph.edges.tolist(), graph.edge_tensor, strict=True):
         pred[v].append((u, t))
-    device, finish, fixed, free = {}, {}, {}, [0.0] * k
+    device = {}
+    finish = {}
+    fixed = {}
+    free = [0.0] * k
     while len(finish) < graph.n_ops:
         reached = [v for v in pred if v not in finish and all(u in finish for u, _ in pred[v])]
         v = min(reached, key=lambda v: (max((finish[u] for u, _ in pred[v]), default=0.0), v))

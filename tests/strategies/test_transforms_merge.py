@@ -107,7 +107,8 @@ def test_work_is_preserved(prepare):
     for problem in many(60, seed=12):
         small, _ = prepare(problem)
         for d in range(problem.cluster.n_devices):
-            before, after = problem.exec_times(d).sum(), small.exec_times(d).sum()
+            before = problem.exec_times(d).sum()
+            after = small.exec_times(d).sum()
             assert np.isnan(before) or np.isclose(before, after)
 
 
@@ -249,7 +250,8 @@ def test_exact_merges_at_least_as_much_as_safe():
     for problem in many(150, seed=14, ops=14, restricted=False):
         rest = [name for name in problem.graph.names if name not in {op for group in problem.groups for op in group}]
         problem = problem.replace(groups=[rest] if len(rest) > 1 else [])
-        safe, exact = fuse(problem)[0].graph.n_ops, EXACT(problem)[0].graph.n_ops
+        safe = fuse(problem)[0].graph.n_ops
+        exact = EXACT(problem)[0].graph.n_ops
         assert exact <= safe
         more += exact < safe
     assert more > fewer(10)
@@ -393,9 +395,11 @@ def test_no_group_of_coplace_needs_more_than_a_device_holds():
 
 def fits_somewhere(problem, ops) -> bool:
     """Whether the ops' bytes, counted instant by instant in topological order, fit on a device that all may use."""
-    graph, inside = problem.graph, set(ops)
+    graph = problem.graph
+    inside = set(ops)
     column = graph.memory if problem.memory == "reserved" else graph.persistent
-    lasting, most = sum(column[v] for v in ops), 0.0
+    lasting = sum(column[v] for v in ops)
+    most = 0.0
     for now in range(graph.n_ops if problem.memory == "dynamic" else 0):
         held = graph.temporary[now] if now in inside else 0.0
         for t, u in enumerate(graph.tensor_producer.tolist()):

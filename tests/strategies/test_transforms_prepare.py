@@ -67,7 +67,8 @@ def test_the_partitioner_sees_the_small_problem_and_the_user_the_full_one():
 
 def test_nothing_to_do_changes_nothing():
     """Without steps a placement is unchanged, estimate and trace included."""
-    plain, prepared = pl.place(NETWORK, "heft", trace=True), pl.place(NETWORK, "heft", trace=True, prepare=())
+    plain = pl.place(NETWORK, "heft", trace=True)
+    prepared = pl.place(NETWORK, "heft", trace=True, prepare=())
     assert plain.estimate == prepared.estimate and prepared.notes == plain.notes
     assert plain.device.tolist() == prepared.device.tolist()
 
@@ -153,9 +154,11 @@ def test_the_same_small_problem_in_every_process():
 def test_perturbed_costs_stay_within_the_factor(distribution):
     """Each op and tensor has its own factor within the limits; extremes are at the limits; all else stays."""
     for problem in many(40, seed=32, zero=False):
-        graph, other = problem.graph, perturb(problem, factor=0.3, seed=5, distribution=distribution)
+        graph = problem.graph
+        other = perturb(problem, factor=0.3, seed=5, distribution=distribution)
         data = ~graph.tensor_control
-        op, tensor = other.graph.compute / graph.compute, (other.graph.tensor_bytes[data] / graph.tensor_bytes[data])
+        op = other.graph.compute / graph.compute
+        tensor = other.graph.tensor_bytes[data] / graph.tensor_bytes[data]
         off = np.concatenate([op, tensor])
         assert (np.abs(off - 1) <= 0.3 + 1e-12).all()
         if distribution == "extremes":

@@ -19,7 +19,8 @@ def optimum(problem: Problem) -> float:
     all such sequences are tried, except those that cannot improve the result.
     """
     assert problem.transfers == "parallel" and problem.memory in ("none", "reserved") and not problem.transfer_ops
-    graph, k = problem.graph, problem.cluster.n_devices
+    graph = problem.graph
+    k = problem.cluster.n_devices
     n = graph.n_ops
     times = [[float(problem.exec_time(v, d)) for d in range(k)] for v in range(n)]
     choices = [problem.feasible(v).tolist() for v in range(n)]
@@ -31,7 +32,9 @@ def optimum(problem: Problem) -> float:
         rest = max((tail[c] for u, c in graph.edges.tolist() if u == v), default=0.0)
         tail[v] = min(times[v][d] for d in choices[v]) + rest
     best = inf
-    device, finish, free = {}, {}, [0.0] * k
+    device = {}
+    finish = {}
+    free = [0.0] * k
     size = graph.memory.tolist()
     room = [inf] * k if problem.memory == "none" else (problem.cluster.memory * (1 + 1e-9)).tolist()
 
@@ -67,7 +70,8 @@ def least_run(problem: Problem) -> float:
 
     Every placement in every order, each op as early as possible, by the simulator; infinite if no run keeps within memory.
     """
-    graph, best = problem.graph, inf
+    graph = problem.graph
+    best = inf
     orders = [order for order in permutations(range(graph.n_ops)) if _keeps(order, graph.edges.tolist())]
     for device in product(*(problem.feasible(v).tolist() for v in range(graph.n_ops))):
         if any(len({device[v] for v in problem.members(u).tolist()}) > 1 for u in range(graph.n_ops)):
@@ -88,9 +92,13 @@ def least_in_memory(problem: Problem, below: int) -> float:
     is the earlier one bounds the difference of two starts by a whole number.
     """
     assert problem.memory == "dynamic" and problem.transfers == "parallel" and not problem.transfer_ops
-    graph, capacity = problem.graph, problem.cluster.memory
-    n, k, best = graph.n_ops, problem.cluster.n_devices, float(below)
-    size, producer = graph.tensor_bytes.tolist(), graph.tensor_producer.tolist()
+    graph = problem.graph
+    capacity = problem.cluster.memory
+    n = graph.n_ops
+    k = problem.cluster.n_devices
+    best = float(below)
+    size = graph.tensor_bytes.tolist()
+    producer = graph.tensor_producer.tolist()
     edges = list(zip(graph.edge_tensor.tolist(), graph.producer.tolist(), graph.consumer.tolist(), strict=True))
     delay = [[[int(problem.transfer_time(t, d, e)) for e in range(k)] for d in range(k)] for t in range(len(size))]
     time = [[int(problem.exec_time(v, d)) for d in range(k)] for v in range(n)]
@@ -99,7 +107,9 @@ def least_in_memory(problem: Problem, below: int) -> float:
         tail[v] = min(time[v][d] for d in problem.feasible(v)) + max(
             (tail[w] for _, u, w in edges if u == v), default=0
         )
-    device, start, finish = [-1] * n, [0] * n, [0] * n
+    device = [-1] * n
+    start = [0] * n
+    finish = [0] * n
 
     def fits(placed: int) -> bool:
         """Whether what the ops placed so far hold fits at all times; those to come only hold more."""

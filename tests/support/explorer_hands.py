@@ -101,7 +101,8 @@ def cell(explorer: Explorer) -> pl.Schedule:
 
 def reproduces(explorer: Explorer) -> bool:
     """Whether the copied cell gives exactly the schedule that is shown."""
-    shown, made = explorer.schedule, cell(explorer)
+    shown = explorer.schedule
+    made = cell(explorer)
     columns = ("speed", "memory", "bandwidth", "latency", "names", "types", "hosts")
     same_cluster = all(
         np.array_equal(getattr(shown.problem.cluster, c), getattr(made.problem.cluster, c)) for c in columns

@@ -101,13 +101,18 @@ def run(
     """Outcomes by kind, the first of each kind of failure, and the longest time one input took [s]."""
     for data in seeds:
         read(data)  # what is not damaged is read; imports and caches are paid for
-    outcomes, failures, slowest = Counter(), {}, 0.0
-    end, number = time.monotonic() + seconds, 0
+    outcomes = Counter()
+    failures = {}
+    slowest = 0.0
+    end = time.monotonic() + seconds
+    number = 0
     while time.monotonic() < end:
         data = damaged(seeds, seed, number)
-        before, begun = peak(), time.process_time()
+        before = peak()
+        begun = time.process_time()
         outcome = attempt(read, data)
-        took, grown = time.process_time() - begun, peak() - before
+        took = time.process_time() - begun
+        grown = peak() - before
         slowest = max(slowest, took)
         for fault in (
             outcome.startswith("! ") and outcome,
@@ -250,7 +255,8 @@ def value(data: bytes, seeds: list[bytes], random: Random) -> bytes:
 
 def containers(document: object) -> list:
     """All lists and objects of parsed JSON."""
-    found, waiting = [], [document]
+    found = []
+    waiting = [document]
     while waiting:
         if isinstance(part := waiting.pop(), (list, dict)):
             found.append(part)

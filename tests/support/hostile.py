@@ -68,7 +68,8 @@ def listed(stem: str, n: int, between: str) -> str:
 
 def columns(n: int, sets: list, devices: list[int], outputs: int = 0, consumers: int = 0) -> bytes:
     """placelab JSON of n ops; the first has all outputs, and the second reads the first of them, again and again."""
-    zeros, counts = [0] * n, [outputs, *[0] * (n - 1)]
+    zeros = [0] * n
+    counts = [outputs, *[0] * (n - 1)]
     ops = dict.fromkeys(("kind", "compute", "persistent", "temporary"), zeros)
     ops |= {"name": listed("n", n, " ").split(), "group": [-1] * n, "devices": devices, "outputs": counts}
     tensors = {"bytes": [1] * outputs, "consumers": [consumers, *[0] * (outputs - 1)][:outputs], "control": []}
@@ -87,7 +88,8 @@ def dax(k: int) -> bytes:
 
 def wfformat(k: int) -> bytes:
     """k tasks that all write the same k files, and are the parents of k others that read them."""
-    writers, files = listed("w", k, " ").split(), listed("f", k, " ").split()
+    writers = listed("w", k, " ").split()
+    files = listed("f", k, " ").split()
     tasks: list[dict] = [{"id": name, "outputFiles": files} for name in writers]
     tasks += [{"id": f"r{i}", "parents": writers, "inputFiles": files} for i in range(k)]
     runs = [{"id": task["id"], "runtimeInSeconds": 1} for task in tasks]
@@ -138,7 +140,8 @@ def main(name: str) -> None:
     for data in seeds():
         read(data)  # imports and caches are paid for
     for label, data in [(name, build())] if build else files():
-        before, begun = fuzz.peak(), time.process_time()
+        before = fuzz.peak()
+        begun = time.process_time()
         outcome = fuzz.attempt(read, data)
         print(label, outcome, f"{time.process_time() - begun:.2f}", fuzz.peak() - before >> 20, len(data), sep="\t")
 

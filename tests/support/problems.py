@@ -55,7 +55,8 @@ def problem(
     zero
         Whether costs, bytes and latencies may be zero.
     """
-    n, k = pick(1, ops), pick(1, devices)
+    n = pick(1, ops)
+    k = pick(1, devices)
     unit = 1.0 if (bool(pick(0, 3)) if whole is None else whole) else 1 / 7
     least = 0 if zero else 1
     cost = lambda high: pick(least, high) if unit == 1.0 else pick(least, 97 * high) * unit / 13.1  # noqa: E731
@@ -148,7 +149,8 @@ def _cluster(pick: Pick, k: int, cost: Callable[[int], float], identical: bool, 
 
 def _with_links(pick: Pick, cluster: Cluster) -> Cluster:
     """The cluster with up to three links that random pairs of devices share; often a card or an uplink."""
-    k, links = cluster.n_devices, {}
+    k = cluster.n_devices
+    links = {}
     for i in range(pick(0, 3)):
         pairs = [(pick(0, k - 2), k - 1)]
         pairs += [(a, b) for a in range(k) for b in range(k) if a != b and not pick(0, 2)]
@@ -158,7 +160,9 @@ def _with_links(pick: Pick, cluster: Cluster) -> Cluster:
 
 def _edges(pick: Pick, n: int) -> tuple[list[tuple[int, int]], list[int], list[bool]]:
     """Edges (producer, consumer) to later ops, the producer's output each carries, and whether it only orders."""
-    edges, output, control = [], [], []
+    edges = []
+    output = []
+    control = []
     for v in range(1, n):
         for _ in range(pick(0, 3)):
             edges.append((pick(max(0, v - 5), v - 1), v))

@@ -29,7 +29,8 @@ def _cluster(folder: Path) -> pl.Cluster:
     for i, row in enumerate(rows):
         for j, value in enumerate((x for x in row[3].split(";") if x), start=i + 1):
             rate[i, j] = rate[j, i] = float(value)
-    speed, memory = [float(row[2]) for row in rows], [float(row[1]) for row in rows]
+    speed = [float(row[2]) for row in rows]
+    memory = [float(row[1]) for row in rows]
     return pl.Cluster(speed, memory=memory, bandwidth=rate, types=[row[4] for row in rows])
 
 

@@ -11,8 +11,11 @@ Span = tuple[int, float, float, float]  # device, from, to (not included), bytes
 
 def spans(schedule: Schedule) -> list[Span]:
     """What is held on which device and during which time, in the problem's memory model."""
-    problem, graph = schedule.problem, schedule.problem.graph
-    device, start, finish = schedule.device.tolist(), schedule.start.tolist(), schedule.finish.tolist()
+    problem = schedule.problem
+    graph = schedule.problem.graph
+    device = schedule.device.tolist()
+    start = schedule.start.tolist()
+    finish = schedule.finish.tolist()
     ops = range(graph.n_ops)
     if problem.memory == "reserved":
         return [(device[v], 0.0, inf, graph.memory[v]) for v in ops]

@@ -19,10 +19,16 @@ class Plan:
     """Ops appended to devices; transfers that queue for ports or channels; memory over time, or None."""
 
     def __init__(self, problem: Problem, memory: bool) -> None:
-        n, k = problem.graph.n_ops, problem.cluster.n_devices
-        self.problem, self.memory = problem, MemoryPlan(problem) if memory else None
-        self.device, self.start, self.finish, self.rule = [-1] * n, [0.0] * n, [0.0] * n, [-1] * n
-        self.free, self.last = [0.0] * k, [-1] * k
+        n = problem.graph.n_ops
+        k = problem.cluster.n_devices
+        self.problem = problem
+        self.memory = MemoryPlan(problem) if memory else None
+        self.device = [-1] * n
+        self.start = [0.0] * n
+        self.finish = [0.0] * n
+        self.rule = [-1] * n
+        self.free = [0.0] * k
+        self.last = [-1] * k
         self.busy: dict[tuple, float] = {}  # port or channel → when it is free
         self.copies: dict[tuple[int, int], tuple[float, float]] = {}  # (tensor, device) → sent, there
         self.send, self.delay = transfer_delay(problem)
@@ -49,17 +55,23 @@ class Plan:
 
     def free_again(self, t: int, home: int, d: int, sent: float, there: float) -> float:
         """When the ports of a transfer are free again."""
-        size, bandwidth = self.problem.graph.tensor_bytes[t], self.problem.cluster.bandwidth[home, d]
+        size = self.problem.graph.tensor_bytes[t]
+        bandwidth = self.problem.cluster.bandwidth[home, d]
         return there if self.problem.latency == "holds" else sent + size / bandwidth
 
     def inputs(self, v: int, d: int) -> list[tuple[int, int, float, float]]:
         """(tensor, its home, sent, there) of each input, as if v ran on d, in the order in which they were computed."""
-        graph, cluster = self.problem.graph, self.problem.cluster
+        graph = self.problem.graph
+        cluster = self.problem.cluster
         edges = graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]].tolist()
-        copies, busy, found = dict(self.copies), dict(self.busy), {}
+        copies = dict(self.copies)
+        busy = dict(self.busy)
+        found = {}
         for e in sorted(edges, key=lambda e: self.finish[graph.producer[e]]):
-            u, t = graph.producer[e], int(graph.edge_tensor[e])
-            home, done = self.device[u], self.finish[u]
+            u = graph.producer[e]
+            t = int(graph.edge_tensor[e])
+            home = self.device[u]
+            done = self.finish[u]
             if home == d:
                 found[e] = t, home, done, done
                 continue
@@ -77,7 +89,8 @@ class Plan:
         """Earliest start of v on d; infinite if memory is missing or d is not allowed."""
         if d not in self.may(v):
             return inf
-        inputs, length = self.inputs(v, d), self.problem.exec_time(v, d)
+        inputs = self.inputs(v, d)
+        length = self.problem.exec_time(v, d)
         start = max([self.free[d], *(there for *_, there in inputs)])
         while self.memory and start < inf:
             fits = self.memory.earliest(v, d, start, length, inputs)
@@ -88,7 +101,8 @@ class Plan:
 
     def place(self, v: int, d: int, start: float, rule: int) -> None:
         """Place v on d at `start`."""
-        inputs, finish = self.inputs(v, d), start + self.problem.exec_time(v, d)
+        inputs = self.inputs(v, d)
+        finish = start + self.problem.exec_time(v, d)
         if self.memory:
             self.memory.place(v, d, start, finish, inputs)
         for t, home, sent, there in inputs:
@@ -102,7 +116,8 @@ class Plan:
 
 def sct(problem: Problem, child: np.ndarray, turns: np.ndarray, memory: bool) -> Plan | None:
     """The whole plan, or None when nothing fits any more."""
-    plan, k = Plan(problem, memory), problem.cluster.n_devices
+    plan = Plan(problem, memory)
+    k = problem.cluster.n_devices
     _, rank = by_falling(rounded(static_level(problem)))
     for _ in range(problem.graph.n_ops):
         ready = [v for v in range(problem.graph.n_ops) if plan.is_ready(v)]

@@ -16,7 +16,12 @@ from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TRANSFER, Schedule
 
-OP, SEND, TRANSFER_ITEM, CLOCK, BEGIN, FREE = 0, 1, 2, 3, 4, 5
+OP = 0
+SEND = 1
+TRANSFER_ITEM = 2
+CLOCK = 3
+BEGIN = 4
+FREE = 5
 ROOM = 1 + 1e-9  # capacities are compared with this much rounding
 
 
@@ -32,10 +37,13 @@ class Simulation:
     """One run: items that are ready, running and finished."""
 
     def __init__(self, placement: Placement, order: Order, oom: str) -> None:
-        self.problem, self.order, self.wait = placement.problem, order, oom == "wait"
+        self.problem = placement.problem
+        self.order = order
+        self.wait = oom == "wait"
         times = getattr(order, "not_before", None)
         self.not_before = [] if times is None else times.tolist()
-        self.placement, self.device = placement, placement.device.tolist()
+        self.placement = placement
+        self.device = placement.device.tolist()
         graph = self.problem.graph
         self.edges = list(zip(graph.edge_tensor.tolist(), graph.consumer.tolist(), strict=True))
         self.producer = graph.tensor_producer.tolist()
@@ -43,10 +51,12 @@ class Simulation:
         self.missing = {v: {t for t, c in self.edges if c == v} for v in range(graph.n_ops)}
         self.ready = {}  # op or Send not yet begun: the time it became executable
         self.active = {}  # item going on: the time it ends
-        self.start, self.finish = {}, {}
+        self.start = {}
+        self.finish = {}
         self.running = {}  # device: its op or Send
         self.waiting = []  # transfers requested but not begun, in order of request
-        self.out_free, self.in_free = {}, {}  # ports under reservations: the time each is free from
+        self.out_free = {}  # ports under reservations: the time each is free from
+        self.in_free = {}
         self.network = FairNetwork(self.problem.cluster) if self.problem.transfers == "fair" else None
         self.now = 0.0
 
@@ -165,7 +175,8 @@ class Simulation:
 
     def end_of_transfer(self, i: int, start: float) -> float:
         tensor, d, e = self.transfers[i]
-        cluster, size = self.problem.cluster, self.problem.graph.tensor_bytes[tensor]
+        cluster = self.problem.cluster
+        size = self.problem.graph.tensor_bytes[tensor]
         return start + cluster.latency[d, e] + size / cluster.bandwidth[d, e]
 
     def begin(self, item: tuple[int, int], start: float, finish: float) -> None:
@@ -258,7 +269,8 @@ class Simulation:
             last = self.missing[s] <= brings
             if self.order.static:
                 last = len({self.producer[t] for t, c in self.edges if c == s}) == 1
-            other, idle = self.device[s] != self.home(item), self.device[s] not in self.running
+            other = self.device[s] != self.home(item)
+            idle = self.device[s] not in self.running
             score += alpha + beta * other + gamma * last + delta * (last and idle)
         return score
 
@@ -274,15 +286,18 @@ class Simulation:
 
     def in_use(self, d: int, starting: int) -> float:
         """Bytes on device d once op `starting` has begun, counting what it will hold when it ends."""
-        graph, model = self.problem.graph, self.problem.memory
+        graph = self.problem.graph
+        model = self.problem.memory
         here = [v for v in range(graph.n_ops) if self.device[v] == d]
         if model == "reserved":
             return sum(graph.memory[v] for v in here)
         begun = {v for v in range(graph.n_ops) if (OP, v) in self.start or v == starting}
         ended = {v for v in begun if (OP, v) in self.finish and (OP, v) not in self.active}
-        total, done = 0.0, begun  # a consumer frees its inputs when it starts …
+        total = 0.0  # a consumer frees its inputs when it starts …
+        done = begun
         if model == "dynamic":  # … or when it ends
-            total, done = sum(graph.persistent[v] + graph.temporary[v] * (v in begun - ended) for v in here), ended
+            total = sum(graph.persistent[v] + graph.temporary[v] * (v in begun - ended) for v in here)
+            done = ended
         for t, u in enumerate(self.producer):
             consumers = [c for x, c in self.edges if x == t]
             moves = [i for i, (x, _, _) in enumerate(self.transfers) if x == t]
@@ -332,12 +347,15 @@ def occupied(problem: Problem, source: int, destination: int) -> set:
         return {("out", source), ("in", destination)} if problem.duplex else {source, destination}
     if model == "channel":
         return {(source, destination)}
-    raise NotImplementedError(f"the reference simulator has no rule for {model!r} transfers; write it in `occupied`")
+    raise NotImplementedError(
+        f"the reference simulator has no rule for {model!r} transfers; write it in `occupied` of {__file__}"
+    )
 
 
 def needed_transfers(placement: Placement) -> list[tuple[int, int, int]]:
     """(tensor, source, destination) of required transfers, in order of (producer, destination, tensor)."""
-    graph, device = placement.problem.graph, placement.device.tolist()
+    graph = placement.problem.graph
+    device = placement.device.tolist()
     needed = set()
     for t, u, v in zip(graph.edge_tensor.tolist(), graph.producer.tolist(), graph.consumer.tolist(), strict=True):
         if device[u] != device[v]:

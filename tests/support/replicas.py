@@ -79,7 +79,8 @@ def is_role(graph: pl.OpGraph, *names: str) -> np.ndarray:
 @st.composite
 def models(draw, ops: int = 6) -> pl.OpGraph:
     """A random forward graph whose variables, of whole bytes, each have a read with one or more consumers."""
-    n, p = draw(st.integers(1, ops)), draw(st.integers(1, 3))
+    n = draw(st.integers(1, ops))
+    p = draw(st.integers(1, 3))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     pairs = [(u, v) for v in range(n) for u in range(v) if rng.random() < 0.4]
     reads = [(i, v) for i in range(p) for v in np.unique(rng.integers(0, n, rng.integers(1, 3)))]

@@ -13,7 +13,8 @@ def same(a: pl.Placement, b: pl.Placement) -> bool:
     """Whether both are equal to the last bit, traces included."""
     if a.trace is not None:
         for field in fields(a.trace):
-            x, y = getattr(a.trace, field.name), getattr(b.trace, field.name)
+            x = getattr(a.trace, field.name)
+            y = getattr(b.trace, field.name)
             if field.name == "reason":
                 x, y = [a.trace.reasons[i] for i in x], [b.trace.reasons[i] for i in y]
             if field.name not in ("reasons", "ranks") and not np.array_equal(x, y, equal_nan=field.name == "score"):

@@ -28,7 +28,8 @@ def network() -> tf.Graph:
     """Two layers with reference variables and one with a resource, a branch, a loop, gradients, momentum."""
     with tf.Graph().as_default() as graph:
         tf.disable_control_flow_v2()
-        x, labels = tf.placeholder(tf.float32, [None, 16], "x"), tf.placeholder(tf.float32, [None, 4], "labels")
+        x = tf.placeholder(tf.float32, [None, 16], "x")
+        labels = tf.placeholder(tf.float32, [None, 4], "labels")
         w = tf.Variable(tf.random_normal([16, 32]), name="w", use_resource=False)
         v = tf.Variable(tf.random_normal([32, 4]), name="v", use_resource=True)
         hidden = tf.nn.relu(tf.matmul(x, w), name="hidden")
@@ -94,10 +95,8 @@ def run(folder: Path) -> None:
     config = tf.ConfigProto(device_count={"CPU": 4}, allow_soft_placement=False)
     config.graph_options.rewrite_options.disable_meta_optimizer = True
     config.graph_options.optimizer_options.opt_level = -1
-    options, metadata = (
-        tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, output_partition_graphs=True),
-        tf.RunMetadata(),
-    )
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, output_partition_graphs=True)
+    metadata = tf.RunMetadata()
     with tf.Session(graph=graph, config=config) as session:
         session.run("init")
         loss = session.run(["loss:0", "train"], FEED, options, metadata)[0]
@@ -134,7 +133,8 @@ def flops() -> None:
     from tensorflow.python.framework import ops as registry
 
     with tf.Graph().as_default() as graph:
-        image, filters = tf.placeholder("float32", (8, 28, 28, 16)), tf.placeholder("float32", (3, 3, 16, 32))
+        image = tf.placeholder("float32", (8, 28, 28, 16))
+        filters = tf.placeholder("float32", (3, 3, 16, 32))
         tf.matmul(tf.placeholder("float32", (64, 100)), tf.placeholder("float32", (10, 100)), transpose_b=True)
         tf.nn.conv2d(image, filters, 2, "SAME")
         tf.nn.depthwise_conv2d(image, tf.placeholder("float32", (3, 3, 16, 2)), [1, 1, 1, 1], "VALID")

@@ -8,7 +8,9 @@ from typing import Any
 from placelab.formats.protobuf import tagged
 from placelab.formats.tensorflow.nodes import schema
 
-FLOAT, INT32, RESOURCE = 1, 3, 20
+FLOAT = 1
+INT32 = 3
+RESOURCE = 20
 Shape = tuple[int, ...] | None
 
 
@@ -205,7 +207,8 @@ def kernel(name: str, nanoseconds: int, output: tuple[int, ...] | None = None, s
     return made.SerializeToString()
 
 
-CPU, GPU = "/job:localhost/replica:0/task:0/device:CPU:0", "/job:localhost/replica:0/task:0/device:GPU:0"
+CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
+GPU = "/job:localhost/replica:0/task:0/device:GPU:0"
 
 
 def step() -> bytes:

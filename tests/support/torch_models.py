@@ -12,12 +12,11 @@ class Block(torch.nn.Module):
 
     def __init__(self, width: int = 32):
         super().__init__()
-        self.norm, self.qkv, self.out = (
-            torch.nn.LayerNorm(width),
-            torch.nn.Linear(width, 3 * width),
-            torch.nn.Linear(width, width),
-        )
-        self.dropout, self.scale = torch.nn.Dropout(0.1), torch.nn.Parameter(torch.ones(width))
+        self.norm = torch.nn.LayerNorm(width)
+        self.qkv = torch.nn.Linear(width, 3 * width)
+        self.out = torch.nn.Linear(width, width)
+        self.dropout = torch.nn.Dropout(0.1)
+        self.scale = torch.nn.Parameter(torch.ones(width))
         self.register_buffer("shift", torch.zeros(width))
 
     def forward(self, x):
@@ -31,7 +30,8 @@ class Model(torch.nn.Module):
 
     def __init__(self, width: int = 32):
         super().__init__()
-        self.token, self.h = torch.nn.Embedding(50, width), torch.nn.ModuleList([Block(width), Block(width)])
+        self.token = torch.nn.Embedding(50, width)
+        self.h = torch.nn.ModuleList([Block(width), Block(width)])
         self.head = torch.nn.Linear(width, 50, bias=False)
         self.head.weight = self.token.weight
 
@@ -52,8 +52,10 @@ class Convolutions(torch.nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.first, self.second = torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.Conv2d(8, 8, 3, padding=1, bias=False)
-        self.norm, self.classes = torch.nn.BatchNorm2d(8), torch.nn.Linear(8, 10)
+        self.first = torch.nn.Conv2d(3, 8, 3, padding=1)
+        self.second = torch.nn.Conv2d(8, 8, 3, padding=1, bias=False)
+        self.norm = torch.nn.BatchNorm2d(8)
+        self.classes = torch.nn.Linear(8, 10)
 
     def forward(self, images):
         x = torch.relu(self.first(images))

@@ -111,7 +111,8 @@ def checkpoint_interval(save: float, mtbf: float, *, method: Literal["exact", "d
     >>> [round(checkpoint_interval(60, 36_000, method=m), 4) for m in ("young", "daly", "exact")]
     [2078.461, 2038.6534, 2038.6549]
     """
-    cost, mean = span(save, "save", "more than 0"), span(mtbf, "mtbf", "more than 0")
+    cost = span(save, "save", "more than 0")
+    mean = span(mtbf, "mtbf", "more than 0")
     young = math.sqrt(2) * math.sqrt(cost) * math.sqrt(mean)
     if method == "young":
         return young
@@ -208,7 +209,8 @@ def expected_training_time(
     >>> round(expected_training_time(10, 300, every=3, save=2, restore=5, mtbf=200, detect=1), 1)
     3572.6
     """
-    length, n = step_time(step), count(iterations, "iterations")
+    length = step_time(step)
+    n = count(iterations, "iterations")
     try:
         asked = np.asarray(n if every is None else every)
     except ValueError:  # lists of different lengths
@@ -248,7 +250,8 @@ def over_intervals(
     structured ndarray
         ``every``, ``seconds`` (of work between two checkpoints) and ``expected`` [s], one row per number.
     """
-    length, n = step_time(step), count(iterations, "iterations")
+    length = step_time(step)
+    n = count(iterations, "iterations")
     if every is None:
         every = np.unique(np.round(np.geomspace(1, n, POINTS)).astype(np.int64))
     steps = np.atleast_1d(np.asarray(every))

@@ -81,7 +81,8 @@ def detection(
         expect(schedule, Schedule, "detection(schedule, device)")
         if device is None:
             raise FormatError("no device is given; name the one that fails")
-        d, moved = schedule.problem.cluster.index(device), schedule.transfers
+        d = schedule.problem.cluster.index(device)
+        moved = schedule.transfers
         ends = np.unique(moved["finish"][(moved["source"] == d) | (moved["destination"] == d)])
         if not len(ends) and health_check is None:
             name = schedule.problem.cluster.names[d]
@@ -96,7 +97,8 @@ COLUMNS = {"kind": "i8", "start": "f8", "finish": "f8", "iteration": "i8"}
 INTERVAL = np.dtype([*COLUMNS.items()])
 MOST_FAILURES = 1e6  # expected in one run: beyond, it would take a minute and more
 MOST_RUNS = 10_000_000  # beyond, they would take gigabytes, and a quarter of an hour
-ROWS, DRAWN = 1024, 32
+ROWS = 1024
+DRAWN = 32
 
 Delay = float | Detection | Callable[[float], float]
 
@@ -235,18 +237,22 @@ def simulate_training(
     >>> simulate_training(10, 10, every=3, save=2, restore=5, failures=[47], detect=1)
     TrainingRuns(10 steps: 127 s = 100 useful + 6 saving + 15 lost + 1 detecting + 5 restoring)
     """
-    length, n = step_time(step), count(iterations, "iterations")
+    length = step_time(step)
+    n = count(iterations, "iterations")
     apart = steps_between(every, seconds, length, n)
     times = span(save, "save"), span(restore, "restore"), span(start, "start")
     job = training.TrainingJob(n, apart, length, *times, bool(final))
-    given, mean = _given(failures, mtbf), None if mtbf is None else span(mtbf, "mtbf", "more than 0")
+    given = _given(failures, mtbf)
+    mean = None if mtbf is None else span(mtbf, "mtbf", "more than 0")
     if mean is not None:
         _check_feasible(job, mean)
     noticed, ask = _detection(detect)
-    several, first = count(runs, "runs"), seed_number(seed)
+    several = count(runs, "runs")
+    first = seed_number(seed)
     if several > MOST_RUNS:
         raise FormatError(f"runs is {several:,}; at most {MOST_RUNS:,} are simulated")
-    total, failed = np.zeros((several, len(KINDS))), np.zeros(several, dtype=np.int64)
+    total = np.zeros((several, len(KINDS)))
+    failed = np.zeros(several, dtype=np.int64)
     rows = np.empty(0, INTERVAL)
     for i in range(several):
         source = _spans(mean, first + i) if mean is not None else iter((given,))
@@ -273,8 +279,10 @@ def _run(
     rows: int,
 ) -> tuple[training.TrainingState, np.ndarray]:
     """One run, and its intervals where `rows` are kept at a time."""
-    run, kept = _begun(), training.Intervals(**{name: np.zeros(rows, kind) for name, kind in COLUMNS.items()})
-    failures, parts = training.Failures(next(source), random), []
+    run = _begun()
+    kept = training.Intervals(**{name: np.zeros(rows, kind) for name, kind in COLUMNS.items()})
+    failures = training.Failures(next(source), random)
+    parts = []
     while (state := training.train(job, detection, failures, run, kept)) != training.OVER:
         if state == training.NO_FAILURES:
             failures, run.used[0] = training.Failures(next(source), random), 0
@@ -304,7 +312,8 @@ def _table(kept: training.Intervals, run: training.TrainingState) -> np.ndarray:
 
 def _spans(mtbf: float, seed: int) -> Iterator[np.ndarray]:
     """Exponential spans between failures, more each time."""
-    random, n = generator(seed), DRAWN
+    random = generator(seed)
+    n = DRAWN
     while True:
         yield frozen(random.standard_exponential(n) * mtbf)
         n *= 2
@@ -414,14 +423,17 @@ def node_times(schedule: Schedule, *, disk: Any) -> tuple[float, float]:
 
 def _placed(placement: Placement, problem: Problem) -> Placement:
     """The placement of the step with Save and Restore ops: each where its variable is."""
-    old, new = placement.problem.graph, problem.graph
+    old = placement.problem.graph
+    new = problem.graph
     number = np.array([new._index[name] for name in old.names])
-    device, added = np.full(new.n_ops, -1, dtype=np.int32), np.ones(new.n_ops, dtype=bool)
+    device = np.full(new.n_ops, -1, dtype=np.int32)
+    added = np.ones(new.n_ops, dtype=bool)
     device[number], added[number] = placement.device, False
     extra = np.flatnonzero(added)
     for v in extra:
         device[v] = placement.device[old.index(new.names[v].partition("/")[2])]
-    planned, not_before = None, None
+    planned = None
+    not_before = None
     if placement.planned is not None:
         restores, saves = (extra[new.kind[extra] == kind] for kind in (RESTORE, SAVE))
         planned = np.concatenate([restores, number[placement.planned], saves]).astype(np.int32)

@@ -24,7 +24,8 @@ from placelab.strategies.placing import solve
 if TYPE_CHECKING:
     import pandas as pd
 
-HOT, COLD = 10.0, 0.1  # temperature at the first and after the last step
+HOT = 10.0  # temperature at the first and after the last step
+COLD = 0.1
 PUBLISHED_COOLING = 0.99  # of the temperature by each step: 459 steps from HOT to COLD
 OBJECTIVES = ("makespan", "gap", "efficiency")
 FIRST = 1.0  # seconds that a search has for its first step, however soon it is cancelled
@@ -146,8 +147,11 @@ def adversarial(
 
     same = frozenset([equal] if isinstance(equal, str) else equal)
     _check(around, factor, least, same, objective, rule, restarts, steps)
-    trial, random = _Trial(_pair(a), _pair(b), objective, seed), np.random.default_rng(seed)
-    report, stopped, begun = progress or silent, cancel or never, monotonic()
+    trial = _Trial(_pair(a), _pair(b), objective, seed)
+    random = np.random.default_rng(seed)
+    report = progress or silent
+    stopped = cancel or never
+    begun = monotonic()
     rows: list[tuple] = []
     best: _Found | None = None
 
@@ -198,7 +202,8 @@ class _Trial:
 
     def run(self, problem: Problem) -> _Found:
         """Value a problem; raises what the strategies raise, NaN is no value."""
-        one, other = solve(problem, *self.a, seed=self.seed), None
+        one = solve(problem, *self.a, seed=self.seed)
+        other = None
         if self.objective == "efficiency":
             return _Found(2.0 - ordering_efficiency(one), problem, one, other)
         if self.objective == "makespan":
@@ -219,7 +224,8 @@ def _annealed(
     trial: _Trial, begin: Instance, random: np.random.Generator, steps: int, rule: str
 ) -> Iterator[tuple[tuple, _Found]]:
     """Yield per step (step, temperature, value, taken), and what is present then."""
-    now, present = begin, trial.run(begin.problem())
+    now = begin
+    present = trial.run(begin.problem())
     yield (0, HOT, present.value, True), present
     cooling = PUBLISHED_COOLING if rule == "published" else (COLD / HOT) ** (1 / steps)
     temperature = HOT
@@ -233,7 +239,8 @@ def _annealed(
             found = present._replace(value=np.nan)
         taken = _taken(found.value, present.value, temperature, rule, random.random())
         if taken:
-            now, present = tried, found
+            now = tried
+            present = found
         yield (step, temperature, found.value, taken), present
         temperature *= cooling
 

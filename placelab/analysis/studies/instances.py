@@ -11,7 +11,8 @@ from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 
-LEAST, MOST = 0.1, 1.0  # of each weight of a small instance at first
+LEAST = 0.1  # of each weight of a small instance at first
+MOST = 1.0
 CHANGE = 0.1  # of a weight by a move, at most
 SIZES = (3, 5)  # ops and devices of a small instance
 STEP = 0.25  # of the logarithm of a varied quantity: a move changes it by at most 28 %
@@ -173,18 +174,21 @@ class Variation:
     @classmethod
     def of(cls, problem: Problem, factor: float, equal: frozenset[str] = frozenset()) -> Variation:
         """The problem itself."""
-        graph, k = problem.graph, problem.cluster.n_devices
+        graph = problem.graph
+        k = problem.cluster.n_devices
         none = np.zeros(graph.n_ops), np.zeros(graph.n_tensors), np.zeros(k), np.zeros((k, k))
         return cls(problem, factor, equal, *none)
 
     def problem(self) -> Problem:
         """The varied problem."""
-        graph, cluster = self.given.graph, self.given.cluster
+        graph = self.given.graph
+        cluster = self.given.cluster
         costs = np.exp(self.op)
         columns = {"compute": graph.compute * costs, "tensor_bytes": graph.tensor_bytes * np.exp(self.tensor)}
         if graph.time is not None:
             columns["time"] = graph.time * costs[:, None]
-        speed, bandwidth = cluster.speed * np.exp(self.device), cluster.bandwidth * np.exp(self.link)
+        speed = cluster.speed * np.exp(self.device)
+        bandwidth = cluster.bandwidth * np.exp(self.link)
         return self.given.replace(
             graph=graph.replace(**columns), cluster=cluster.replace(speed=speed, bandwidth=bandwidth)
         )
@@ -197,12 +201,14 @@ class Variation:
         sizes["link"] = 0 if "links" in self.equal else k * (k - 1)
         possible = [label for label, size in sizes.items() if size]
         label = possible[random.integers(len(possible))]
-        column, reach = getattr(self, label).copy(), np.log(self.factor)
+        column = getattr(self, label).copy()
+        reach = np.log(self.factor)
         flat = column.reshape(-1)
         at = random.integers(len(flat))
         back = at
         if label == "link":
             i, j = random.choice(k, 2, replace=False)
-            at, back = i * k + j, j * k + i
+            at = i * k + j
+            back = j * k + i
         flat[[at, back]] = np.clip(flat[at] + random.uniform(-STEP, STEP), -reach, reach)
         return replace(self, **{label: column})

@@ -107,7 +107,8 @@ def iterations(
         problem = _with_handoff(problem, placement, handoff)
     one = run_of(problem, placement, scheduler, 0, "mark", options)
     run = _Runs(one, noise)
-    seeds, report = range(seed_number(seed), seed_number(seed) + runs), progress or silent
+    seeds = range(seed_number(seed), seed_number(seed) + runs)
+    report = progress or silent
     done: dict[int, dict[str, float]] = {}
     for i, row in in_batches(run.rows, seeds, cancel or never, problem.graph.n_ops, one.settings.scheduler):
         done[i] = row
@@ -126,7 +127,10 @@ class _Runs:
     """
 
     def __init__(self, run: RunRequest, noise: float) -> None:
-        self.problem, self.run, self.noise, scheduler = run.placement.problem, run, noise, run.settings.scheduler
+        self.problem = run.placement.problem
+        self.run = run
+        self.noise = noise
+        scheduler = run.settings.scheduler
         self.fixed = scheduler.static and "seed" not in scheduler.reserved
         if self.fixed:
             self.run = run._replace(order=static_order(*run[:3]))
@@ -145,8 +149,10 @@ class _Runs:
     def row(self, seed: int, schedule: Schedule) -> dict[str, float]:
         """What is measured of one run."""
         most, least = self._work(schedule)
-        end, waited = measures.ends(schedule, self.workers), measures.waits(schedule, self.workers)
-        step, efficiency = schedule.makespan / self.steps, measures.efficiency(most, least, end - waited).min()
+        end = measures.ends(schedule, self.workers)
+        waited = measures.waits(schedule, self.workers)
+        step = schedule.makespan / self.steps
+        efficiency = measures.efficiency(most, least, end - waited).min()
         facts = (seed, step, efficiency, measures.potential(most, least).min(), measures.straggling(end), *end.tolist())
         return dict(zip(self.columns, facts, strict=True))
 

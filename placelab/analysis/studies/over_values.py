@@ -116,7 +116,8 @@ def sensitivity(
     import pandas as pd
 
     expect(problem, Problem, "sensitivity")
-    pairs, meant = _pairs(partitioner, scheduler), parameter(problem, over, of)
+    pairs = _pairs(partitioner, scheduler)
+    meant = parameter(problem, over, of)
     common: Row = dict(prepare=prepare, seed=seed, preview=preview, cancel=cancel or never)
     common |= dict(partitioner_options=partitioner_options, scheduler_options=scheduler_options)
     for pair in pairs:
@@ -194,8 +195,10 @@ def _row(problem: Problem, meant: Parameter, pair: Pair, value: float, found: Sc
     return row | dict(makespan=found.makespan, oom=bool(len(found.oom)), error="")
 
 
-OF_LINKS, OF_DEVICES = ("bandwidth", "latency"), ("speed", "memory")
-STEPS, SPAN = 31, 10.0  # default values, and how many times the present value the largest of them is
+OF_LINKS = ("bandwidth", "latency")
+OF_DEVICES = ("speed", "memory")
+STEPS = 31  # default values, and how many times the present value the largest of them is
+SPAN = 10.0
 
 
 @dataclass(frozen=True)
@@ -229,7 +232,8 @@ class Parameter:
         """The cluster with another value."""
         if isinstance(self.where, str):
             return cluster.replace(links=with_bandwidth(cluster.links, self.where, value))
-        column, present = getattr(cluster, self.over).copy(), self.of(cluster)
+        column = getattr(cluster, self.over).copy()
+        present = self.of(cluster)
         old = column[self.where]
         keeps = np.isfinite(present) and present > 0
         column[self.where] = np.where(old == present, value, old * (value / present)) if keeps else value
@@ -251,7 +255,8 @@ class Parameter:
 
 def _felt(problem: Problem, over: str) -> float:
     """A value that makes a difference."""
-    graph, k = problem.graph, problem.cluster.n_devices
+    graph = problem.graph
+    k = problem.cluster.n_devices
     if over == "memory":
         return float(graph.memory.sum()) / k
     took = float(np.nanmean(problem.cost)) / float(problem.divisor.mean())
@@ -286,7 +291,8 @@ def parameter(problem: Problem, over: str, of: Any = None) -> Parameter:
 
 def _means_shared(problem: Problem, over: str, of: str) -> bool:
     """Whether a name is that of a shared link, and not that of a device, type or host."""
-    cluster, counts = problem.cluster, over == "bandwidth" and problem.transfer_model.shared
+    cluster = problem.cluster
+    counts = over == "bandwidth" and problem.transfer_model.shared
     if of not in [link.name for link in cluster.links]:
         return False
     if of in (*cluster.names, *cluster.types, *cluster.hosts):

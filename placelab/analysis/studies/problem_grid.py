@@ -103,7 +103,8 @@ def grid(graph: Any, devices: Any, **axes: Any) -> Problems:
     every: dict[str, Named] = dict(graph=_graphs(graph), devices=_values("devices", devices))
     every |= {axis: _values(axis, values) for axis, values in axes.items()}
     shown = [axis for axis, values in every.items() if len(values) > 1 and axis != "graph"]
-    problems, columns = {}, {}
+    problems = {}
+    columns = {}
     for labels in product(*every.values()):
         described = dict(zip(every, labels, strict=True))
         name = ", ".join([str(described["graph"]), *(f"{axis}={_text(described[axis])}" for axis in shown)])
@@ -184,11 +185,14 @@ def _value(axis: str, given: Any) -> Any:
         with read_from(axis):
             return _cluster(given)
     if axis in CHOICES:
-        good, wanted = isinstance(given, str) and given in CHOICES[axis], f"one of {', '.join(CHOICES[axis])}"
+        good = isinstance(given, str) and given in CHOICES[axis]
+        wanted = f"one of {', '.join(CHOICES[axis])}"
     elif axis == "duplex":
-        good, wanted = isinstance(given, bool), "True or False"
+        good = isinstance(given, bool)
+        wanted = "True or False"
     else:
-        good, wanted = _is_number(given), "a number"
+        good = _is_number(given)
+        wanted = "a number"
     if not good:
         raise FormatError(f"{axis} is {given!r:.60}; expected {wanted}")
     return given

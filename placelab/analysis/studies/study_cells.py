@@ -85,7 +85,8 @@ def _choice(catalogue: Mapping[str, Any], one: Any, what: str) -> Choice:
 
 def run_task(problem: Problem, plan: Treatment, task: Task) -> list[Row]:
     """The rows of a task, each with its key; whatever a strategy raises is the reason in a row."""
-    where, rows = plan.partitioners[task.partitioner], []
+    where = plan.partitioners[task.partitioner]
+    rows = []
     placement, took, error = timed(
         lambda: place(problem, where.strategy, prepare=_step(plan), seed=task.seed, **where.options)
     )
@@ -158,7 +159,8 @@ def problem_key(problem: Problem) -> str:
 @lru_cache(maxsize=4)  # the problems of a grid share graphs
 def _graph_digest(graph: OpGraph) -> bytes:
     """A hash of all columns; quicker than that of the file."""
-    digest, rest = blake2b(digest_size=16), {}
+    digest = blake2b(digest_size=16)
+    rest = {}
     for field in fields(graph):
         value = getattr(graph, field.name)
         if isinstance(value, np.ndarray) and value.dtype.kind in "bif":
@@ -211,9 +213,11 @@ def tasks_of(
     """All tasks, problem by problem; partitioners that search for seconds by design come last for each."""
     order = sorted(range(len(plan.partitioners)), key=lambda p: plan.partitioners[p].strategy.slow)
     where, when = ([*map(choice_key, some)] for some in (plan.partitioners, plan.schedulers))
-    prepare, tasks = steps_key(plan.prepare), []
+    prepare = steps_key(plan.prepare)
+    tasks = []
     for name, problem in names.items():
-        schedulers, own = tuple(fitting(problem)), problem_key(problem)
+        schedulers = tuple(fitting(problem))
+        own = problem_key(problem)
         for p in order:
             for seed in seeds:
                 keys = tuple(key_of(own, where[p], when[s], prepare, seed) for s in schedulers)
@@ -225,10 +229,8 @@ TEXTS = ("key", "problem", "partitioner", "scheduler", "error")
 NUMBERS = ("makespan", "bound", "seconds")
 FLAGS = ("valid", "oom")
 STORED = (*TEXTS, "seed", *NUMBERS, *FLAGS)
-PAUSE, SHARE = (
-    1.0,
-    0.01,
-)  # a part is written after a second, later after a hundredth of the time so far: few parts for long studies
+PAUSE = 1.0  # a part is written after a second, later after a hundredth of the time so far: few parts for long studies
+SHARE = 0.01
 
 
 class Rows:
@@ -270,7 +272,8 @@ class Rows:
         sink = pa.BufferOutputStream()
         parquet.write_table(pa.table(columns, schema=_schema(pa)), sink, write_page_checksum=True)
         save(sink.getvalue().to_pybytes(), self.folder / f"{uuid4().hex}.parquet", sync=True)
-        self.waiting, self.written = [], monotonic()
+        self.waiting = []
+        self.written = monotonic()
 
     def by_key(self) -> dict[str, Row]:
         """All rows there are; of two with one key, as two programs at one folder can leave them, one."""

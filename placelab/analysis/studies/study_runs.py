@@ -143,7 +143,8 @@ def planned(
 
 def run(work: Work, client: Any, processes: int | None, report: Report, stop: Callable[[], bool]) -> pd.DataFrame:
     """Compute the rows that are missing, and return those of the study."""
-    todo, total = _missing(work.tasks, work.known), sum(len(task.keys) for task in work.tasks)
+    todo = _missing(work.tasks, work.known)
+    total = sum(len(task.keys) for task in work.tasks)
     done = total - sum(len(task.keys) for task in todo)
 
     def tick() -> bool:
@@ -172,7 +173,8 @@ def _fitting(plan: Treatment, problem: Problem, by_default: bool) -> list[int]:
 
 def _missing(tasks: list[Task], known: dict[str, Row]) -> list[Task]:
     """The tasks without what is known, and without what occurs again."""
-    seen, left = set(known), []
+    seen = set(known)
+    left = []
     for task in tasks:
         pairs = [pair for pair in zip(task.schedulers, task.keys, strict=True) if pair[1] not in seen]
         if pairs:

@@ -29,7 +29,9 @@ TICK = 0.2  # seconds between two looks at `cancel`
 LOOK = 1.0  # seconds between two looks at the workers of a cluster
 DEATHS = 3  # of workers that ran a task, before it is given up
 AHEAD = 2  # batches of tasks per worker that are handed out, so that none waits for the next
-FEW, MANY, GROWTH = 8, 256, 4  # tasks that a worker gets at once: at first, and at most; by what they grow …
+FEW = 8  # tasks that a worker gets at once: at first, and at most; by what they grow …
+MANY = 256
+GROWTH = 4
 BRIEF = 0.2  # … and seconds after which it gives back those that it has not begun
 Stop = Callable[[], bool]
 Done = Generator[tuple[Task, list[Row]], None, None]
@@ -85,9 +87,12 @@ def in_processes(
     """
     # This protocol keeps arrays read-only, for which the kernels are compiled.
     packed = _dumps(plan), {name: pickle.dumps(problem, pickle.HIGHEST_PROTOCOL) for name, problem in problems.items()}
-    queue, suspects, deaths = deque(tasks), deque[Task](), Counter[Task]()
+    queue = deque(tasks)
+    suspects = deque[Task]()
+    deaths = Counter[Task]()
     while (queue or suspects) and not stop():
-        alone, running = bool(suspects), dict[Future, list[Task]]()
+        alone = bool(suspects)
+        running = dict[Future, list[Task]]()
         pool = ProcessPoolExecutor(
             1 if alone else processes, multiprocessing.get_context("spawn"), initializer=_start, initargs=packed
         )
@@ -128,7 +133,8 @@ def _start(plan: bytes, packed: Mapping[str, bytes]) -> None:
     """Keep what tasks refer to, and end when the process that started this one is gone."""
     global _plan, _packed
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends the pool
-    _plan, _packed = pickle.loads(plan), packed  # made by the parent
+    _plan = pickle.loads(plan)  # made by the parent
+    _packed = packed
     Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -146,7 +152,8 @@ def _run_here(tasks: list[Task]) -> list[list[Row]]:
 
 def _brief(problem: Callable[[str], Problem], plan: Treatment, tasks: list[Task]) -> list[list[Row]]:
     """The rows of the first tasks, as many as begin within ``BRIEF`` seconds, one at least."""
-    began, rows = monotonic(), []
+    began = monotonic()
+    rows = []
     for task in tasks:
         rows.append(_on_one_core(problem(task.problem), plan, task))
         if monotonic() > began + BRIEF:
@@ -193,7 +200,9 @@ def on_cluster(
     of theirs as a message part of its own, which cost its client and scheduler a quarter of their time.
     """
     connected, own = _client(client)
-    queue, running, alone = deque(tasks), dict[Future, list[Task]](), set[Task]()
+    queue = deque(tasks)
+    running = dict[Future, list[Task]]()
+    alone = set[Task]()
     left = Counter(task.problem for task in queue)
     held: dict[str, Any] = {}
     executor = connected.get_executor(pure=False, retries=DEATHS)
@@ -250,13 +259,15 @@ def _run_there(problems: list[dict[str, Problem]], plan: Treatment, tasks: list[
 
 def _ahead(client: Any) -> Callable[[], int]:
     """How many batches are to be handed out, now; workers that come or go are noticed within ``LOOK`` seconds."""
-    seen, threads = -LOOK, 0
+    seen = -LOOK
+    threads = 0
 
     def most() -> int:
         nonlocal seen, threads
         if monotonic() - seen >= LOOK:
             try:
-                seen, threads = monotonic(), sum(client.nthreads().values())
+                seen = monotonic()
+                threads = sum(client.nthreads().values())
             except OSError:  # dask's CommClosedError is one
                 raise PlacelabError(GONE) from None
         return AHEAD * max(threads, 1)

@@ -163,7 +163,8 @@ def problem_of(options: argparse.Namespace) -> tuple[str, Problem]:
 def open_flag(options: argparse.Namespace, graph: OpGraph) -> str:
     """The option that sets an open dimension of a model; "" if none is open or all are given."""
     costs = graph.metadata.get("costs")
-    assumed, form = costs.get("assumed") if isinstance(costs, Mapping) else None, format_of(options.model)
+    assumed = costs.get("assumed") if isinstance(costs, Mapping) else None
+    form = format_of(options.model)
     taken = form.options if form else ()
     if "dimensions" in taken and isinstance(assumed, Mapping):
         left = [name for name in assumed if name not in dict(options.dimension or ())]
@@ -194,11 +195,13 @@ def check_folder(path: Path) -> None:
 
 def note_on_times(problem: Problem, cluster: str) -> str:
     """A sentence where a graph has seconds for devices and the cluster has none of these; else ""."""
-    graph, devices = problem.graph, problem.cluster
+    graph = problem.graph
+    devices = problem.cluster
     pairs = zip(devices.names, devices.types, strict=True)
     if graph.time is None or any(graph.time_column(name, kind) >= 0 for name, kind in pairs):
         return ""
-    types, more = ", ".join(graph.time_types[:5]), ", …" * (len(graph.time_types) > 5)
+    types = ", ".join(graph.time_types[:5])
+    more = ", …" * (len(graph.time_types) > 5)
     return f"its times are for {types}{more}; {cluster} has none of these, so an op takes its operations / speed"
 
 
@@ -216,7 +219,8 @@ def _given(options: argparse.Namespace) -> Iterator[tuple[str, str, str]]:
 
 
 def _check_flag(model: str, flag: str, option: str, instead: str) -> None:
-    found, dataset = format_of(model), model in datasets.names()
+    found = format_of(model)
+    dataset = model in datasets.names()
     if (found is None and not dataset) or (found and option in found.options):
         return
     suffix = catalogue.suffix_of(model)

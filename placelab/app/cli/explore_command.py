@@ -60,7 +60,8 @@ def explore(options: argparse.Namespace) -> None:
 
     wanted = {name: value for name, value in vars(options).items() if name not in ("command", "port", "no_browser")}
     os.environ[VARIABLE] = json.dumps(wanted)
-    port, token = free_port(options.port), secrets.token_hex(24)
+    port = free_port(options.port)
+    token = secrets.token_hex(24)
     compile_command.in_background()
     print(f"The explorer opens at http://{LOOPBACK}:{port}/?token={token}\nControl-C ends it.", flush=True)
     server.serve(LOOPBACK, port, token, not options.no_browser)

@@ -94,7 +94,8 @@ def _times_on(graph: OpGraph, name: str, cluster: Cluster) -> dict[str, Any]:
         least = least_exec(problem)
     except PlacelabError as error:
         return {**about, "error": str(error)}
-    work, path = float(least.sum()), critical_length(problem, least)
+    work = float(least.sum())
+    path = critical_length(problem, least)
     return {
         **about,
         "one_device": _number(best_single(problem)),
@@ -137,7 +138,8 @@ def inspect(options: argparse.Namespace) -> None:
     graph = model_of(options)
     name, cluster = cluster_of(options, graph)
     fact = facts(graph, name, cluster)
-    most, flag = None if options.all else KINDS, open_flag(options, graph)
+    most = None if options.all else KINDS
+    flag = open_flag(options, graph)
     print(json.dumps(fact, indent=2) if options.json else text(fact, most, flag, graph_units(graph), cluster.units))
 
 
@@ -148,7 +150,9 @@ def text(fact: dict[str, Any], most: int | None, flag: str = "", of_graph: Units
 
 
 def _graph(fact: dict[str, Any], flag: str, written: Units) -> Iterator[tuple[str, str]]:
-    tensors, parameters, groups = fact["tensors"], fact["parameters"], fact["groups"]
+    tensors = fact["tensors"]
+    parameters = fact["parameters"]
+    groups = fact["groups"]
     yield "name", shortened(fact["name"])
     if fact["provenance"]:
         yield "from", _provenance(fact["provenance"])

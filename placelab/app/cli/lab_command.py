@@ -35,7 +35,8 @@ def lab(options: argparse.Namespace) -> None:
     """Open JupyterLab on the tour, for this machine only and behind a random token."""
     directory = options.directory.resolve()
     page = "/lab/tree/" + quote(tour_in(directory).relative_to(directory).as_posix())
-    port, token = free_port(options.port), secrets.token_hex(24)
+    port = free_port(options.port)
+    token = secrets.token_hex(24)
     need("jupyterlab.labapp")
     from jupyterlab.labapp import LabApp
 

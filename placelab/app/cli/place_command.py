@@ -88,7 +88,9 @@ def place(options: argparse.Namespace) -> None:
 
 def summary(schedule: Schedule, notes: Iterable[str] = ()) -> str:
     """The measures of a schedule, in a few lines."""
-    m, violations, written = metrics(schedule), validate(schedule), schedule.problem.cluster.units
+    m = metrics(schedule)
+    violations = validate(schedule)
+    written = schedule.problem.cluster.units
     rows = [
         ("makespan", written.time(m["makespan"])),
         ("speed-up", f"× {m['speedup']:.3g} of the best single device"),
@@ -138,7 +140,8 @@ def _check_modules(graph: OpGraph, path: Path, model: str) -> None:
 
 def _check_graph_def(graph: OpGraph, path: Path, model: str) -> None:
     """Raise FormatError unless the model was read from a GraphDef of the same form, binary or text."""
-    provenance, read = graph.metadata.get("provenance"), format_of(model)
+    provenance = graph.metadata.get("provenance")
+    read = format_of(model)
     form = str(provenance.get("format")) if isinstance(provenance, dict) else ""
     if read is None or read.title != TENSORFLOW:
         form = ""

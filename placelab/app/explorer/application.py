@@ -110,7 +110,8 @@ class Readable(w.VBox):
     @property
     def _title(self) -> str:
         """Model, cluster and pair of strategies."""
-        state, cluster = self.state, self.problem.cluster
+        state = self.state
+        cluster = self.problem.cluster
         model = f"{state.model.title}: {state.graph.n_ops:,} ops on {cluster.n_devices} devices"
         return f"{model}, {state.partitioner} + {state.scheduler}"
 
@@ -176,7 +177,8 @@ class Inputs:
     def show(self) -> None:
         """Show the newest state in every control, without asking for a change."""
         with self._session.lock:
-            state, steps = self._session.state, self._session.steps
+            state = self._session.state
+            steps = self._session.steps
             self.pickers.show(state)
             self.pickers.quiet = True
             try:
@@ -185,7 +187,8 @@ class Inputs:
             finally:
                 self.pickers.quiet = False
             self.actions.show(steps)
-            self.canvas.can_undo, self.canvas.can_redo = bool(steps.past), bool(steps.future)
+            self.canvas.can_undo = bool(steps.past)
+            self.canvas.can_redo = bool(steps.future)
 
 
 LOADED_AGAIN = "This page was loaded again: run the cell before you save the notebook, or it keeps an earlier picture."
@@ -219,16 +222,21 @@ class Explorer(Readable):
         self._inputs = Inputs(
             session, change=self.change, undo=self.undo, redo=self.redo, shown=self._shown, keep=self._toggle_kept
         )
-        self.message, self.pickers = self._inputs.message, self._inputs.pickers
-        self.actions, self.canvas = self._inputs.actions, self._inputs.canvas
+        self.message = self._inputs.message
+        self.pickers = self._inputs.pickers
+        self.actions = self._inputs.actions
+        self.canvas = self._inputs.canvas
         self._say = self.message.say
         self._curve = Curve(lambda curve: self.canvas.set_trait("curve", curve), lambda: self._computation.active)
         self.shared = Shared(self.change, self._say, lambda: self.canvas.dragging)
         self._view = ResultView(
             self.canvas, self.message, self.pickers, self.shared, self.change, self.undo, self._compute_again
         )
-        self.gantt, self.line, self.rejection = self._view.gantt, self._view.line, self._view.rejection
-        self.numbers, self.tabs = self._view.numbers, self._view.tabs
+        self.gantt = self._view.gantt
+        self.line = self._view.line
+        self.rejection = self._view.rejection
+        self.numbers = self._view.numbers
+        self.tabs = self._view.tabs
         self._view.aside = said_of_costs(state)
         self._computation = Computation(
             lambda: session.now, lambda: self.canvas.dragging, self._view, self._adopt_scheduler, self._full_result
@@ -309,7 +317,8 @@ class Explorer(Readable):
         with self._session.lock:
             if not self._inputs.moved():
                 return
-            before, dragging = self._session.steps.now, self.canvas.dragging
+            before = self._session.steps.now
+            dragging = self.canvas.dragging
             self._curve.follow(before, self.canvas.edit, self.canvas.gesture)
             state = before.with_cluster(*self.canvas.state)
             self._view.aside = memory_switched(before, state)

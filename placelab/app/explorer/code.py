@@ -127,7 +127,8 @@ def _step(state: State) -> list[str]:
 
 
 def _cluster(state: State) -> list[str]:
-    start, now = state.preset, state.cluster
+    start = state.preset
+    now = state.cluster
     changed = [c for c in COLUMNS if not np.array_equal(getattr(start.cluster, c), getattr(now, c))]
     changed += ["links"] if start.cluster.links != now.links else []
     if not start.code or start.cluster.n_devices != now.n_devices:
@@ -136,7 +137,8 @@ def _cluster(state: State) -> list[str]:
 
 
 def _changes(start: Preset, now: Cluster, changed: list[str]) -> list[str]:
-    lines, arguments = [], []
+    lines = []
+    arguments = []
     for c in changed:
         entries = np.argwhere(getattr(start.cluster, c) != getattr(now, c)) if c in ("bandwidth", "latency") else ()
         if now.n_devices > WRITTEN and 0 < len(entries) <= FEW:

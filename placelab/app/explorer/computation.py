@@ -38,7 +38,8 @@ from placelab.schedule.schedule import Schedule
 PATIENCE = 0.05
 SHOWN_AFTER = 0.3  # seconds before a call is shown, so that short ones do not flicker
 # Seconds after which a call is left for a newer state: of other strategies; of the same ones, a step of a slider, say.
-OTHER, SAME = 0.1, 0.3
+OTHER = 0.1
+SAME = 0.3
 
 
 class Computation(Background):
@@ -78,8 +79,11 @@ class Computation(Background):
         replace_scheduler: Callable[[State, State], bool],
         afterwards: Callable[[], None],
     ) -> None:
-        self._now, self._dragging = now, dragging
-        self._view, self._replace_scheduler, self._afterwards = view, replace_scheduler, afterwards
+        self._now = now
+        self._dragging = dragging
+        self._view = view
+        self._replace_scheduler = replace_scheduler
+        self._afterwards = afterwards
         self._answer = threading.Condition()  # guards what the worker computes, the next three, `result` and `failure`
         self._answered: State | None = None
         self._previewed = False  # whether that answer is a preview
@@ -213,7 +217,8 @@ class Computation(Background):
             try:
                 yield
             finally:
-                self._answered, self._previewed = state, preview
+                self._answered = state
+                self._previewed = preview
                 self._mark_stale()
                 self._answer.notify_all()
 
@@ -233,7 +238,8 @@ class Computation(Background):
 
     def _explain(self) -> None:
         """Explain the device and the start of the selected op."""
-        result, op = self.result, self._view.gantt.selection
+        result = self.result
+        op = self._view.gantt.selection
         assert result is not None  # an answer is a result or a failure
         with suppress(Abandoned):
             detail = self._solver.call(

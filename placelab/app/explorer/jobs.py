@@ -140,7 +140,8 @@ def _copies(job: Job, present: Cluster) -> str:
 def _between(present: Cluster) -> dict[str, float]:
     """Links between replicas: the slowest there is, of a single machine at best Ethernet."""
     links = ~np.eye(present.n_devices, dtype=bool)
-    rate, delay = float(present.bandwidth[links].min(initial=np.inf)), float(present.latency[links].max(initial=0.0))
+    rate = float(present.bandwidth[links].min(initial=np.inf))
+    delay = float(present.latency[links].max(initial=0.0))
     if len(set(present.hosts)) == 1 and rate > ETHERNET[0]:
         rate, delay = ETHERNET[0], max(delay, ETHERNET[1])
     return dict(bandwidth=rate, latency=delay)
@@ -155,12 +156,14 @@ def _machines(job: Job, present: Cluster) -> Preset:
     """Workers with speed and memory of the devices there are, and links between them."""
     n = job.workers
     if job.kind == SERVERS:
-        start, helpers = parameter_server(n, servers=job.servers), job.servers
+        start = parameter_server(n, servers=job.servers)
+        helpers = job.servers
         code = f"pl.clusters.parameter_server({n}, servers={job.servers})"
         at = np.arange(n) + helpers
     else:
         hosts = job.hosts if n % job.hosts == 0 else 1
-        start, code = data_parallel(n, hosts=hosts), f"pl.clusters.data_parallel({n}, hosts={hosts})"
+        start = data_parallel(n, hosts=hosts)
+        code = f"pl.clusters.data_parallel({n}, hosts={hosts})"
         at = np.arange(n)
     like = _computing(present)
     like = like[np.arange(n) % len(like)]
@@ -176,14 +179,19 @@ def _machines(job: Job, present: Cluster) -> Preset:
 def _links(start: Cluster, present: Cluster) -> tuple[np.ndarray, np.ndarray]:
     """Links inside machines as the fastest present ones, between them as the slowest; of one machine, at most `start`'s."""
     k = present.n_devices
-    bandwidth, latency = start.bandwidth.copy(), start.latency.copy()
+    bandwidth = start.bandwidth.copy()
+    latency = start.latency.copy()
     if k < 2:
         return bandwidth, latency
     links = np.argwhere(~np.eye(k, dtype=bool))
-    rate, delay = present.bandwidth[tuple(links.T)], present.latency[tuple(links.T)]
-    host, near = np.array(start.hosts), np.array([name.partition("/")[0] for name in start.names])
-    own, inside = near[:, None] == near, host[:, None] == host
-    fast, slow = int(rate.argmax()), int(rate.argmin())
+    rate = present.bandwidth[tuple(links.T)]
+    delay = present.latency[tuple(links.T)]
+    host = np.array(start.hosts)
+    near = np.array([name.partition("/")[0] for name in start.names])
+    own = near[:, None] == near
+    inside = host[:, None] == host
+    fast = int(rate.argmax())
+    slow = int(rate.argmin())
     bandwidth[inside & ~own], latency[inside & ~own] = rate[fast], delay[fast]
     several = len(set(present.hosts)) > 1
     apart = ~inside & (several | (bandwidth > rate[slow]))
@@ -201,7 +209,8 @@ def _computing(cluster: Cluster) -> np.ndarray:
 
 def stages_of(job: Job, present: Cluster) -> Cluster:
     """The first devices there are, one per stage; more stages than devices begin again with the first."""
-    p, k = job.stages, present.n_devices
+    p = job.stages
+    k = present.n_devices
     if p == k:
         return present
     like = np.arange(p) % k
@@ -229,7 +238,8 @@ def _with_edits(cluster: Cluster, state: State) -> Cluster:
     """The cluster with what a hand has changed of the one shown, where device and link are still there."""
     if not state.edited or state.cluster.n_devices != state.preset.cluster.n_devices:
         return cluster
-    before, now = state.preset.cluster, state.cluster
+    before = state.preset.cluster
+    now = state.cluster
     number = {name: d for d, name in enumerate(now.names)}
     here = np.array([i for i, name in enumerate(cluster.names) if name in number], dtype=np.int64)
     there = np.array([number[cluster.names[i]] for i in here], dtype=np.int64)

@@ -62,7 +62,8 @@ class SavedPicture(Background):
     """
 
     def __init__(self, shown: Shown, made: Callable[[str, int], object] = lambda *_: None) -> None:
-        self._shown, self._made = shown, made
+        self._shown = shown
+        self._made = made
         self._number = 0
         self._token = secrets.token_hex(6)
         self._displayed = False

@@ -24,9 +24,15 @@ from placelab.problem.problem import CHOSEN, Problem
 from placelab.problem.rules import groups_of, merged_groups
 from placelab.schedule.catalogue import PLANNED, find, keywords, partitioners, schedulers, transforms
 
-MODEL, CLUSTER, PARTITIONER, SCHEDULER = "inception_v3", "rtx2080ti_box", "heft", PLANNED  # defaults
-GIVEN, OWN = "as given", "the model's own"  # titles of clusters that are not presets
-SERVERS, ALL_REDUCE, PIPELINE = "parameter servers", "all-reduce", "pipeline"
+MODEL = "inception_v3"  # defaults
+CLUSTER = "rtx2080ti_box"
+PARTITIONER = "heft"
+SCHEDULER = PLANNED
+GIVEN = "as given"  # titles of clusters that are not presets
+OWN = "the model's own"
+SERVERS = "parameter servers"
+ALL_REDUCE = "all-reduce"
+PIPELINE = "pipeline"
 KINDS = (SERVERS, ALL_REDUCE, PIPELINE)  # of jobs
 
 

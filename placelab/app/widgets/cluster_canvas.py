@@ -195,7 +195,8 @@ class ClusterCanvas(anywidget.AnyWidget):
             self._history = history.settle() if settled else history
             self.value = self._history.now[0]
             self.dragging = self._history.gesture is not None
-            self.can_undo, self.can_redo = bool(self._history.past), bool(self._history.future)
+            self.can_undo = bool(self._history.past)
+            self.can_redo = bool(self._history.future)
             if settled:
                 self.cluster = describe(*self._history.now)
 

@@ -187,7 +187,8 @@ def _move(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
 
 
 def _host(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
-    device, host = _device(cluster, edit), edit.get("host")
+    device = _device(cluster, edit)
+    host = edit.get("host")
     alone = cluster.hosts.count(cluster.hosts[device]) == 1
     if host == cluster.hosts[device] or (host is None and alone):
         return _move(cluster, layout, edit)
@@ -285,7 +286,9 @@ def _link(
     matrix: np.ndarray, hosts: np.ndarray, others: np.ndarray, device: int, peers: np.ndarray, x: int, label: str
 ) -> float:
     """The link of a device moved to the host of `peers` to device `x`."""
-    now, was_inside, ratio = matrix[device, x], hosts[x] == hosts[device], INSIDE_OVER_BETWEEN[label]
+    now = matrix[device, x]
+    was_inside = hosts[x] == hosts[device]
+    ratio = INSIDE_OVER_BETWEEN[label]
     if x in peers:
         inside = others[:, None] & others & (hosts[:, None] == hosts) & ~np.eye(len(hosts), dtype=bool)
         return _median(matrix[peers[peers != x], x], matrix[inside], now if was_inside else now * ratio)
@@ -308,7 +311,8 @@ def _twin(cluster: Cluster, like: int) -> Cluster:
     mates = np.flatnonzero((hosts == hosts[like]) & (np.arange(device) != like))
     links = {}
     for label, ratio in INSIDE_OVER_BETWEEN.items():
-        matrix, old = getattr(twin, label).copy(), getattr(cluster, label)
+        matrix = getattr(twin, label).copy()
+        old = getattr(cluster, label)
         same = (hosts[:, None] == hosts) & ~np.eye(device, dtype=bool)
         outward = np.concatenate([old[like, mates], old[mates, like]])
         fallback = float(np.median(old[like, np.arange(device) != like])) * ratio if device > 1 else _ONLY[label]

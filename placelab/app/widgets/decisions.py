@@ -36,9 +36,11 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.trace import Ranks, Trace
 
 VERSION = 1
-DECISIONS, RANKS = 0, 1
+DECISIONS = 0
+RANKS = 1
 PAIRS = 8192  # of rows and devices on a page, about
-LEAST, MOST = 96, 256  # rows of a page; more than a screen shows
+LEAST = 96  # rows of a page; more than a screen shows
+MOST = 256
 TERMS = 12  # successors listed of an op, those of the longest paths
 
 
@@ -77,7 +79,9 @@ def span(row: int, total: int, devices: int) -> tuple[int, int]:
 
 def decision_page(shown: Traces, generation: int, row: int) -> bytes:
     """The page of decisions around `row`."""
-    problem, trace, k = shown.problem, shown.trace, shown.problem.cluster.n_devices
+    problem = shown.problem
+    trace = shown.trace
+    k = shown.problem.cluster.n_devices
     first, last = span(row, len(trace.op), k)
     rows = np.arange(first, last)
     texts: dict[str, Any] = {
@@ -97,7 +101,9 @@ def decision_page(shown: Traces, generation: int, row: int) -> bytes:
 
 def rank_page(shown: Traces, generation: int, row: int) -> bytes:
     """The page of ranks around `row`: row i is op n_ops - 1 - i, so that successors come before."""
-    problem, ranks, graph = shown.problem, shown.trace.ranks, shown.problem.graph
+    problem = shown.problem
+    ranks = shown.trace.ranks
+    graph = shown.problem.graph
     assert ranks is not None
     first, last = span(row, graph.n_ops, 1)
     ops = graph.n_ops - 1 - np.arange(first, last)
@@ -116,7 +122,10 @@ def rank_page(shown: Traces, generation: int, row: int) -> bytes:
 
 def why(problem: Problem, trace: Trace, row: int) -> str:
     """The reason of a decision as a sentence: the device, why, how far ahead of the next best it is, who follows."""
-    op, chosen, score, names = trace.op[row], trace.device[row], trace.score[row], problem.cluster.names
+    op = trace.op[row]
+    chosen = trace.device[row]
+    score = trace.score[row]
+    names = problem.cluster.names
     text = f"{names[chosen]}: {trace.reasons[trace.reason[row]]}"
     equal = [names[d] for d in np.flatnonzero(score == score[chosen]) if d != chosen]
     behind = np.where(score > score[chosen], score, np.inf)
@@ -140,7 +149,9 @@ def _candidates(
 ) -> tuple[np.ndarray, ...]:
     """Device, rank if given, scores and times of decisions; a row of -1 has none."""
     there = rows >= 0
-    device, score, took = trace.device[rows].astype("<u4"), trace.score[rows].astype("<f8"), trace.score[rows] * np.nan
+    device = trace.device[rows].astype("<u4")
+    score = trace.score[rows].astype("<f8")
+    took = trace.score[rows] * np.nan
     if trace.times:
         took = problem.exec_table(trace.op[rows], otherwise=np.nan)
     score[~there], took[~there] = np.nan, np.nan
@@ -225,7 +236,8 @@ class Decisions(anywidget.AnyWidget):
             A placement has no trace, or `other` is of another graph.
         """
         found = [first_difference(placement, other or placement, order=order) for order in (True, False)]
-        trace, problem = placement.trace, placement.problem
+        trace = placement.trace
+        problem = placement.problem
         assert trace is not None  # else first_difference has raised
         with self._lock, self.hold_sync():
             self._traces = Traces(problem, trace, None if other is None else other.trace)
@@ -233,7 +245,8 @@ class Decisions(anywidget.AnyWidget):
             self.devices = list(problem.cluster.names)
             self.about = _about(placement, other)
             self.differs = [-1 if row is None else row for row in found]
-            self.note, self.stale = note, False
+            self.note = note
+            self.stale = False
             if trace.ranks is None:
                 self.mode = "decisions"
             row = self._traces.row[self.selection] if 0 <= self.selection < problem.graph.n_ops else -1
@@ -246,8 +259,13 @@ class Decisions(anywidget.AnyWidget):
     def clear(self, note: str) -> None:
         """Show nothing but a sentence."""
         with self._lock, self.hold_sync():
-            self._traces, self.counts, self.differs, self.candidates = None, [0, 0], [-1, -1], []
-            self.note, self.stale, self.page = note, False, b""
+            self._traces = None
+            self.counts = [0, 0]
+            self.differs = [-1, -1]
+            self.candidates = []
+            self.note = note
+            self.stale = False
+            self.page = b""
             self.generation += 1
 
     def _current_row(self) -> int:
@@ -278,7 +296,8 @@ class Decisions(anywidget.AnyWidget):
     def _on_step(self, change: dict[str, Any]) -> None:
         """Select the op that a reader went to; the browser does not know those of other pages."""
         with self._lock:
-            traces, selection = self._traces, self.selection
+            traces = self._traces
+            selection = self.selection
             if traces is None or self._showing or not 0 <= change["new"] < len(traces.trace.op):
                 return
             if not 0 <= selection < len(traces.row) or traces.row[selection] != change["new"]:
@@ -295,7 +314,8 @@ class Decisions(anywidget.AnyWidget):
                 self.step = row
 
     def __repr__(self) -> str:
-        n, strategy = self.counts[0], self.about.get("strategy", "")
+        n = self.counts[0]
+        strategy = self.about.get("strategy", "")
         return f"Decisions({n} decision{'s' * (n != 1)}{f' of {strategy}' * bool(strategy)})"
 
 

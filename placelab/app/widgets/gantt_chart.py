@@ -149,7 +149,8 @@ class Gantt(anywidget.AnyWidget):
         """
         graph = schedule.problem.graph
         with self._lock, self.hold_sync():
-            before, cluster = self._shown, schedule.problem.cluster
+            before = self._shown
+            cluster = schedule.problem.cluster
             another = before is None or graph is not before.problem.graph
             if another:
                 self.names = pack_names(graph.names)
@@ -158,10 +159,12 @@ class Gantt(anywidget.AnyWidget):
                 self.colour_ways = job_ways(graph)
                 if self.colour_by in JOB_WAYS and self.colour_by not in self.colour_ways:
                     self.colour_by = "kind"
-            self.devices, self.unitless = list(cluster.names), not cluster.units.si
+            self.devices = list(cluster.names)
+            self.unitless = not cluster.units.si
             self.shared_links = shared_links(schedule.problem)
             self.schedule = pack_schedule(schedule)
-            self._shown, self._postponed = schedule, dragging
+            self._shown = schedule
+            self._postponed = dragging
             if self._kept is not None and (before is None or another or cluster.names != before.problem.cluster.names):
                 self.kept = pack_kept(self._kept, schedule.problem)
             if another or self.colour_by == "slack":
@@ -236,5 +239,6 @@ class Gantt(anywidget.AnyWidget):
             self.detail = reason(self._shown, change["new"])
 
     def __repr__(self) -> str:
-        ops, devices = len(self.kinds), len(self.devices)
+        ops = len(self.kinds)
+        devices = len(self.devices)
         return f"Gantt({ops} op{'s' * (ops != 1)} on {devices} device{'s' * (devices != 1)})"

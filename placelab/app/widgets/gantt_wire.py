@@ -71,7 +71,9 @@ def pack_schedule(schedule: Schedule, critical: bool = True, idle: bool = True) 
     bytes
         About 25 per op and 20 per transfer.
     """
-    problem, moved, sends = schedule.problem, schedule.transfers, schedule.sends
+    problem = schedule.problem
+    moved = schedule.transfers
+    sends = schedule.sends
     producer = problem.graph.tensor_producer[moved["tensor"]]
     steps = critical_steps(schedule) if critical else np.empty(0, STEP)
     gaps = idle_gaps(schedule) if idle else np.empty(0, GAP)
@@ -158,7 +160,8 @@ def pack_kept(kept: Schedule, shown: Problem) -> bytes:
 
     Ops that the problem on show lacks come behind its own; ops that were not there, and devices that are gone, have no device.
     """
-    graph, n = kept.problem.graph, shown.graph.n_ops
+    graph = kept.problem.graph
+    n = shown.graph.n_ops
     there = {name: d for d, name in enumerate(shown.cluster.names)}
     device = np.array([there.get(name, NOWHERE) for name in kept.problem.cluster.names], "<u2")[kept.device]
     row = np.arange(n)
@@ -272,7 +275,8 @@ def pack_job(way: str, graph: OpGraph) -> Colours:
 
 def _in_order(number: np.ndarray, name: str, others: str) -> Colours:
     """Seven colours in turn, so that neighbours differ; -1 has the last colour."""
-    n, own = int(number.max()) + 1, COLOURS - 1
+    n = int(number.max()) + 1
+    own = COLOURS - 1
     numbers = [[*map(str, range(i, n, own))] for i in range(min(n, own))]
     names = [f"{name} {', '.join(each if len(each) < 3 else [*each[:2], '…'])}" for each in numbers]
     index = np.where(number >= 0, number % own, own)
@@ -285,7 +289,8 @@ def _by_phase(graph: OpGraph) -> Colours:
         present = [phase for phase in PHASES if (pipeline.phase == phase).any()]
         number = {phase: i for i, phase in enumerate(present)}
         return bytes(number[phase] for phase in pipeline.phase.tolist()), [PHASES[phase] for phase in present]
-    role, names = replica_column(graph, "role"), graph.metadata["replica"].get("roles", [])
+    role = replica_column(graph, "role")
+    names = graph.metadata["replica"].get("roles", [])
     if role is None or role.max() >= len(names):
         return b"", []
     found = np.unique(role).tolist()

@@ -15,7 +15,9 @@ from placelab.base.index_arrays import members
 from placelab.problem.graph import OpGraph
 
 SWEEPS = 6  # over all layers, to and fro
-ACROSS, DOWN, LINE = 40.0, 7.0, 14.0  # space between columns, between boxes of one, between lines
+ACROSS = 40.0  # space between columns, between boxes of one, between lines
+DOWN = 7.0
+LINE = 14.0
 SHORT = 200.0  # a layer no taller is one column
 LINE_COST = 0.9  # a line more has to make the picture larger than this by which it shrinks
 
@@ -64,7 +66,8 @@ def layers_of(n: int, edges: Edges, rank: Sequence[float]) -> tuple[list[int], l
     ready = [(rank[v], v) for v in range(n) if missing[v] == 0]
     heapify(ready)
     waiting = set(range(n))
-    position, layer = [0] * n, [0] * n
+    position = [0] * n
+    layer = [0] * n
     while waiting:
         v = heappop(ready)[1] if ready else min(waiting, key=lambda v: (rank[v], v))
         if v not in waiting:
@@ -106,11 +109,14 @@ def order_of(layer: Sequence[int], edges: Edges, rank: Sequence[float]) -> list[
 
     Ties: the lower rank first. Of the orders met, the one whose edges are shortest.
     """
-    n, of, tie = len(layer), np.asarray(layer), np.asarray(rank)
+    n = len(layer)
+    of = np.asarray(layer)
+    tie = np.asarray(rank)
     count = np.bincount(of)
     first = np.cumsum(count) - count
     source, target = (np.asarray(side, dtype=np.int64) for side in edges)
-    best, least = np.lexsort((tie, of)), np.inf
+    best = np.lexsort((tie, of))
+    least = np.inf
     order = best
     for sweep in range(2 * SWEEPS + 1):
         place = np.empty(n)
@@ -118,7 +124,8 @@ def order_of(layer: Sequence[int], edges: Edges, rank: Sequence[float]) -> list[
         place -= (count[of] - 1) / 2
         length = float(np.abs(place[source] - place[target]).sum())
         if length < least:
-            best, least = order, length
+            best = order
+            least = length
         a, b = (source, target) if sweep % 2 == 0 else (target, source)
         degree = np.bincount(b, minlength=n)
         middle = np.where(degree > 0, np.bincount(b, place[a], minlength=n) / np.maximum(degree, 1), place)
@@ -147,7 +154,8 @@ def place(order: list[list[int]], width: Sequence[float], height: Sequence[float
     total = max(sum(height[v] + DOWN for v in layer) for layer in order)
     area = sum((w + ACROSS) * (h + DOWN) for w, h in zip(width, height, strict=True))
     ideal = (area / aspect) ** 0.5
-    best, most = None, -1.0
+    best = None
+    most = -1.0
     for limit in sorted({max(tallest, min(total, max(ideal * f, SHORT))) for f in (0.8, 1.5, 99.0)}):
         columns = [column for layer in order for column in _columns(layer, height, limit)]
         wide = [max(width[v] for v in column) for column in columns]
@@ -157,7 +165,8 @@ def place(order: list[list[int]], width: Sequence[float], height: Sequence[float
             grid = _grid(columns, cut, wide, width, height)
             scale = min(aspect / grid.width, 1 / grid.height) * LINE_COST ** (max(cut) + 1)
             if scale > most * 1.0001:
-                best, most = grid, scale
+                best = grid
+                most = scale
     assert best is not None
     return best
 
@@ -179,7 +188,9 @@ def _columns(layer: list[int], height: Sequence[float], limit: float) -> list[li
 
 def _lines(wide: Sequence[float], limit: float) -> list[int]:
     """The line of each column, none longer than `limit`, which is at least the widest column."""
-    line, x, found = 0, 0.0, []
+    line = 0
+    x = 0.0
+    found = []
     for w in wide:
         if x and x + w > limit + 1e-6:
             line, x = line + 1, 0.0
@@ -195,8 +206,11 @@ def _grid(
     tall = [sum(height[v] for v in column) + DOWN * (len(column) - 1) for column in columns]
     high = [max(t for t, at in zip(tall, lines, strict=True) if at == line) for line in range(lines[-1] + 1)]
     top = [0.0, *accumulate(h + LINE for h in high)]
-    x, y = [0.0] * len(width), [0.0] * len(width)
-    right, left, before = 0.0, 0.0, -1
+    x = [0.0] * len(width)
+    y = [0.0] * len(width)
+    right = 0.0
+    left = 0.0
+    before = -1
     for column, line, w, t in zip(columns, lines, wide, tall, strict=True):
         left, before = (left if line == before else 0.0), line
         down = top[line] + (high[line] - t) / 2
@@ -208,12 +222,16 @@ def _grid(
     return Grid(x, y, right, top[-1] - LINE)
 
 
-PAD, TITLE = 8.0, 18.0  # space around the content of an open scope, and above it
+PAD = 8.0  # space around the content of an open scope, and above it
+TITLE = 18.0
 FEW = 40  # boxes; scopes are open at first while there are no more
 SHARE = 0.1  # of the ops; a scope with fewer is closed at first
-LEAST, MOST, LETTER = 56.0, 150.0, 7.0  # width of a box, and of a letter in it
+LEAST = 56.0  # width of a box, and of a letter in it
+MOST = 150.0
+LETTER = 7.0
 STRETCH = 1.6  # at most, of a picture that is not as wide as the place for it
-LOW, HIGH = 24.0, 20.0  # height of a box, and what an op that is all the work has more
+LOW = 24.0  # height of a box, and what an op that is all the work has more
+HIGH = 20.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,7 +335,8 @@ def _boxes(scopes: Scopes, opened: set[int]) -> tuple[np.ndarray, np.ndarray, np
     for scope in range(scopes.root + 1, scopes.n_nodes):
         if box_of[scope] < 0:
             box_of[scope] = box_of[scopes.parent[scope]]
-    own, around = box_of[: scopes.n_ops], box_of[scopes.parent[: scopes.n_ops]]
+    own = box_of[: scopes.n_ops]
+    around = box_of[scopes.parent[: scopes.n_ops]]
     return np.array(node, np.int32), np.array(inside, np.int32), np.where(own >= 0, own, around)
 
 
@@ -328,10 +347,12 @@ def _rank(scopes: Scopes) -> np.ndarray:
 
 def _between(graph: OpGraph, owner: np.ndarray, n_boxes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pairs of different boxes with an edge, and the bytes of their tensors, each counted once."""
-    a, b = owner[graph.producer], owner[graph.consumer]
+    a = owner[graph.producer]
+    b = owner[graph.consumer]
     apart = a != b
     once = np.unique(graph.edge_tensor[apart].astype(np.int64) * n_boxes + b[apart])
-    tensor, target = once // n_boxes, once % n_boxes
+    tensor = once // n_boxes
+    target = once % n_boxes
     source = owner[graph.tensor_producer[tensor]]
     pairs, which = np.unique(source.astype(np.int64) * n_boxes + target, return_inverse=True)
     size = np.bincount(which, graph.tensor_bytes[tensor], minlength=len(pairs))
@@ -342,7 +363,10 @@ class _Boxes:
     """Boxes in boxes while they are laid out; open ones get their size from their content."""
 
     def __init__(self, inside: np.ndarray, rank: np.ndarray, width: np.ndarray, height: np.ndarray) -> None:
-        self.inside, self.rank, self.width, self.height = inside, rank, width, height
+        self.inside = inside
+        self.rank = rank
+        self.width = width
+        self.height = height
         self.is_open = np.zeros(len(inside), bool)
         self.is_open[inside[inside >= 0]] = True
         self.level = np.zeros(len(inside), np.int32)
@@ -354,14 +378,17 @@ class _Boxes:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Layer, x and y of each box, and whether each edge points back; sets the size of the open ones."""
         n = len(self.inside)
-        layer, x, y = np.zeros(n, np.int32), np.zeros(n), np.zeros(n)
+        layer = np.zeros(n, np.int32)
+        x = np.zeros(n)
+        y = np.zeros(n)
         back = np.zeros(len(source), bool)
         outer, inner = self._siblings(source, target)
         around = self.inside[outer]
         by_box = members(self.inside + 1, n + 1)
         by_edge = members(around + 1, n + 1)
         for box in [*np.flatnonzero(self.is_open)[::-1].tolist(), -1]:
-            content, mine = by_box[box + 1], by_edge[box + 1]
+            content = by_box[box + 1]
+            mine = by_edge[box + 1]
             local = np.searchsorted(content, np.stack([outer[mine], inner[mine]]))
             pairs, which = np.unique(local[0] * n + local[1], return_inverse=True)
             edges = Edges((pairs // n).tolist(), (pairs % n).tolist())
@@ -382,7 +409,8 @@ class _Boxes:
 
     def _siblings(self, source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The boxes around the ends of each edge, or those themselves, that are in the same box."""
-        a, b = source.copy(), target.copy()
+        a = source.copy()
+        b = target.copy()
         for deepest in range(int(self.level.max(initial=0)), 0, -1):
             apart = self.inside[a] != self.inside[b]
             for end in (a, b):

@@ -130,7 +130,9 @@ def _separator(names: list[str]) -> str:
 def _folders(names: list[str], separator: str) -> tuple[list[int], list[str]]:
     """Scope of each node, ops first, and the paths of the scopes, each after the one it is in."""
     n = len(names)
-    paths, above, number = [ROOT], [-1], {ROOT: n}
+    paths = [ROOT]
+    above = [-1]
+    number = {ROOT: n}
 
     def folder(path: str) -> int:
         missing = []
@@ -175,8 +177,10 @@ def _divide(parent: list[int], paths: list[str], graph: OpGraph) -> dict[int, li
     wide = [scope for scope in children if len(children[scope]) > WIDE]
     if not wide:
         return children
-    n, depth = graph.n_ops, depths(graph)
-    mean, count = _mean_depths(parent, depth), len(parent)
+    n = graph.n_ops
+    depth = depths(graph)
+    mean = _mean_depths(parent, depth)
+    count = len(parent)
     for scope in wide:
         found = sorted(children[scope], key=lambda v: (mean[v], v))
         span = {v: (mean[v], mean[v]) for v in found}
@@ -195,7 +199,8 @@ def _divide(parent: list[int], paths: list[str], graph: OpGraph) -> dict[int, li
 
 
 def _span(first: float, last: float) -> str:
-    low, high = round(first), round(last)
+    low = round(first)
+    high = round(last)
     return f"depth {low}" if low == high else f"depth {low}–{high}"
 
 
@@ -214,7 +219,9 @@ def _mean_depths(parent: list[int], depth: np.ndarray) -> list[float]:
 def _numbered(names: list[str], paths: list[str], children: dict[int, list[int]], separator: str) -> Scopes:
     """The tree, its scopes numbered from the outermost to the innermost."""
     n = len(names)
-    order, above, parent = [n], [-1], np.zeros(n, np.int32)
+    order = [n]
+    above = [-1]
+    parent = np.zeros(n, np.int32)
     for i, scope in enumerate(order):  # which grows meanwhile
         for child in children.get(scope, ()):
             if child < n:

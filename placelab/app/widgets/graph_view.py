@@ -107,7 +107,8 @@ def pack_values(schedule: Schedule, colour: str) -> bytes:
 
 def _marks(schedule: Schedule, colour: str) -> np.ndarray:
     if colour == "critical":
-        steps, marks = critical_steps(schedule), np.zeros(len(schedule.start), np.uint8)
+        steps = critical_steps(schedule)
+        marks = np.zeros(len(schedule.start), np.uint8)
         marks[steps["row"][steps["kind"] == OP]] = 255
         return marks
     if colour == "slack":
@@ -209,11 +210,17 @@ class ModelGraph(anywidget.AnyWidget):
         same = before is not None and (graph.names is before.names or np.array_equal(graph.names, before.names))
         scopes = self._scopes if same and self._scopes is not None else scopes_of(graph)
         with self._lock, self.hold_sync():
-            self._graph, self._scopes = graph, scopes
+            self._graph = graph
+            self._scopes = scopes
             self.kinds, self.kind_names = pack_kinds(graph)
             if not same:
-                self._schedule, self._texts = None, []
-                self.values, self.pinned, self.hits, self.query, self.selection = b"", b"", b"", "", -1
+                self._schedule = None
+                self._texts = []
+                self.values = b""
+                self.pinned = b""
+                self.hits = b""
+                self.query = ""
+                self.selection = -1
             opened = self.opened if same else list(first_open(scopes))
             if self.opened == opened:
                 self._lay_out()
@@ -249,7 +256,8 @@ class ModelGraph(anywidget.AnyWidget):
             if self._graph is not None and self._scopes is not None:
                 aspect = float(np.clip(self.aspect, 0.2, 20))
                 scene = scene_of(self._graph, self._scopes, self.opened, aspect)
-                self.scene, self.owner = describe(self._graph, self._scopes, scene), pack_owner(scene)
+                self.scene = describe(self._graph, self._scopes, scene)
+                self.owner = pack_owner(scene)
 
     @traitlets.observe("colour")
     def _recolour(self, _: Any) -> None:
@@ -274,7 +282,8 @@ class ModelGraph(anywidget.AnyWidget):
 
     @traitlets.observe("request")
     def _receive(self, change: dict[str, Any]) -> None:
-        message, scopes = change["new"], self._scopes
+        message = change["new"]
+        scopes = self._scopes
         kind, node, device = (message.get(key) for key in ("kind", "node", "device"))
         if scopes is None or not isinstance(node, int) or not 0 <= node < scopes.n_nodes:
             return

@@ -37,13 +37,16 @@ class StudyView(w.VBox):
     """
 
     def __init__(self) -> None:
-        self._cells, self._lock = Cells(), Lock()
+        self._cells = Cells()
+        self._lock = Lock()
         self._fresh: list[Mapping[str, Any]] = []
-        self._ended, self._stopped = Event(), Event()
+        self._ended = Event()
+        self._stopped = Event()
         self._drawer = Worker(self._keep_drawn, "study view")
         self._frame: pd.DataFrame | None = None
         self._error: BaseException | None = None
-        self._share, self._total = 0.0, 0
+        self._share = 0.0
+        self._total = 0
         self._bar = w.FloatProgress(0.0, min=0.0, max=1.0, layout=w.Layout(width="160px", margin="0"))
         self._said = w.HTML(layout=w.Layout(flex="1 1 auto", margin="0 8px"))
         self._button = w.Button(description="Cancel", tooltip="Stop computing; finished rows are kept")
@@ -161,7 +164,8 @@ class StudyView(w.VBox):
             self._bar.bar_style = "warning"
             self._say("; cancelled")
         else:
-            self._bar.value, self._bar.bar_style = 1.0, "success"
+            self._bar.value = 1.0
+            self._bar.bar_style = "success"
             self._say("; done")
 
     def _say(self, more: str = "") -> None:
@@ -231,7 +235,8 @@ def study_view(path: Any) -> StudyView:
     folder = path_of(path)
     if not folder.is_dir():
         raise FormatError(f"{folder} is no folder; expected the path of a study")
-    view, seen = StudyView(), set[Path]()
+    view = StudyView()
+    seen = set[Path]()
     view._read(folder, seen)
     for part in (view._bar, view._button):
         part.layout.display = "none"

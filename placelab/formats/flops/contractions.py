@@ -90,7 +90,8 @@ def matmul(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attribu
     if name.endswith("_backward"):  # (x, gradient, weight) or (gradient, x, other): twice the product of the last two
         return 2 * _products(at(inputs, 1), at(inputs, 2), False, False)
     i, j = FACTORS.get(name, (0, 1))
-    first, second = _maybe(inputs, i), _maybe(inputs, j)
+    first = _maybe(inputs, i)
+    second = _maybe(inputs, j)
     turned = any(attributes.get(key) for key in FIRST_TRANSPOSED)
     flipped = any(attributes.get(key) for key in SECOND_TRANSPOSED) or name in ROWS_ARE_OUTPUTS
     summed = name == "addbmm"  # over the batch, which the output lacks
@@ -115,7 +116,8 @@ def _contracted(first: Shape, second: Shape, first_transposed: bool, second_tran
 
 def _products(first: Shape, second: Shape, first_transposed: bool, second_transposed: bool) -> float:
     """2·m·n·k of each pair of matrices, from the shapes of the factors alone."""
-    a, b = list(known(first)), list(known(second))
+    a = list(known(first))
+    b = list(known(second))
     if not a or not b:
         raise Unknown
     k = _contracted(first, second, first_transposed, second_transposed)
@@ -133,7 +135,8 @@ def einsum(equation: Any, inputs: Sequence[Shape]) -> float:
     420.0
     """
     terms, result, lengths = _indices(equation, inputs)
-    done, total = terms[0], 0.0
+    done = terms[0]
+    total = 0.0
     for i, term in enumerate(terms[1:] or [[]], start=1):
         needed = set(result).union(*terms[i + 1 :])
         together = list(dict.fromkeys([*done, *term]))

@@ -224,7 +224,8 @@ def graph_of(model: Any, assumed: Mapping[str, int], problem: str, where: str) -
     where
         Name of the file, whose stem names a model without a name.
     """
-    values, ops = values_of(model.graph), _ops(model.graph)
+    values = values_of(model.graph)
+    ops = _ops(model.graph)
     first = len(ops.inputs)
 
     def size_of(name: str) -> float:
@@ -290,7 +291,8 @@ def _ops(graph: Any) -> Nodes:
     reads = [node_reads(node) for node in graph.node]
     constants, folded = _folded(graph.node, reads, set(given))
     if len(folded) == len(graph.node):  # a model of constants only: fold nothing
-        constants, folded = set(given), set()
+        constants = set(given)
+        folded = set()
     inputs = [info for info in graph.input if info.name not in constants]
     kept = [i for i in range(len(graph.node)) if i not in folded]
     nodes = [graph.node[i] for i in kept]
@@ -386,7 +388,9 @@ def _slim(data: Any, kind: str, where: str, start: int, end: int, depth: int) ->
         return b"".join(
             data[begin:stop] for number, _, begin, _, stop in _fields(data, where, start, end) if number not in NUMBERS
         )
-    parts, kept, inside = [], start, INSIDE[kind]
+    parts = []
+    kept = start
+    inside = INSIDE[kind]
     for number, wire, begin, value, stop in _fields(data, where, start, end):
         if number in inside and wire == BYTES and stop - value > SMALL:
             inner = _slim(data, inside[number], where, value, stop, depth - 1)

@@ -67,7 +67,8 @@ def node_flop(node: Any, values: MutableMapping[str, Value], unknown: Counter[st
     bodies = [_body_flop(body, values, unknown) for body in body_graphs(node)]
     if bodies:
         return max(bodies) if node.op_type == "If" else sum(bodies)
-    inputs, outputs = _shapes(node.input, values), _shapes(node.output, values)
+    inputs = _shapes(node.input, values)
+    outputs = _shapes(node.output, values)
     operations = count(node.op_type, inputs, outputs, _attributes(node))
     if operations is None or not 0 <= operations < math.inf:
         unknown[one_line(node.op_type)] += 1

@@ -60,7 +60,8 @@ def _run(task: str, model: bytes) -> tuple[list[bytes], str]:
 
 def _parts(data: bytes) -> list[bytes]:
     """The models that a process has written before it ended, each preceded by its length."""
-    parts, at = [], 0
+    parts = []
+    at = 0
     while at + LENGTH <= len(data):
         start, at = at + LENGTH, at + LENGTH + int.from_bytes(data[at : at + LENGTH], "little")
         parts += [data[start:at]] if at <= len(data) else []

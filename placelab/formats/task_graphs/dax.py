@@ -109,7 +109,8 @@ def _start(workflow: _Workflow, tag: str, attributes: dict[str, str], parser: An
     if read_it:
         read_it(workflow, attributes, line)
     elif len(workflow.path) == 1:
-        workflow.name, workflow.version = attributes.get("name", ""), attributes.get("version", "")
+        workflow.name = attributes.get("name", "")
+        workflow.version = attributes.get("version", "")
 
 
 def _text(workflow: _Workflow, text: str) -> None:

@@ -196,7 +196,8 @@ class _Values:
 
 def _node(name: str, given: Attributes, dialect: tuple[str, str], values: _Values) -> dict[str, Any]:
     """The node's attributes for networkx_graph."""
-    key, where = dialect[0], f"op {name!r:.80}"
+    key = dialect[0]
+    where = f"op {name!r:.80}"
     node = {key: values.of(given[key], key, where) for key in networkx_graph.NODE & given.keys()}
     if key != "compute":
         if key not in given and not (key == "size" and name in DUMMIES):
@@ -206,7 +207,8 @@ def _node(name: str, given: Attributes, dialect: tuple[str, str], values: _Value
 
 
 def _edge(u: str, v: str, given: Attributes, dialect: tuple[str, str], values: _Values) -> dict[str, Any]:
-    where, key = f"edge {u!r:.60} → {v!r:.60}", dialect[1]
+    where = f"edge {u!r:.60} → {v!r:.60}"
+    key = dialect[1]
     edge = {name: values.of(given[name], name, where) for name in networkx_graph.EDGE & given.keys()}
     if key == "size":
         size = values.of(given.get(key, "-1"), EDGE_SIZE, where)
@@ -268,8 +270,11 @@ class _Parser:
     """Parses statement by statement, with a stack of open subgraphs instead of recursion."""
 
     def __init__(self, text: str, keep: Container[str]) -> None:
-        self.text, self.at, self.keep = text, 0, keep
-        self.kind, self.value = "", ""  # of the next token: mark, word, quoted or end
+        self.text = text
+        self.at = 0
+        self.keep = keep
+        self.kind = ""  # of the next token: mark, word, quoted or end
+        self.value = ""
         self.n_tokens = 0
         self.dot = DotGraph()
         self.scopes = [Scope({}, {})]
@@ -292,7 +297,8 @@ class _Parser:
             space = SPACE.match(self.text, self.at)
             self.at = space.end() if space else self.at
             raise self._error(f"{self.text[self.at : self.at + 20]!r} is not a name, number, text in quotes or mark")
-        self.kind, self.at = found.lastgroup or "", found.end()
+        self.kind = found.lastgroup or ""
+        self.at = found.end()
         self.value = found[self.kind]
         self.n_tokens += 1
         if self.n_tokens > MAX_TOKENS:
@@ -300,10 +306,12 @@ class _Parser:
         if self.kind == "quoted" and "\\" in self.value:
             self.value = self.value.replace('\\"', '"').replace("\\\n", "")
         elif self.kind == "html":
-            self.kind, self.value = "word", self._html()
+            self.kind = "word"
+            self.value = self._html()
 
     def _html(self) -> str:
-        depth, begin = 0, self.at - 1
+        depth = 0
+        begin = self.at - 1
         for found in BRACKET.finditer(self.text, begin):
             depth += 1 if found[0] == "<" else -1
             if not depth:
@@ -329,7 +337,8 @@ class _Parser:
         return FormatError(f"line {self.text.count(chr(10), 0, self.at) + 1}: {what}")
 
     def _name(self, after: str) -> str:
-        quoted, parts = self.kind == "quoted", [self._part(after)]
+        quoted = self.kind == "quoted"
+        parts = [self._part(after)]
         while quoted and self._took("+"):
             parts.append(self._part("'+'"))
         return "".join(parts)
@@ -454,7 +463,8 @@ class _Parser:
             self.dot.nodes[scope.ends[0][0]].update(scope.attributes)
         for before, after in pairwise(scope.ends):
             self._edges(before, after, scope.edge | scope.attributes)
-        scope.ends, scope.attributes = [], {}
+        scope.ends = []
+        scope.attributes = {}
 
     def _edges(self, before: list[str], after: list[str], attributes: Attributes) -> None:
         if len(self.dot.edges) + len(before) * len(after) > MAX_EDGES:

@@ -144,7 +144,9 @@ def _message() -> MessageType:
 
 def _records(data: bytes, where: str) -> Iterator[Node]:
     """The nodes of a ``.et`` file, a sequence of records with their length first: metadata, then each node."""
-    at, edges, ids = _record(data, 0, where)[1] if data else 0, 0, set[int]()
+    at = _record(data, 0, where)[1] if data else 0
+    edges = 0
+    ids = set[int]()
     while at < len(data):
         start, at = _record(data, at, where)
         node = parse(_message(), data[start:at], f"{where}, node {len(ids) + 1}")
@@ -168,7 +170,8 @@ def _record(data: bytes, at: int, where: str) -> tuple[int, int]:
     try:
         size, start = varint(data, at)
     except IndexError:
-        size, start = MAX_ID, at
+        size = MAX_ID
+        start = at
     if size > MAX_RECORD or start + size > len(data):
         raise FormatError(
             f"{where} is not {EXPECTED}: at byte {at:,} a record of {size:,} bytes is announced; {len(data) - start:,} "

@@ -107,7 +107,8 @@ def _caller(node: dict[str, Any]) -> Any:
 def _call(node: dict[str, Any]) -> Call:
     name = one_line(text(node.get("name"), f"name of node {node['id']}"))
     what = f"of node {node['id']} ({name:.80})"
-    inputs, outputs = _side(node, "inputs", what), _side(node, "outputs", what)
+    inputs = _side(node, "inputs", what)
+    outputs = _side(node, "outputs", what)
     kind = _kind(name, inputs.get("values", []))
     operations = count(kind, _shapes(inputs.get("shapes", [])), _shapes(outputs.get("shapes", [])))
     return Call(

@@ -22,7 +22,14 @@ from placelab.formats.building import build, unit_metadata
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a graph in Mayer's CSV"
-ID, SUCCESSORS, COLOCATED, SIZE, OPERATIONS, RAM, CONSTRAINT, NAME = 0, 1, 3, 4, 5, 6, 7, 8
+ID = 0
+SUCCESSORS = 1
+COLOCATED = 3
+SIZE = 4
+OPERATIONS = 5
+RAM = 6
+CONSTRAINT = 7
+NAME = 8
 NUMBERED = re.compile(r"_\d+$")  # MatMul_2 is the third MatMul
 CONSTRAINTS = ("CPU", "GPU")
 

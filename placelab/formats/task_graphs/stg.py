@@ -50,8 +50,10 @@ def dumps(graph: OpGraph) -> str:
     """
     if graph.time is not None:
         raise FormatError(f"{graph.title} has a table of times, which Standard Task Graphs have no place for")
-    n, size = graph.n_ops, graph.edge_bytes
-    ptr, edge = graph.pred_ptr, graph.pred_edge
+    n = graph.n_ops
+    size = graph.edge_bytes
+    ptr = graph.pred_ptr
+    edge = graph.pred_edge
     lines = [f"{max(n - DUMMIES, 0)}"]
     for v in range(n):
         inputs = edge[ptr[v] : ptr[v + 1]]
@@ -105,7 +107,8 @@ def _header(words: list[str]) -> tuple[int, int | None]:
 
 def _parsed(words: list[str], first: int, with_costs: bool) -> _Parse:
     """Read tasks up to the first error."""
-    parse, at = _Parse(), 0
+    parse = _Parse()
+    at = 0
     try:
         while at < len(words):
             at = _task(words, at, first, with_costs, parse)
@@ -126,8 +129,10 @@ def _task(words: list[str], at: int, first: int, with_costs: bool, parse: _Parse
     if len(words) < at + 3:
         raise FormatError(f"task {first + v} ends too early; expected its time and how many predecessors it has")
     time = cost_of_text(words[at + 1], f"time of task {first + v}")
-    n, step = _whole(words[at + 2], f"number of predecessors of task {first + v}", MAX_OPS), 1 + with_costs
-    begin, end = at + 3, at + 3 + n * step
+    n = _whole(words[at + 2], f"number of predecessors of task {first + v}", MAX_OPS)
+    step = 1 + with_costs
+    begin = at + 3
+    end = at + 3 + n * step
     if len(words) < end:
         raise FormatError(f"task {first + v} has {n} predecessors, but the file ends before the last")
     parse.time.append(time)

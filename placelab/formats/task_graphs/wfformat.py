@@ -35,7 +35,8 @@ from placelab.problem.graph import OpGraph
 EXPECTED = "a WfFormat workflow"
 VERSIONS = ("1.5", "1.6")
 SPEED = 1e13  # operations/s of the median machine
-BANDWIDTH, LATENCY = 1.25e9, 50e-6  # assumed between machines
+BANDWIDTH = 1.25e9  # assumed between machines
+LATENCY = 50e-6
 MAX_MACHINES = 2_000
 NONE: frozenset[int] = frozenset()
 SPARSE = 512  # tasks per entry of a set; from there on, a set takes less memory and time than a bit mask of all tasks
@@ -293,13 +294,16 @@ class _First:
     """Look up the first writer of a file that is a parent of a reader."""
 
     def __init__(self, writers: Mapping[str, AbstractSet[int]], parents: Mapping[int, set[int]], n: int) -> None:
-        self.writers, self.parents, self.n = writers, parents, n
+        self.writers = writers
+        self.parents = parents
+        self.n = n
         self.of_file: dict[str, int] = {}  # masks
         self.of_reader: tuple[int, int] = (-1, 0)  # the last reader, and the mask of its parents
 
     def parent(self, file: str, v: int) -> int | None:
         """The first writer of `file` that is a parent of task `v`; None if no writer is."""
-        writers, parents = self.writers[file], self.parents.get(v, NONE)
+        writers = self.writers[file]
+        parents = self.parents.get(v, NONE)
         if SPARSE * min(len(writers), len(parents)) < self.n:
             return min(writers & parents, default=None)
         if file not in self.of_file:

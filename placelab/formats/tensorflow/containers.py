@@ -19,15 +19,21 @@ from placelab.formats.tensorflow.functions import Function, Library, function_of
 from placelab.formats.tensorflow.nodes import EXPECTED, Node, node_of, schema
 from placelab.problem.graph_checks import check_size
 
-NODE, LIBRARY, FUNCTION = 1, 2, 1  # fields of GraphDef, and of the library in it
-SIGNATURE, NAME = 1, 1  # of a function, and of its signature
+NODE = 1  # fields of GraphDef, and of the library in it
+LIBRARY = 2
+FUNCTION = 1
+SIGNATURE = 1  # of a function, and of its signature
+NAME = 1
 MAX_TEXT_OPS = 200_000  # parsing text takes twenty times as long
 BOM = b"\xef\xbb\xbf"  # byte order mark of Windows editors
 TEXT = re.compile(
     rb"\s*(?:#[^\n]*\n\s*)*(?:node|library|versions|version|meta_graphs|saved_model_schema_version)\s*[:{<]"
 )
-VERSION, META_GRAPH = 1, 2  # fields of SavedModel
-META_INFO, GRAPH, SIGNATURES = 1, 2, 5  # of MetaGraphDef
+VERSION = 1  # fields of SavedModel
+META_GRAPH = 2
+META_INFO = 1  # of MetaGraphDef
+GRAPH = 2
+SIGNATURES = 5
 TABLES = {
     "MetaInfo": "repeated string tags = 4; string tensorflow_version = 5",
     "Signature": "string key = 1; SignatureDef value = 2",
@@ -57,10 +63,12 @@ class _Nodes:
     """The nodes read so far; FormatError when there are too many."""
 
     def __init__(self, where: str, limit: int) -> None:
-        self.where, self.limit = where, limit
+        self.where = where
+        self.limit = limit
         self.found: list[Node] = []
         self.names: set[str] = set()
-        self.n_read, self.n_outputs = 0, 0  # those of functions included
+        self.n_read = 0  # those of functions included
+        self.n_outputs = 0
 
     def add(self, message: Any) -> None:
         """Read a node of the graph; FormatError if its name is taken."""
@@ -98,7 +106,8 @@ def binary(data: bytes, where: str) -> Contents:
 def _binary(
     data: bytes, where: str, start: int, end: int, outputs: tuple[str, ...], provenance: dict[str, str]
 ) -> Contents:
-    nodes, functions = _Nodes(where, MAX_OPS), dict[str, tuple[int, int]]()
+    nodes = _Nodes(where, MAX_OPS)
+    functions = dict[str, tuple[int, int]]()
     kind = schema()["NodeDef"]
     for number, wire, _, value, stop in fields(data, where, start, end):
         if (number, wire) == (NODE, BYTES):
@@ -116,8 +125,10 @@ def _binary(
 
 def textual(text: str, where: str) -> Contents:
     """The contents of a ``.pbtxt`` file."""
-    nodes, functions = _Nodes(where, MAX_TEXT_OPS), dict[str, Any]()
-    kind, function = schema()["NodeDef"], schema()["FunctionDef"]
+    nodes = _Nodes(where, MAX_TEXT_OPS)
+    functions = dict[str, Any]()
+    kind = schema()["NodeDef"]
+    function = schema()["FunctionDef"]
     for block in _graph_blocks(text, where):
         if block.name == "node":
             nodes.add(message_of(kind, text[block.start : block.end], where, block.start))
@@ -190,7 +201,8 @@ def saved_graph(data: bytes, where: str) -> Saved:
 
 
 def _saved(data: bytes, where: str, start: int, end: int) -> Saved:
-    saved, outputs = Saved(0, 0, (), "", ()), []
+    saved = Saved(0, 0, (), "", ())
+    outputs = []
     for number, wire, _, value, stop in fields(data, where, start, end):
         if (number, wire) == (META_INFO, BYTES):
             info = parse(_schema()["MetaInfo"], data[value:stop], where)
@@ -225,12 +237,16 @@ def blocks(text: str, where: str, start: int = 0, end: int | None = None) -> Ite
     FormatError
         Braces that do not match, or blocks more than 100 deep. O(len(text)).
     """
-    depth, begin, name, past = 0, 0, "", start
+    depth = 0
+    begin = 0
+    name = ""
+    past = start
     for found in MARK.finditer(text, start, len(text) if end is None else end):
         mark = found[0]
         if mark in "{<":
             if depth == 0:
-                begin, name = found.end(), _name(text, past, found.start(), where)
+                begin = found.end()
+                name = _name(text, past, found.start(), where)
             depth += 1
             if depth > MAX_DEPTH:
                 raise FormatError(

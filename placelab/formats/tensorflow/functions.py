@@ -42,7 +42,8 @@ Library = Callable[[str], Function | None]
 
 def function_of(message: Any, read: Callable[[Any], Node]) -> Function:
     """The function in a FunctionDef."""
-    signature, nodes = message.signature, tuple(map(read, message.node_def))
+    signature = message.signature
+    nodes = tuple(map(read, message.node_def))
     return Function(
         tuple(argument.name for argument in signature.input_arg),
         tuple(message.ret.get(argument.name, "") for argument in signature.output_arg),
@@ -66,7 +67,9 @@ def inlined(
     if library is None:
         return list(nodes), tuple(outputs)
     _check_size(nodes, library, where)
-    found, calls, waiting = [], dict[str, Call](), list(reversed(nodes))
+    found = []
+    calls = dict[str, Call]()
+    waiting = list(reversed(nodes))
     while waiting:
         node = waiting.pop()
         function = library(called(node))

@@ -199,7 +199,8 @@ def needed(nodes: list[Node], edges: list[Edge], outputs: Sequence[str]) -> tupl
 
 def without_loops(nodes: Sequence[Node], edges: Sequence[Edge]) -> tuple[list[Edge], list[tuple[int, int]]]:
     """The edges without those back to the next iteration of a loop, and the latter as pairs of ops."""
-    left, back = [], []
+    left = []
+    back = []
     for edge in edges:
         (u, k), v = edge
         if k != CONTROL and nodes[u].kind in BACK[0] and nodes[v].kind in BACK[1]:
@@ -220,7 +221,9 @@ def data_inputs(n: int, edges: Sequence[Edge]) -> list[list[Source]]:
 
 def operations(nodes: Sequence[Node], inputs: Sequence[Sequence[Source]], sizes: Sizes) -> tuple[list[float], Counter]:
     """FLOP of each op, and how many of each kind could not be counted."""
-    compute, unknown, known = list[float](), Counter[str](), dict[tuple, float | None]()
+    compute = list[float]()
+    unknown = Counter[str]()
+    known = dict[tuple, float | None]()
     for node, read, outputs in zip(nodes, inputs, sizes.filled, strict=True):
         shapes = sizes.shapes(read)
         key = (node.kind, shapes, outputs, *node.attributes.items())

@@ -80,7 +80,9 @@ def schema() -> dict[str, MessageType]:
 
 def node_of(message: Any, where: str) -> Node:
     """The node in a NodeDef; FormatError if it has no name or no op type."""
-    name, kind, attributes = message.name, message.op, message.attr
+    name = message.name
+    kind = message.op
+    attributes = message.attr
     if not name or not kind:
         raise FormatError(f"{where} has a node {name!r:.80} of the op type {kind!r:.80}; expected {EXPECTED}")
     given = attributes["_output_shapes"].list.shape if "_output_shapes" in attributes else None

@@ -40,7 +40,9 @@ class Sizes:
     def __init__(
         self, nodes: Sequence[Node], inputs: Sequence[Sequence[Source]], order: Sequence[int], batch: int | None
     ) -> None:
-        self.batch, self.unsized, self.assumed = batch, 0, 0
+        self.batch = batch
+        self.unsized = 0
+        self.assumed = 0
         n = len(nodes)
         self.raw: list[Shapes] = [()] * n
         self.filled: list[Shapes] = [()] * n
@@ -73,7 +75,8 @@ class Sizes:
 
 def sized(kind: int | None, shape: Shape, batch: int | None) -> tuple[Shape, float, bool, bool]:
     """Filled shape and bytes of an output, whether the bytes are unknown, and whether a batch was assumed."""
-    size, known = size_of(kind), filled(shape, batch)
+    size = size_of(kind)
+    known = filled(shape, batch)
     if size == 0:
         return known, 0.0, False, False
     if size is None or shape is None:
@@ -142,7 +145,9 @@ def _wider(a: int, b: int) -> int:
 def _matmul(first: Dimensions, others: Sequence[Shape], node: Node) -> Shape:
     if len(others) != 1 or others[0] is None or len(first) != len(others[0]) or len(first) < 2:
         return None
-    a, b, attributes = first, others[0], node.attributes
+    a = first
+    b = others[0]
+    attributes = node.attributes
     rows = a[-1] if attributes.get("transpose_a") or attributes.get("adj_x") else a[-2]
     columns = b[-2] if attributes.get("transpose_b") or attributes.get("adj_y") else b[-1]
     return (*map(_wider, a[:-2], b[:-2]), rows, columns)

@@ -33,10 +33,13 @@ TABLES = {
 }
 STEP_STATS = 1  # field of RunMetadata
 DEVICE_STATS = 1  # of StepStats
-DEVICE, RUN = 1, 2  # of DeviceStepStats
-STREAM, EVERY_STREAM = "/stream:", "/stream:all"
+DEVICE = 1  # of DeviceStepStats
+RUN = 2
+STREAM = "/stream:"
+EVERY_STREAM = "/stream:all"
 COPIES = ("/memcpy", ":MEMCPY")  # in names of devices and of kernels
-MAX_SECONDS, MAX_BYTES = 1e9, 1e18
+MAX_SECONDS = 1e9
+MAX_BYTES = 1e18
 
 
 class KernelRun(NamedTuple):
@@ -98,7 +101,8 @@ def profile_of(document: Any, where: str) -> Profile:
 
 def _runs(data: bytes, where: str) -> Iterator[KernelRun]:
     """The kernels in a RunMetadata or a StepStats."""
-    kind, count = _schema()["Run"], 0
+    kind = _schema()["Run"]
+    count = 0
     for start, end in _device_stats(data, where):
         device = ""
         for number, wire, _, value, stop in fields(data, where, start, end):
@@ -148,7 +152,8 @@ def _op_of(event: dict) -> bool:
 
 
 def _drawn(event: dict, device: dict[str, str], where: str) -> KernelRun:
-    name, seconds = event["args"]["name"], event.get("dur")
+    name = event["args"]["name"]
+    seconds = event.get("dur")
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         raise FormatError(f"{where}: op {name!r:.200} takes {seconds!r:.40} µs; expected a number")
     copy = ":MEMCPY" if event["args"]["op"].startswith("MEMCPY") else ""
@@ -167,8 +172,12 @@ def _checked(value: float, limit: float, unit: str, name: str, where: str) -> fl
 
 def _profile(runs: Iterable[KernelRun], where: str) -> Profile:
     """The runs, summed by op."""
-    launched, kernels, streams = dict[str, float](), dict[str, float](), dict[str, float]()
-    device, temporary, outputs = dict[str, str](), dict[str, float](), dict[tuple[str, int], float]()
+    launched = dict[str, float]()
+    kernels = dict[str, float]()
+    streams = dict[str, float]()
+    device = dict[str, str]()
+    temporary = dict[str, float]()
+    outputs = dict[tuple[str, int], float]()
     for run in runs:
         if any(copy in run.device or copy in run.name for copy in COPIES):
             continue

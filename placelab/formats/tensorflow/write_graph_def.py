@@ -18,7 +18,8 @@ from placelab.formats.tensorflow.containers import NODE, STRING, Block, blocks, 
 from placelab.formats.tensorflow.device_names import tensorflow_names
 from placelab.schedule.placement import Placement
 
-NAME, DEVICE = 1, 4  # fields of NodeDef
+NAME = 1  # fields of NodeDef
+DEVICE = 4
 EXPECTED = "a TensorFlow GraphDef"
 NAME_OR_DEVICE = re.compile(rf"\b(name|device)\s*:\s*({STRING})|{STRING}|#[^\n]*")
 
@@ -76,7 +77,8 @@ def _check(data: bytes, where: str, out: Path) -> None:
 
 
 def _binary(data: bytes, places: Mapping[str, str], where: str) -> bytes:
-    parts, placed = [], 0
+    parts = []
+    placed = 0
     for number, wire, start, value, end in fields(data, where):
         node = _node(data, value, end, places, where) if (number, wire) == (NODE, BYTES) else None
         parts.append(data[start:end] if node is None else tagged(NODE, node))
@@ -87,7 +89,8 @@ def _binary(data: bytes, places: Mapping[str, str], where: str) -> bytes:
 
 def _node(data: bytes, start: int, end: int, places: Mapping[str, str], where: str) -> bytes | None:
     """A node with its new device; None if it is not placed."""
-    name, kept = "", []
+    name = ""
+    kept = []
     for number, _, begin, value, stop in fields(data, where, start, end):
         if number == NAME:
             name = data[value:stop].decode(errors="replace")
@@ -100,7 +103,9 @@ def _node(data: bytes, start: int, end: int, places: Mapping[str, str], where: s
 
 
 def _text(text: str, places: Mapping[str, str], where: str) -> bytes:
-    parts, past, placed = [], 0, 0
+    parts = []
+    past = 0
+    placed = 0
     for block in blocks(text, where):
         if block.name != "node":
             continue

@@ -75,7 +75,8 @@ def device_map(placement: Placement, *, devices: Mapping[str, int | str] | None 
     """
     expect(placement, Placement, "device_map")
     check_modules(placement.problem.graph)
-    root, split = _modules(placement), list[str]()
+    root = _modules(placement)
+    split = list[str]()
     entries = dict(_entries("", root, split))
     if split:
         shown = ", ".join(split[:5]) + (f" and {len(split) - 5} more" if len(split) > 5 else "")
@@ -105,7 +106,9 @@ def check_modules(graph: OpGraph) -> None:
 
 def _modules(placement: Placement) -> Module:
     """The tree of modules, from the names of forward ops and parameters."""
-    graph, problem, root = placement.problem.graph, placement.problem, Module()
+    graph = placement.problem.graph
+    problem = placement.problem
+    root = Module()
     for v, (name, kind) in enumerate(zip(graph.names.tolist(), graph.kind.tolist(), strict=True)):
         if kind == "input" or name.startswith("gradients/"):
             continue

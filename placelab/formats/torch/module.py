@@ -88,7 +88,9 @@ def program_of(exported_program: Any, args: Sequence[Any] = (), kwargs: Mapping[
     given = iter(tree_leaves((tuple(args), dict(kwargs or {}))))
     state = {**exported_program.state_dict, **exported_program.constants}
     shared = shared_names(state)
-    parameters, inputs, values = {}, {}, {}
+    parameters = {}
+    inputs = {}
+    values = {}
     placeholders = (node for node in exported_program.graph.nodes if node.op == "placeholder")
     for node, spec in zip(placeholders, exported_program.graph_signature.input_specs, strict=True):
         own = spec.kind.name == "USER_INPUT"
@@ -234,10 +236,14 @@ def _program(graph: Any, module: Any, names: Sequence[Any], call: tuple[Any, Any
         **dict(module.named_parameters(remove_duplicate=False)),
         **dict(module.named_buffers(remove_duplicate=False)),
     }
-    shared, given = shared_names(state), tree_leaves(call)
+    shared = shared_names(state)
+    given = tree_leaves(call)
     made = next(node for node in graph.nodes if node.op == "output")
     outputs = dict(zip(made.meta["desc"], made.args[0], strict=True))
-    parameters, inputs, values, tangents = {}, {}, {}, {}
+    parameters = {}
+    inputs = {}
+    values = {}
+    tangents = {}
     for node in graph.nodes:
         if node.op != "placeholder":
             continue

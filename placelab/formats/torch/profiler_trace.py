@@ -22,7 +22,8 @@ from placelab.formats.profiles import Profile, median
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a Chrome trace of torch.profiler"
-RANGE, HOST = "user_annotation", "cpu_op"
+RANGE = "user_annotation"
+HOST = "cpu_op"
 ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
 STEP = "ProfilerStep#"
 MAX_EVENTS = 5_000_000
@@ -108,7 +109,8 @@ def _events(document: Any, where: str) -> Iterator[Event]:
 
 
 def _event(row: Mapping[str, Any], which: str) -> Event:
-    name, args = row.get("name"), row.get("args", {})
+    name = row.get("name")
+    args = row.get("args", {})
     if not isinstance(name, str) or not isinstance(args, dict):
         raise FormatError(f"{which} has name {name!r:.40} and args {args!r:.40}; expected a text and an object")
     start, length = (_microseconds(row.get(key), key, which) for key in ("ts", "dur"))
@@ -129,7 +131,8 @@ def _microseconds(value: Any, key: str, which: str) -> float:
 
 def _parents(events: Sequence[Event]) -> list[int]:
     """Index of the innermost host event or range around each event on its thread; -1 if there is none."""
-    parents, around = list[int](), list[int]()
+    parents = list[int]()
+    around = list[int]()
     for i, event in enumerate(events):
         while around and not _within(event, events[around[-1]]):
             around.pop()

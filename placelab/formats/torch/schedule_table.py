@@ -215,7 +215,8 @@ def _check_runs(pipeline: Pipeline, work: Work, device: np.ndarray, plans: list[
         if head == slot:
             raise FormatError(f"{_action(slot)} comes before {_action(late)}, which it needs, in one row")
         slot = head
-    waits, other = seen[-1], slot
+    waits = seen[-1]
+    other = slot
     needs = _action(_late(pipeline, work, finish, pipeline.op[waits]))
     raise FormatError(
         f"deadlock: {_action(waits)} waits for {needs}, which comes after {_action(other)} in its row, and "

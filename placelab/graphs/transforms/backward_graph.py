@@ -132,7 +132,8 @@ def _groups(graph: OpGraph) -> list[np.ndarray]:
 
 def _training(graph: OpGraph, mirrored: OpGraph) -> OpGraph:
     """Both graphs as one, the ends of the forward pass followed by their gradient ops."""
-    n, ops = graph.n_ops, np.arange(graph.n_ops)
+    n = graph.n_ops
+    ops = np.arange(graph.n_ops)
     twin = 2 * n - 1 - ops  # number of each op's gradient op
     ends = np.flatnonzero(np.diff(graph.succ_ptr) == 0)
     both = lambda label: np.concatenate([getattr(graph, label), getattr(mirrored, label)])  # noqa: E731
@@ -271,9 +272,13 @@ def proportionality(schedule: Schedule, graph: OpGraph) -> float:
     one that takes longest counts.
     """
     expect(schedule, Schedule, "proportionality")
-    problem, n = schedule.problem, schedule.problem.graph.n_ops
-    mirrored, device, names = _problem(problem, graph), schedule.device, schedule.problem.graph.names
-    forward, back = problem.exec_times(device), mirrored.exec_times(device[::-1])[::-1]
+    problem = schedule.problem
+    n = schedule.problem.graph.n_ops
+    mirrored = _problem(problem, graph)
+    device = schedule.device
+    names = schedule.problem.graph.names
+    forward = problem.exec_times(device)
+    back = mirrored.exec_times(device[::-1])[::-1]
     ops = _largest(forward, back, lambda v: f"op {names[v]!r}")
     pair, moved = _longest(problem, device, problem.graph.edges)
     twin, returned = _longest(mirrored, device[::-1], n - 1 - mirrored.graph.edges[:, ::-1])
@@ -288,8 +293,10 @@ def proportionality(schedule: Schedule, graph: OpGraph) -> float:
 
 def _longest(problem: Problem, device: np.ndarray, named: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Pairs of ops on two devices, as ``first * n_ops + second`` by their forward numbers, and their longest transfer [s]."""
-    graph, cluster = problem.graph, problem.cluster
-    source, destination = device[graph.producer], device[graph.consumer]
+    graph = problem.graph
+    cluster = problem.cluster
+    source = device[graph.producer]
+    destination = device[graph.consumer]
     took = cluster.latency[source, destination] + graph.edge_bytes / cluster.bandwidth[source, destination]
     away = source != destination
     pairs, which = np.unique(named[away, 0].astype(np.int64) * graph.n_ops + named[away, 1], return_inverse=True)

@@ -96,7 +96,8 @@ def microbatches(
     """
     expect(placement, Placement, "microbatches")
     m = count(m, "microbatches: m")
-    problem, graph = placement.problem, placement.problem.graph
+    problem = placement.problem
+    graph = placement.problem.graph
     placed = Placed(problem, summed_where_read(graph, placement.device))
     phase = phases(graph, placed.device, split)
     parts, tensors = _folded(placed, phase, m, bool(recompute))
@@ -209,7 +210,8 @@ def _sorted(placed: Placed, nodes: list[Node], needs: dict[Node, dict[Node, None
         return list(TopologicalSorter(needs).static_order())
     except CycleError as error:
         circle: list[Node] = error.args[1]  # each is an input of the next
-        there, back = _edge(placed, nodes, *circle[:2]), _edge(placed, nodes, *circle[-2:])
+        there = _edge(placed, nodes, *circle[:2])
+        back = _edge(placed, nodes, *circle[-2:])
         apart = ", and leave colocation groups out, graph.replace(groups=())" if placed.problem.n_groups else ""
         raise UnsupportedError(
             f"microbatches needs stages that pass tensors in one direction, but {there}, and {back}; "
@@ -219,17 +221,20 @@ def _sorted(placed: Placed, nodes: list[Node], needs: dict[Node, dict[Node, None
 
 def _edge(placed: Placed, nodes: list[Node], a: Node, b: Node) -> str:
     """An edge from part a to part b, in words."""
-    graph, names = placed.problem.graph, placed.problem.cluster.names
+    graph = placed.problem.graph
+    names = placed.problem.cluster.names
     u, v = next((u, v) for u, v in graph.edges.tolist() if (nodes[u], nodes[v]) == (a, b))
     return f"{graph.names[u]!r} on {names[a[1]]} feeds {graph.names[v]!r} on {names[b[1]]}"
 
 
 def _parts(placed: Placed, nodes: list[Node], order: list[Node], stages: dict[int, int], m: int) -> list[StagePart]:
-    problem, graph = placed.problem, placed.problem.graph
+    problem = placed.problem
+    graph = placed.problem.graph
     number = {node: k for k, node in enumerate(order)}
     of = np.array([number[node] for node in nodes])
     share = np.array([m if node[0] in MICRO else 1 for node in order])
-    took, fixed = problem.exec_times(placed.device), _overhead(placed)
+    took = problem.exec_times(placed.device)
+    fixed = _overhead(placed)
     seconds = np.bincount(of, fixed + (took - fixed) / share[of], minlength=len(order))
     temporary = np.zeros(len(order))
     np.maximum.at(temporary, of, graph.temporary)
@@ -243,7 +248,8 @@ def _parts(placed: Placed, nodes: list[Node], order: list[Node], stages: dict[in
 
 def _overhead(placed: Placed) -> np.ndarray:
     """Seconds of each op that do not shrink with its work: the overhead that its time was estimated with; shape (n_ops,)."""
-    problem, graph = placed.problem, placed.problem.graph
+    problem = placed.problem
+    graph = placed.problem.graph
     columns = graph.metadata.get("costs", {})
     columns = columns.get("columns", {}) if isinstance(columns, dict) else {}
     known = np.zeros(problem.cluster.n_devices)
@@ -307,7 +313,8 @@ def added_bytes(graph: OpGraph, device: np.ndarray, phase: np.ndarray) -> np.nda
 
     Of a weight that several stages hold: all parts but one, as their sum has the bytes of one.
     """
-    sums, views = _kinds(graph, lambda kind: name_of(kind) in SUMS), _kinds(graph, lambda kind: category(kind) in FREE)
+    sums = _kinds(graph, lambda kind: name_of(kind) in SUMS)
+    views = _kinds(graph, lambda kind: category(kind) in FREE)
     gradient = np.isin(phase, ("BW", "B", "W"))
     added = np.zeros(device.max(initial=0) + 1)
     for v in np.flatnonzero((phase == "U") & (sums | views)):
@@ -332,7 +339,9 @@ def _kinds(graph: OpGraph, wanted: Callable[[str], bool]) -> np.ndarray:
 
 def _summed(graph: OpGraph, device: np.ndarray, back: np.ndarray, update: np.ndarray) -> np.ndarray:
     """Whether each op is a sum of gradients over devices, or a view of one."""
-    on, ops, edges = device.tolist(), back.tolist(), graph.edges.tolist()
+    on = device.tolist()
+    ops = back.tolist()
+    edges = graph.edges.tolist()
     light = _kinds(graph, lambda kind: name_of(kind) in SUMS or category(kind) in FREE)
     last = (back & ~update & light).tolist()  # on which only updates, and others of these, depend
     for u, v in reversed(edges):
@@ -345,7 +354,8 @@ def _summed(graph: OpGraph, device: np.ndarray, back: np.ndarray, update: np.nda
 
 def _awaited(graph: OpGraph, device: np.ndarray, ops: np.ndarray) -> np.ndarray:
     """Whether one of `ops` on another device than v is v's successor, or the successor of one of `ops` that depends on v."""
-    on, inside = device.tolist(), ops.tolist()
+    on = device.tolist()
+    inside = ops.tolist()
     awaited = [False] * graph.n_ops
     for u, v in reversed(graph.edges.tolist()):
         if inside[u] and inside[v]:
@@ -376,7 +386,9 @@ def recomputed(
     tensors, again
         `again`: bytes that are made and read within the first backward part, by device.
     """
-    found, again, first = [], defaultdict[int, float](float), backs[0]
+    found = []
+    again = defaultdict[int, float](float)
+    first = backs[0]
     for t in tensors:
         phase, d = t.part
         if phase != "F" or t.control:

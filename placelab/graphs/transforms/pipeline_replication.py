@@ -105,10 +105,12 @@ def pipeline_replica(
     """
     expect(problem, Problem, "pipeline_replica")
     r = count(replicas, "replicas")
-    pipeline, how = required(problem.graph, "pipeline_replica"), Reduction(algorithm, bucket_bytes)
+    pipeline = required(problem.graph, "pipeline_replica")
+    how = Reduction(algorithm, bucket_bytes)
     if not how.bucket_bytes > 0:
         raise FormatError("bucket_bytes is 0; expected more, or inf for one bucket per stage")
-    steps, device = hops(algorithm, r), _devices(problem)
+    steps = hops(algorithm, r)
+    device = _devices(problem)
     if pipeline.replicas > 1:
         raise UnsupportedError(f"{problem.graph.title} has replicas already; give pipeline_replica the one pipeline")
     if r == 1:
@@ -162,7 +164,8 @@ def _gradients(graph: OpGraph, pipeline: Pipeline, device: np.ndarray, given: np
     update = pipeline.phase == "U"
     keys = {(s, int(device[pipeline.stage == s][0])) for s in range(pipeline.stages)}
     keys |= set(zip(pipeline.stage[update].tolist(), device[update].tolist(), strict=True))
-    added, gradients = _added(graph), []
+    added = _added(graph)
+    gradients = []
     for stage, d in sorted(keys, key=lambda key: (key[0] < 0, *key)):
         of = pipeline.stage == stage
         updates = np.flatnonzero(update & of & (device == d))
@@ -200,8 +203,11 @@ def _ops(
     steps: Hops,
 ) -> ReplicaOps:
     """All ops: micro-batches by replica, all-reduces by stage, updates by replica. Op column ``op``: number in `problem`."""
-    graph, k = problem.graph, problem.cluster.n_devices
-    ops, number, every = ReplicaOps(graph), np.empty((r, graph.n_ops), dtype=np.int64), np.arange(r)
+    graph = problem.graph
+    k = problem.cluster.n_devices
+    ops = ReplicaOps(graph)
+    number = np.empty((r, graph.n_ops), dtype=np.int64)
+    every = np.arange(r)
 
     def copy(chosen: np.ndarray) -> None:
         roles = np.array([ROLE.get(phase, BACKWARD) for phase in pipeline.phase[chosen].tolist()])
@@ -225,7 +231,8 @@ def _ops(
         ready = number[:, each.ops]
         if len(each.edges):
             ready = _gathered(ops, graph, number, each, k)[:, None]
-        stream, whole = (r + every) * k + each.device, None
+        stream = (r + every) * k + each.device
+        whole = None
         for _ in range(n):
             whole = all_reduce(
                 ops, f"bucket{b}", each.size / n, steps, ready, stream, after=whole, iteration=0, bucket=b
@@ -256,7 +263,8 @@ def _gathered(ops: ReplicaOps, graph: OpGraph, number: np.ndarray, each: Gradien
     tensor = graph.edge_tensor[each.edges]
     for control in (False, True):
         some = graph.tensor_control[tensor] == control
-        edges, of = each.edges[some], tensor[some]
+        edges = each.edges[some]
+        of = tensor[some]
         size = () if control else (np.tile(graph.edge_bytes[edges], len(number)), np.tile(of, len(number)))
         ops.connect(number[:, graph.producer[edges]], made[:, None], *size)
     return made

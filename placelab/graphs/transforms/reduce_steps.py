@@ -39,7 +39,9 @@ def buckets_of(model: Model, most: float) -> np.ndarray:
     """
     place = np.full(model.n_reads, -1)
     np.maximum.at(place, *model.gradients)
-    bucket, load, b = np.zeros(model.n_reads, dtype=int), 0.0, 0
+    bucket = np.zeros(model.n_reads, dtype=int)
+    load = 0.0
+    b = 0
     for i, p in enumerate(np.lexsort((-model.reads, place))):
         if i and load + model.size[p] > most:
             b, load = b + 1, 0.0
@@ -51,7 +53,9 @@ def reduce_steps(
     model: Model, workers: int, how: Reduction, *, barrier: bool, iterations: int, update: float
 ) -> ReplicaOps:
     """All ops of the job. Devices are worker w, numbered w, and its stream, numbered ``workers + w``."""
-    ops, bucket, steps = ReplicaOps(model.step), buckets_of(model, how.bucket_bytes), hops(how.algorithm, workers)
+    ops = ReplicaOps(model.step)
+    bucket = buckets_of(model, how.bucket_bytes)
+    steps = hops(how.algorithm, workers)
     per_parameter = lambda made: made[bucket].T  # noqa: E731
     number: np.ndarray | None = None  # the copies of the iteration before
     summed: np.ndarray | None = None  # its updates, by bucket and worker
@@ -109,7 +113,8 @@ def _reductions(
     update: float,
 ) -> np.ndarray:
     """All-reduces of all buckets; the updates after them, by bucket and worker. `gradients` has a row per worker, by op."""
-    n, n_buckets = len(steps.last), bucket.max() + 1
+    n = len(steps.last)
+    n_buckets = bucket.max() + 1
     size = np.bincount(bucket, model.size)
     every = np.arange(n)
     whole: np.ndarray | None = None  # what has the sum of the bucket before, by worker
@@ -120,7 +125,8 @@ def _reductions(
             parameter, op = model.gradients
             mine = gradients[:, op[bucket[parameter] == b] if gradients.shape[1] > 1 else [0]]
         before = whole if how.streams else None  # a stream runs one collective after the other
-        label, common = f"it{k}/bucket{b}", dict(iteration=k, bucket=b)
+        label = f"it{k}/bucket{b}"
+        common = dict(iteration=k, bucket=b)
         whole = all_reduce(ops, label, size[b], steps, mine, n * how.streams + every, after=before, **common)
         made[b] = ops.add(
             [f"{label}/update@{w}" for w in every],
@@ -257,7 +263,8 @@ def _tree(n: int) -> Hops:
     distances = [2**i for i in range((n - 1).bit_length())]
     up = [(i, i - d, False) for d in distances for i in range(d, n, 2 * d)]
     down = [(i, i + d, True) for d in distances[::-1] for i in range(0, n - d, 2 * d)]
-    rows, has = [], list(range(n))  # what each replica has so far
+    rows = []  # what each replica has so far
+    has = list(range(n))
     for source, destination, gather in up + down:
         rows.append((source, destination, 1.0, gather, has[source], -1 if gather else has[destination]))
         has[destination] = n + len(rows) - 1
@@ -266,7 +273,8 @@ def _tree(n: int) -> Hops:
 
 def _halving(n: int) -> Hops:
     distances = [2**i for i in range((n - 1).bit_length())]
-    rows, has = [], list(range(n))
+    rows = []
+    has = list(range(n))
     for d, gather in [*((d, False) for d in distances[::-1]), *((d, True) for d in distances)]:
         before = tuple(has)
         for source in range(n):

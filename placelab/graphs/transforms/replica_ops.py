@@ -120,7 +120,8 @@ def _once(graph: OpGraph, reads: np.ndarray, own: np.ndarray) -> tuple[np.ndarra
         tensors[int(graph.tensor_producer[t])].append(t)
     first: dict[object, int] = {}  # number among the kept
     kept: list[int] = []
-    number, tensor = [], np.arange(graph.n_tensors)
+    number = []
+    tensor = np.arange(graph.n_tensors)
     for v, mine in tensors.items():
         inputs = frozenset(graph.predecessors_of(v).tolist())
         p = first.setdefault((inputs, tuple(graph.tensor_bytes[mine])) if inputs else v, len(kept))
@@ -135,7 +136,8 @@ def _served(graph: OpGraph, reads: np.ndarray, kept: np.ndarray) -> tuple[np.nda
     """Whether each op is a read or leads to reads alone, and the read whose parameter it belongs to."""
     n = graph.n_ops
     edge = kept[graph.producer] & kept[graph.consumer]
-    producer, consumer = graph.producer[edge], graph.consumer[edge]
+    producer = graph.producer[edge]
+    consumer = graph.consumer[edge]
     server = np.zeros(n, bool)
     server[reads] = True
     variables = producer[server[consumer] & (np.bincount(consumer, minlength=n)[producer] == 0)]
@@ -149,7 +151,8 @@ def _served(graph: OpGraph, reads: np.ndarray, kept: np.ndarray) -> tuple[np.nda
         server |= more
     wrong = np.flatnonzero(server[consumer] & ~server[producer])
     if len(wrong):
-        u, v = graph.names[producer[wrong[0]]], graph.names[consumer[wrong[0]]]
+        u = graph.names[producer[wrong[0]]]
+        v = graph.names[consumer[wrong[0]]]
         raise FormatError(
             f"{v!r:.60}, on a server as a read or its variable, depends on {u!r:.60}, which other ops use, too; remove that edge"
         )
@@ -162,7 +165,8 @@ def _served(graph: OpGraph, reads: np.ndarray, kept: np.ndarray) -> tuple[np.nda
 
 def _of_holders(graph: OpGraph, holders: np.ndarray, kept: np.ndarray) -> Forward:
     """Each op with persistent bytes reads them, as one parameter."""
-    others, p = np.flatnonzero(kept), len(holders)
+    others = np.flatnonzero(kept)
+    p = len(holders)
     number = np.full(graph.n_ops, -1)
     number[others] = p + np.arange(len(others))
     inside = kept[graph.producer] & kept[graph.consumer]
@@ -211,7 +215,8 @@ def _graph(
     outputs: list[tuple[int, int, float]],
 ) -> OpGraph:
     """Reads of no operations that hold `held` bytes, and the other ops, less the persistent bytes `moved` to reads."""
-    p, others = n_reads, origin[n_reads:]
+    p = n_reads
+    others = origin[n_reads:]
     return OpGraph.from_arrays(
         names,
         np.concatenate([np.zeros(p), graph.compute[others]]),
@@ -281,7 +286,8 @@ class ReplicaOps:
         """The graph, each op tied to its device; `replica` joins the columns under ``metadata["replica"]``."""
         model = self.model
         column = {key: np.concatenate(parts) for key, parts in self.columns.items()}
-        cost, first = column["cost"], column["iteration"] == 0
+        cost = column["cost"]
+        first = column["iteration"] == 0
         known = cost >= 0
         of = lambda values, otherwise=0.0: np.where(known, values[cost], otherwise)  # noqa: E731
         size, output, control = (np.concatenate(parts) for parts in zip(*self.tensors, strict=True))
@@ -352,7 +358,8 @@ class Model:
     @cached_property
     def size(self) -> np.ndarray:
         """Bytes of each parameter: of the largest tensor that its read sends; shape (n_reads,)."""
-        size, producer = np.zeros(self.step.n_ops), self.step.tensor_producer
+        size = np.zeros(self.step.n_ops)
+        producer = self.step.tensor_producer
         np.maximum.at(size, producer, self.step.tensor_bytes)
         return size[: self.n_reads]
 
@@ -365,7 +372,8 @@ class Model:
 
     def add_copy(self, ops: ReplicaOps, chosen: np.ndarray, iteration: int, worker: int, device: int) -> np.ndarray:
         """Numbers of a worker's copies of the chosen ops of `step`."""
-        prefix, step = f"it{iteration}/w{worker}/", self.step
+        prefix = f"it{iteration}/w{worker}/"
+        step = self.step
         return ops.add(
             [prefix + name for name in step.names[chosen]],
             step.kind[chosen],

@@ -137,7 +137,9 @@ def model_replica(
     it0/w/update ps:0
     """
     expect(graph, OpGraph, "model_replica")
-    w, s, k = count(workers, "workers"), count(servers, "servers"), count(iterations, "iterations")
+    w = count(workers, "workers")
+    s = count(servers, "servers")
+    k = count(iterations, "iterations")
     if sync not in SYNCS:
         raise FormatError(f"sync is {sync!r:.60}; expected one of {', '.join(SYNCS)}")
     if sync == "allreduce" and not training:
@@ -190,7 +192,8 @@ def servers_of(size: np.ndarray, servers: int, assign: str) -> np.ndarray:
         raise FormatError(f"assign is {assign!r:.60}; expected one of {', '.join(ASSIGN)}")
     if assign == "round-robin":
         return np.arange(len(size)) % servers
-    server, load = np.zeros(len(size), dtype=int), np.zeros(servers)
+    server = np.zeros(len(size), dtype=int)
+    load = np.zeros(servers)
     for p in np.argsort(-size, kind="stable"):
         server[p] = load.argmin()
         load[server[p]] += size[p]
@@ -209,8 +212,11 @@ def server_steps(
     joint
         Whether an update waits for all workers.
     """
-    ops, p, every = ReplicaOps(model.step), model.n_reads, np.arange(workers)
-    device, names = workers + np.repeat(server, workers), model.forward.parameters
+    ops = ReplicaOps(model.step)
+    p = model.n_reads
+    every = np.arange(workers)
+    device = workers + np.repeat(server, workers)
+    names = model.forward.parameters
     held = np.outer(model.step.persistent[:p], every == 0).ravel()
     number = np.full((workers, model.step.n_ops), -1)  # of each op of each copy, of this iteration
     last = None  # updates of the iteration before, by parameter, one for all workers or one for each
@@ -245,7 +251,8 @@ def _before(
     """What the reads of iteration k wait for, as an array that broadcasts to (parameters, workers)."""
     if k == 0 or (not barrier and last is not None):
         return last
-    one, workers = joint and barrier, len(number)
+    one = joint and barrier
+    workers = len(number)
     steps = ops.add(
         [f"it{k}/step"] if one else [f"it{k}/step@{w}" for w in range(workers)],
         "step",
@@ -262,7 +269,8 @@ def _updates(
     ops: ReplicaOps, k: int, model: Model, workers: int, device: np.ndarray, joint: bool, update: float
 ) -> np.ndarray:
     """The update of each parameter, or one for each worker; shape (parameters, 1 or workers)."""
-    names, n = model.forward.parameters, 1 if joint else workers
+    names = model.forward.parameters
+    n = 1 if joint else workers
     return ops.add(
         [f"it{k}/{name}/update" if joint else f"it{k}/{name}/apply@{w}" for name in names for w in range(n)],
         "update" if joint else "apply",

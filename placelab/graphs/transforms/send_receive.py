@@ -12,7 +12,8 @@ from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.strategies.preparing.contraction import output_rows
 
-SEND, RECEIVE = "_Send", "_Recv"
+SEND = "_Send"
+RECEIVE = "_Recv"
 
 
 def send_recv(graph: OpGraph | Problem, placement: Placement) -> dict[str, OpGraph]:
@@ -65,7 +66,8 @@ def send_recv(graph: OpGraph | Problem, placement: Placement) -> dict[str, OpGra
 
 def _keys(placement: Placement, tensor: np.ndarray, destination: np.ndarray) -> np.ndarray:
     """Key of each transfer, shared by its Send and its Receive op."""
-    graph, names = placement.problem.graph, placement.problem.cluster.names
+    graph = placement.problem.graph
+    names = placement.problem.cluster.names
     made = graph.tensor_producer[tensor]
     number = tensor - graph.op_tensor_ptr[made]
     rows = zip(tensor, made, number, placement.device[made], destination, strict=True)
@@ -75,10 +77,15 @@ def _keys(placement: Placement, tensor: np.ndarray, destination: np.ndarray) -> 
 
 def _part(placement: Placement, d: int, tensor: np.ndarray, destination: np.ndarray, keys: np.ndarray) -> OpGraph:
     """Ops of device `d`: its Receives, its share of the graph, its Sends."""
-    problem, graph, device = placement.problem, placement.problem.graph, placement.device
-    into, own = np.flatnonzero(destination == d), np.flatnonzero(device == d)
+    problem = placement.problem
+    graph = placement.problem.graph
+    device = placement.device
+    into = np.flatnonzero(destination == d)
+    own = np.flatnonzero(device == d)
     out = np.flatnonzero(device[graph.tensor_producer[tensor]] == d)
-    r, n, s = len(into), len(own), len(out)
+    r = len(into)
+    n = len(own)
+    s = len(out)
     of = np.full(graph.n_ops, -1)
     of[own] = r + np.arange(n)
     received = np.full(graph.n_tensors, -1)

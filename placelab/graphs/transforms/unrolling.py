@@ -164,7 +164,8 @@ def _with_receives(
     parts: Sequence[StagePart], tensors: Sequence[Carried], cluster: Cluster
 ) -> tuple[list[StagePart], list[Carried]]:
     """The same with a Receive on each device that gets a tensor from another one; its time is bytes over bandwidth."""
-    made, carried = list(parts), list[Carried]()
+    made = list(parts)
+    carried = list[Carried]()
     into: dict[tuple[str, int], int] = {}
     for tensor in tensors:
         u = parts[tensor.producer]
@@ -177,7 +178,8 @@ def _with_receives(
         for d in dict.fromkeys(parts[v].device for v in away):
             there = tuple(v for v in away if parts[v].device == d)
             first = min((parts[v] for v in there), key=lambda part: (part.phase != "F", part.stage))
-            phase, seconds = "RF" if first.phase == "F" else "RB", tensor.bytes / cluster.bandwidth[u.device, d]
+            phase = "RF" if first.phase == "F" else "RB"
+            seconds = tensor.bytes / cluster.bandwidth[u.device, d]
             part = StagePart(phase, first.stage, d, seconds)
             key = part.phase, part.stage
             if key in into:  # one Receive for all that a part gets, one after the other

@@ -78,9 +78,17 @@ class Gaps(NamedTuple):
     op: np.ndarray  # int32 (most,)
 
 
-OP, TRANSFER, WAIT = 0, 1, 2  # kinds on the critical path
-NOTHING, BY_OP, BY_SEND, BY_LINK = 0, 1, 2, 3  # what a wait was for: room in memory, else an op, a Send, a transfer
-FOR_TRANSFER, FOR_UPSTREAM, FOR_MEMORY, FOR_END = 0, 1, 2, 3  # reasons of idle gaps
+OP = 0  # kinds on the critical path
+TRANSFER = 1
+WAIT = 2
+NOTHING = 0  # what a wait was for: room in memory, else an op, a Send, a transfer
+BY_OP = 1
+BY_SEND = 2
+BY_LINK = 3
+FOR_TRANSFER = 0  # reasons of idle gaps
+FOR_UPSTREAM = 1
+FOR_MEMORY = 2
+FOR_END = 3
 
 
 @kernel
@@ -145,7 +153,9 @@ def link_items(items, last, before):
 @helper
 def holder(x, until, moved):
     """The transfer that held a port or channel of transfer x until then (ties: the lowest number), -1 for none."""
-    first, last, by_free = moved.first, moved.last, moved.by_free
+    first = moved.first
+    last = moved.last
+    by_free = moved.by_free
     low = 0
     high = len(by_free)
     while low < high:
@@ -174,7 +184,8 @@ def walk_back(items, pred, carried, moved, walk, steps):
     """
     n_ops = items.n_ops
     n_items = len(items.start)
-    start, finish = items.start, items.finish
+    start = items.start
+    finish = items.finish
     kind, row, cause, by, begin, end = steps
     link_items(items, walk.last, walk.before)
     v = 0

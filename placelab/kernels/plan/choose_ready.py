@@ -15,7 +15,10 @@ from placelab.kernels.jit import inlined, kernel
 from placelab.kernels.plan.list_schedule import arrivals
 from placelab.kernels.plan.look_up import clear_devices, exec_time, fix_group, group_home, may_go
 
-LEAST, LARGEST, SUFFERAGE, LEVEL = 0, 1, 2, 3
+LEAST = 0
+LARGEST = 1
+SUFFERAGE = 2
+LEVEL = 3
 
 
 @inlined

@@ -10,7 +10,9 @@ from placelab.kernels.plan.look_up import clear_devices, clear_groups, exec_time
 SPANS = 64  # busy spans whose longest gap is known
 ROUNDING = 1e-15  # of a time: more than what rounding can add to the length that fits into a gap there
 NEVER = 1.7e308  # a finish that no plan reaches
-FINISH, START, LENGTH = 0, 1, 2
+FINISH = 0
+START = 1
+LENGTH = 2
 
 
 @inlined

@@ -84,7 +84,8 @@ def place_ops(b, ops, pred, copies, receivers, order, contention, devices, batch
 def empty_devices(order, devices):
     """Let devices be idle, and their queues empty."""
     devices.touched.size[0] = 0
-    sequence, msr = order.sequence, order.msr
+    sequence = order.sequence
+    msr = order.msr
     for d in range(len(devices.busy)):
         devices.busy[d] = 0
         devices.touched.flag[d] = 0

@@ -46,7 +46,10 @@ from placelab.kernels.run.ready_items import (
 __all__ = ["ASK", "FIFO", "MSR", "PLANNED", "PRIORITY", "run_events"]
 
 # counts of a clock, which survive a question to a run-time rule
-INSTANT, CURSOR, DONE, RESUMED = 0, 1, 2, 3
+INSTANT = 0
+CURSOR = 1
+DONE = 2
+RESUMED = 3
 COUNTS = 4
 
 

@@ -12,13 +12,15 @@ previous sibling. A device's part of ``ready.entry`` holds the tops of its heaps
 
 from placelab.kernels.jit import helper, inlined
 
-NOWHERE, SEVERAL = -1, -2  # in place of the device on which successors wait for an item alone
+NOWHERE = -1  # in place of the device on which successors wait for an item alone
+SEVERAL = -2
 
 
 @helper
 def waits_longer(item, other, heaps):
     """Whether of two items of equal scores this goes first: queued first, then the lower rank."""
-    since, rank = heaps.since, heaps.rank
+    since = heaps.since
+    rank = heaps.rank
     return since[item] < since[other] or (since[item] == since[other] and rank[item] < rank[other])
 
 
@@ -215,5 +217,6 @@ def score(item, ops, busy, weights, consumers, facts):
                 waking += 1
     elif facts[f + 3] >= 0 and busy[facts[f + 3]] == 0:
         waking = facts[f + 2]
-    alpha, beta = times(weights.alpha, facts[f]), times(weights.beta, facts[f + 1])
+    alpha = times(weights.alpha, facts[f])
+    beta = times(weights.beta, facts[f + 1])
     return alpha + beta + times(weights.gamma, facts[f + 2]) + times(weights.delta, waking)

@@ -8,9 +8,14 @@ from placelab.kernels.jit import helper, inlined
 from placelab.kernels.run.memory_in_use import fits
 from placelab.kernels.run.msr import begin_waiting, enter, last_wait, leave, score, waits_longer
 
-PRIORITY, FIFO, MSR, PLANNED, ASK = 0, 1, 2, 3, 4  # kinds of rules
+PRIORITY = 0  # kinds of rules
+FIFO = 1
+MSR = 2
+PLANNED = 3
+ASK = 4
 LOW = (1 << 32) - 1
-NOBODY, ANYBODY = -1, -2  # in place of the item that a device starts: none, or one that a run-time rule must choose
+NOBODY = -1  # in place of the item that a device starts: none, or one that a run-time rule must choose
+ANYBODY = -2
 
 
 @helper
@@ -101,7 +106,8 @@ def choose(d, now, pred, copies, ops, order, busy, memory, answer):
 @inlined
 def first_that_fits(d, pred, of_edge, n_ops, order, memory):
     """Of the items on device d's heap the first that has room; NOBODY if none has."""
-    ready, aside = order.ready, order.aside
+    ready = order.ready
+    aside = order.aside
     base = ready.base[d]
     chosen = NOBODY
     n_aside = 0
@@ -124,7 +130,9 @@ def first_that_fits(d, pred, of_edge, n_ops, order, memory):
 @inlined
 def best_that_fits(d, pred, of_edge, ops, order, busy, memory):
     """Of the items that wait on device d the one of the highest MSR that has room; NOBODY if none has."""
-    msr, ready, aside = order.msr, order.ready, order.aside
+    msr = order.msr
+    ready = order.ready
+    aside = order.aside
     base = ready.base[d]
     chosen = NOBODY
     n_aside = 0

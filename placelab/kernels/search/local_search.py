@@ -60,7 +60,11 @@ def tails(settled, search):
 
     Ops that were behind position `settled` keep theirs: nothing has changed after them.
     """
-    succ, machine, place, order, tail = search.succ, search.machine, search.place, search.run.order, search.paths.tail
+    succ = search.succ
+    machine = search.machine
+    place = search.place
+    order = search.run.order
+    tail = search.paths.tail
     k = len(machine.send)
     seconds = search.lengths.seconds
     device, _, after, _ = search.plan
@@ -84,7 +88,11 @@ def tails(settled, search):
 @helper
 def promise(v, d, search):
     """How long the longest way through op v would be if v, and its unit, ran on device d; heads and tails as they are."""
-    pred, succ, machine, unit, tail = search.pred, search.succ, search.machine, search.units.of, search.paths.tail
+    pred = search.pred
+    succ = search.succ
+    machine = search.machine
+    unit = search.units.of
+    tail = search.paths.tail
     k = len(machine.send)
     seconds = search.lengths.seconds
     device, first, after, _ = search.plan
@@ -154,8 +162,12 @@ def gather(goal, search):
     Of the edges of a random op that joined the heaviest counts, each edge being overlooked one time in two. One time in three
     each these are any edges, to units that are not on device `goal`; inputs; or consumers, to units on the same device.
     """
-    random, units, pred, succ = search.random, search.units, search.pred, search.succ
-    device, moved = search.plan.device, search.moved.unit
+    random = search.random
+    units = search.units
+    pred = search.pred
+    succ = search.succ
+    device = search.plan.device
+    moved = search.moved.unit
     most = 2 << draw(random, SIZES)
     way = draw(random, 3)
     count = 1
@@ -323,7 +335,8 @@ def keep(begin, settled, count, search):
 
     It differs from position `begin` on, to `settled` in what runs.
     """
-    run, moved = search.run, search.moved
+    run = search.run
+    moved = search.moved
     copy_times(begin, len(run.order), search.trial.order, search.succ, run, search.trial)
     for i in range(begin, len(run.order)):
         run.order[i] = search.trial.order[i]
@@ -348,7 +361,9 @@ def remember(search):
 @helper
 def first_run(search):
     """Link the ops of each device by the order, and time the plan. Returns its makespan, NEVER if it contradicts the edges."""
-    plan, run, pending = search.plan, search.run, search.pending
+    plan = search.plan
+    run = search.run
+    pending = search.pending
     k = len(search.machine.send)
     for d in range(k):
         plan.first[d] = -1
@@ -375,7 +390,9 @@ def improve(moves, slack, eager, search, makespan):
     counted, and cost little. A move costs O((ops + edges) k) at worst.
     """
     n = len(search.place)
-    plan, run, trial = search.plan, search.run, search.trial
+    plan = search.plan
+    run = search.run
+    trial = search.trial
     best = first_run(search)
     makespan[0] = best
     makespan[1] = best

@@ -183,8 +183,14 @@ def replay(touched, settled, bound, number, run, search):
     exceed `bound`, or if the sequences wait for each other. After position `settled` nothing has changed, so that `tail`, the
     longest way from each op's finish to the end, holds for the ops there.
     """
-    pred, succ, machine, lengths, tail = search.pred, search.succ, search.machine, search.lengths, search.paths.tail
-    plan, place, pending = search.plan, search.place, search.pending
+    pred = search.pred
+    succ = search.succ
+    machine = search.machine
+    lengths = search.lengths
+    tail = search.paths.tail
+    plan = search.plan
+    place = search.place
+    pending = search.pending
     k = len(machine.send)
     finish, order, arrival, saved, chunk, width = run
     state, last, up, due, blocked, stamp = pending

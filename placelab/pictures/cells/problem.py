@@ -31,7 +31,8 @@ from placelab.problem.problem import Problem
 from placelab.problem.resource_models import LATENCIES
 
 DEVICES = 16  # each drawn by itself up to this number
-BOXES, LINES = 16, 12  # hosts drawn, lines of devices in one; shared links listed
+BOXES = 16  # hosts drawn, lines of devices in one; shared links listed
+LINES = 12
 PAIRS = 6  # of a shared link that are named
 Group = tuple[str, float, float]  # type, speed, memory
 
@@ -126,10 +127,8 @@ def _links(cluster: Cluster) -> str:
     if cluster.n_devices == 1:
         return "no links"
     between = ~np.eye(cluster.n_devices, dtype=bool)
-    bandwidth, latency = (
-        _range(cluster.bandwidth[between], "B/s", cluster.units),
-        _range(cluster.latency[between], "s", cluster.units),
-    )
+    bandwidth = _range(cluster.bandwidth[between], "B/s", cluster.units)
+    latency = _range(cluster.latency[between], "s", cluster.units)
     return f"links {bandwidth}, {'' if cluster.units.si else 'latency '}{latency}"
 
 
@@ -211,7 +210,9 @@ def _shaded(share: float) -> str:
 
 
 KINDS = 8  # rows of the table of kinds
-COLUMNS, PIXELS, HALF = 180, 720, 44  # of the drawing of layers: columns, width, height of each half
+COLUMNS = 180  # of the drawing of layers: columns, width, height of each half
+PIXELS = 720
+HALF = 44
 
 
 def show_graph(graph: OpGraph) -> str:
@@ -251,7 +252,8 @@ def graph_rows(graph: OpGraph, layer: np.ndarray, written: Units | None = None) 
     written = written or graph_units(graph)
     control = int(graph.tensor_control[graph.edge_tensor].sum())
     data = ~graph.tensor_control
-    depth, width = int(layer.max()) + 1, int(np.bincount(layer).max())
+    depth = int(layer.max()) + 1
+    width = int(np.bincount(layer).max())
     with np.errstate(over="ignore"):
         sums = [float(np.nansum(column)) for column in (graph.compute, graph.persistent, graph.tensor_bytes[data])]
     yield "layers", f"{depth:,}, the widest of {counted(width, 'op')}"
@@ -276,7 +278,8 @@ def _kinds(graph: OpGraph, colour: np.ndarray) -> str:
     kinds, index = kind_numbers(graph)
     if len(kinds) == 1:
         return ""
-    count, written = np.bincount(index, minlength=len(kinds)), graph_units(graph)
+    count = np.bincount(index, minlength=len(kinds))
+    written = graph_units(graph)
     with np.errstate(over="ignore"):
         work = np.bincount(index, np.nan_to_num(graph.compute), minlength=len(kinds))
         total = work.sum()
@@ -310,7 +313,8 @@ def _density(graph: OpGraph, layer: np.ndarray, colour: np.ndarray) -> str:
     ops = np.bincount(cell, minlength=size).reshape(columns, -1)
     compute = np.nan_to_num(graph.compute)
     work = np.bincount(cell, compute / max(compute.max(), 1e-300), minlength=size).reshape(columns, -1)  # never ∞
-    up, down = _stacked(ops), _stacked(work)
+    up = _stacked(ops)
+    down = _stacked(work)
     parts = []
     for c in np.unique(colour).tolist():
         spans = [(x, HALF - b, b - a) for x, a, b in _spans(up, c)]
@@ -349,7 +353,8 @@ def _spans(ends: np.ndarray, part: int) -> list[tuple[int, int, int]]:
 
 def show_problem(problem: Problem) -> str:
     """The problem as HTML, at most 100 KB. O(ops · devices + edges)."""
-    graph, cluster = problem.graph, problem.cluster
+    graph = problem.graph
+    cluster = problem.cluster
     facts = counted(graph.n_ops, "op"), *_alone(problem)
     return picture(
         f"{text(graph.title)} on {counted(cluster.n_devices, 'device')}",
@@ -370,7 +375,8 @@ def _alone(problem: Problem) -> Iterator[str]:
 
 
 def _rules(problem: Problem) -> Iterator[tuple[str, str]]:
-    memory, transfers = problem.memory_model, problem.transfer_model
+    memory = problem.memory_model
+    transfers = problem.transfer_model
     yield "memory", f"{memory.name}: {memory.about}"
     one_way = ", duplex" if problem.duplex and transfers.duplex else ""
     yield "transfers", f"{transfers.name}{one_way}: {transfers.about}"

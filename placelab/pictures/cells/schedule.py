@@ -110,10 +110,12 @@ def gantt(schedule: Schedule, steps: np.ndarray, key: Iterable[tuple[str, int, s
     """
     problem = schedule.problem
     lanes = Lanes(problem.cluster.names)
-    width, height = lanes.left + PIXELS + 60, lanes.n * lanes.pitch
+    width = lanes.left + PIXELS + 60
+    height = lanes.n * lanes.pitch
     below, words = _legend(key, width, height + 24)
     rows = "".join([*_lanes(schedule, lanes, steps), *words])
-    n, k = counted(problem.graph.n_ops, "op"), counted(problem.cluster.n_devices, "device")
+    n = counted(problem.graph.n_ops, "op")
+    k = counted(problem.cluster.n_devices, "device")
     return svg(
         (width, below),
         f"Gantt chart of {n} on {k}, makespan {problem.cluster.units.time(schedule.makespan)}",
@@ -125,7 +127,8 @@ def gantt(schedule: Schedule, steps: np.ndarray, key: Iterable[tuple[str, int, s
 
 def _legend(key: Iterable[tuple[str, int, str]], width: int, top: int) -> tuple[int, list[str]]:
     """Where the legend ends; its patches and words, in lines of 20 pixels from `top` on."""
-    x, y = 0, top
+    x = 0
+    y = top
     drawn: list[str] = []
     for colour, size, words in key:
         wide = 32 + 7 * columns_of(words)
@@ -145,7 +148,8 @@ def _lanes(schedule: Schedule, lanes: Lanes, steps: np.ndarray) -> list[str]:
     ops = np.bincount(of[schedule.device], minlength=lanes.n)
     on_path = steps[steps["kind"] == OP]
     critical = np.bincount(of[schedule.device[on_path["row"]]], on_path["finish"] - on_path["start"], minlength=lanes.n)
-    every, y = ceil((FONT + 2) / lanes.pitch), max(lanes.bar // 2 + 4, FONT)  # lanes that have a name
+    every = ceil((FONT + 2) / lanes.pitch)  # lanes that have a name
+    y = max(lanes.bar // 2 + 4, FONT)
     font = "" if lanes.pitch > 18 else f' font-size="{FONT}"'
     found = []
     for i, label in enumerate(lanes.labels):
@@ -189,7 +193,8 @@ def _bars(schedule: Schedule, lanes: Lanes, steps: np.ndarray, most: int) -> str
     """Bars and the line of the critical path, in as many columns as `most` bytes allow."""
     drawn = ""
     for columns in COLUMNS:
-        bars, line = _runs(_colours(schedule, lanes, columns)), _runs(_critical(schedule, lanes, steps, columns))
+        bars = _runs(_colours(schedule, lanes, columns))
+        line = _runs(_critical(schedule, lanes, steps, columns))
         if (len(bars) + len(line)) * RUN_BYTES > most and columns != COLUMNS[-1]:
             continue
         middle = lanes.bar // 2
@@ -214,12 +219,15 @@ RUN = np.dtype([("lane", "i4"), ("column", "i4"), ("length", "i4"), ("colour", "
 
 def _colours(schedule: Schedule, lanes: Lanes, columns: int) -> np.ndarray:
     """Twice the colour of each column of each lane, 1 more where it is pale; -1 where nothing runs."""
-    sends, span = schedule.sends, schedule.makespan
-    start, finish = np.append(schedule.start, sends["start"]), np.append(schedule.finish, sends["finish"])
+    sends = schedule.sends
+    span = schedule.makespan
+    start = np.append(schedule.start, sends["start"])
+    finish = np.append(schedule.finish, sends["finish"])
     lane = lanes.of[np.append(schedule.device, sends["source"])]
     colour = np.append(kind_colours(schedule.problem.graph)[0], np.full(len(sends), SEND, np.uint8))
     used, index = np.unique(colour, return_inverse=True)
-    row, rows = lane * len(used) + index, lanes.n * len(used)
+    row = lane * len(used) + index
+    rows = lanes.n * len(used)
     shape = lanes.n, len(used), columns
     share = covered(start, finish, row, rows, span, columns).reshape(shape)
     share += TRACE * touched(start, row, rows, span, columns).reshape(shape)
@@ -251,10 +259,13 @@ def _runs(colour: np.ndarray) -> np.ndarray:
 
 def _path(runs: np.ndarray, pitch: int) -> str:
     """Runs of one colour as horizontal lines, as short as SVG can write them."""
-    parts, lane, end = [], -1, 0
+    parts = []
+    lane = -1
+    end = 0
     for row, column, length, _ in runs.tolist():
         parts.append(f"m{column - end} 0h{length}" if row == lane else f"M{column} {row * pitch}h{length}")
-        lane, end = row, column + length
+        lane = row
+        end = column + length
     return "".join(parts)
 
 
@@ -316,7 +327,9 @@ def show_schedule(schedule: Schedule) -> str:
 
 
 def _numbers(schedule: Schedule, steps: np.ndarray) -> Iterator[str]:
-    problem, makespan, moved = schedule.problem, schedule.makespan, schedule.transfers
+    problem = schedule.problem
+    makespan = schedule.makespan
+    moved = schedule.transfers
     if makespan > 0:
         yield f"devices busy {percent(float(busy_time(schedule).mean()) / makespan)}"
         spent = np.bincount(steps["kind"], steps["finish"] - steps["start"], minlength=3) / makespan
@@ -332,7 +345,9 @@ def _numbers(schedule: Schedule, steps: np.ndarray) -> Iterator[str]:
 
 def _memory(schedule: Schedule) -> str:
     """Peak memory of the device that is fullest, or the devices that are out of memory."""
-    names, capacity, peak = schedule.problem.cluster.names, schedule.problem.cluster.memory, schedule.peak_memory
+    names = schedule.problem.cluster.names
+    capacity = schedule.problem.cluster.memory
+    peak = schedule.peak_memory
     short = np.unique(schedule.oom["device"]).tolist()
     if short:
         more = f" and {len(short) - 3} more" if len(short) > 3 else ""
@@ -392,7 +407,9 @@ def _facts(placement: Placement) -> Iterator[str]:
 
 def _cut(placement: Placement) -> tuple[int, float]:
     """Number and bytes of transfers: pairs of a tensor and another device that needs it."""
-    graph, device, k = placement.problem.graph, placement.device, placement.problem.cluster.n_devices
+    graph = placement.problem.graph
+    device = placement.device
+    k = placement.problem.cluster.n_devices
     target = device[graph.consumer]
     away = device[graph.producer] != target
     pairs = np.sort(graph.edge_tensor[away].astype(np.int64) * k + target[away])
@@ -409,15 +426,19 @@ def _kept(placement: Placement) -> tuple[str, np.ndarray]:
 
 
 def _rows(placement: Placement) -> list[tuple[str, ...]]:
-    problem, device = placement.problem, placement.device
-    k, limit, written = problem.cluster.n_devices, problem.capacity, problem.cluster.units
+    problem = placement.problem
+    device = placement.device
+    k = problem.cluster.n_devices
+    limit = problem.capacity
+    written = problem.cluster.units
     ops = np.bincount(device, minlength=k)
     work = np.bincount(device, problem.graph.compute, minlength=k)
     time = np.bincount(device, problem.exec_times(device), minlength=k)
     kept = np.bincount(device, _kept(placement)[1], minlength=k)
 
     def row(label: str, of: np.ndarray) -> tuple[str, ...]:
-        size, room = kept[of].sum(), limit[of].sum()
+        size = kept[of].sum()
+        room = limit[of].sum()
         share = f" ({percent(size / room)} of {amount(room, 'B', written)})" if size > 0 and np.isfinite(room) else ""
         busy = bar(time[of].sum() / time.sum() if time.sum() > 0 else 0.0, PALETTE[0])
         sums = amount(work[of].sum(), "FLOP", written), written.time(float(time[of].sum()))

@@ -93,21 +93,25 @@ def memory(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) -
     from bokeh.layouts import gridplot
 
     expect(schedule, Schedule, "plots.memory")
-    capacity, peak = _capacity(schedule), schedule.peak_memory
+    capacity = _capacity(schedule)
+    peak = schedule.peak_memory
     written = schedule.problem.cluster.units
     drawn = capacity <= FAR * peak.max()
-    top, end = max(peak.max(), capacity[drawn].max(initial=0.0)), schedule.makespan
+    top = max(peak.max(), capacity[drawn].max(initial=0.0))
+    end = schedule.makespan
     axes = Axes(time_unit(end, written), byte_unit(top, written), end, top)
     devices = _fullest(peak, capacity)
     panels = [_panel(schedule, d, axes, width, dark) for d in devices]
     for panel, d in zip(panels, devices, strict=True):
         capacity_text = f", capacity {written.amount(capacity[d], 'B')}" if np.isfinite(capacity[d]) else ""
         panel.title = f"{schedule.problem.cluster.names[d]}: peak {written.amount(peak[d], 'B')}{capacity_text}"
-        panel.x_range, panel.y_range = panels[0].x_range, panels[0].y_range
+        panel.x_range = panels[0].x_range
+        panel.y_range = panels[0].y_range
         if drawn[d]:
             _draw_capacity(panel, capacity[d] / axes.bytes[1])
         dress(panel, dark)
-    panels[-1].xaxis.visible, panels[-1].height = True, HEIGHT + 40
+    panels[-1].xaxis.visible = True
+    panels[-1].height = HEIGHT + 40
     return gridplot([*panels], ncols=1, toolbar_options=dict(logo=None))
 
 
@@ -138,7 +142,9 @@ def _panel(schedule: Schedule, d: int, axes: Axes, width: int, dark: bool | None
 
 
 def _draw_short(plot: figure, short: np.ndarray, axes: Axes) -> None:
-    left, right, missing = short["start"] / axes.time[1], short["finish"] / axes.time[1], short["bytes"] / axes.bytes[1]
+    left = short["start"] / axes.time[1]
+    right = short["finish"] / axes.time[1]
+    missing = short["bytes"] / axes.bytes[1]
     columns = dict(left=left, right=right, missing=missing, bottom=np.zeros(len(short)))
     columns["top"] = np.full(len(short), axes.ceiling)
     spans = quad(plot, columns, fill_color=CRITICAL, fill_alpha=0.3, line_color=CRITICAL, name="short")
@@ -168,7 +174,8 @@ def _fullest(peak: np.ndarray, capacity: np.ndarray) -> np.ndarray:
     return np.sort(np.lexsort((-peak, -peak / capacity))[:PANELS])
 
 
-SAVED, LOST = PALETTE[0], PALETTE[5]
+SAVED = PALETTE[0]
+LOST = PALETTE[5]
 
 
 def difference(
@@ -238,7 +245,8 @@ def _saved_and_lost(d: Difference, table: pd.DataFrame, by: str, rows: int, widt
     plot.yaxis.ticker = list(range(len(names)))
     plot.yaxis.major_label_overrides = dict(enumerate(name or f"(no {by})" for name in names))
     plot.ygrid.visible = False
-    lane, nothing = np.arange(len(names)), np.zeros(len(names))
+    lane = np.arange(len(names))
+    nothing = np.zeros(len(names))
     words: dict[str, Any] = dict(name=names, moved=moved, top=lane - 0.38, bottom=lane + 0.38)
     words |= dict(saved=[written.time(x) for x in saved], lost=[written.time(x) for x in lost])
     bars = [
@@ -253,7 +261,8 @@ def _saved_and_lost(d: Difference, table: pd.DataFrame, by: str, rows: int, widt
 
 def _rows(table: pd.DataFrame, by: str, rows: int) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray]:
     """Name, saved and lost seconds, and moved ops of what changes most; what is left as one row."""
-    first, rest = table.head(rows), table.iloc[rows:]
+    first = table.head(rows)
+    rest = table.iloc[rows:]
     names = [str(name) for name in first[by]] + ([f"{len(rest)} others"] if len(rest) else [])
     saved, lost, moved = (
         np.append(first[label].to_numpy(), [rest[label].sum()] if len(rest) else [])

@@ -240,7 +240,8 @@ def profile(table: StrategyTable, strategy: int, most: float) -> tuple[np.ndarra
     return tau, np.searchsorted(ratio, tau, side="right") / len(ratio)
 
 
-SAMPLES, AT_ONCE = 10_000, 2_000_000  # numbers drawn in one array
+SAMPLES = 10_000  # numbers drawn in one array
+AT_ONCE = 2_000_000
 
 
 @checked
@@ -321,7 +322,9 @@ def ratio_intervals(
 
 def interval(ratio: np.ndarray, level: float, seed: int = 0) -> tuple[float, float, float]:
     """Low end, geometric mean and high end of ratios."""
-    logs, n, random = np.log(ratio), len(ratio), generator(seed)
+    logs = np.log(ratio)
+    n = len(ratio)
+    random = generator(seed)
     step = max(AT_ONCE // n, 1)
     means = np.concatenate(
         [logs[random.integers(n, size=(min(step, SAMPLES - i), n))].mean(axis=1) for i in range(0, SAMPLES, step)]

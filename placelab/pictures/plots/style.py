@@ -111,6 +111,9 @@ def dress(plot: figure, dark: bool | None) -> None:
         plot.axis.axis_line_color = plot.axis.major_tick_line_color = plot.axis.minor_tick_line_color = ink
     else:
         plot.axis.minor_tick_line_color = None
-    plot.grid.grid_line_color, plot.grid.grid_line_alpha = ink, 0.12
+    plot.grid.grid_line_color = ink
+    plot.grid.grid_line_alpha = 0.12
     for legend in plot.legend:
-        legend.label_text_color, legend.background_fill_color, legend.border_line_color = ink, None, None
+        legend.label_text_color = ink
+        legend.background_fill_color = None
+        legend.border_line_color = None

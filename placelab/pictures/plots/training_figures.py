@@ -54,7 +54,8 @@ def training(runs: TrainingRuns, *, width: int = 1000, height: int = 300, dark: 
     from bokeh.models import Range1d
 
     expect(runs, TrainingRuns, "plots.training")
-    end, top = float(runs.total[0]), runs.iterations
+    end = float(runs.total[0])
+    top = runs.iterations
     unit, size = long_time_unit(end)
     plot = new_plot(
         width=width,
@@ -104,7 +105,8 @@ def _draw_kind(plot: figure, runs: TrainingRuns, kind: int, name: str, unit: tup
     if not len(rows):
         return
     share = percent(getattr(runs, name)[0] / runs.total[0])
-    left, right = rows["start"] / unit[1], rows["finish"] / unit[1]
+    left = rows["start"] / unit[1]
+    right = rows["finish"] / unit[1]
     columns: dict[str, Any] = dict(left=left, right=right, took=right - left, step=rows["iteration"])
     columns |= dict(bottom=np.zeros(len(rows)), top=np.full(len(rows), runs.iterations * 1.08))
     alpha = 0.12 if kind == USEFUL else 0.55
@@ -156,7 +158,8 @@ def checkpoint_intervals(
     least = [_least(table) for table in several.values()]
     unit, size = long_time_unit(min(least, default=1.0))
     apart, apart_size = long_time_unit(float(np.median(np.concatenate([t["seconds"] for t in several.values()]))))
-    low, high = min(least, default=0.0) / size, max(least, default=1.0) / size
+    low = min(least, default=0.0) / size
+    high = max(least, default=1.0) / size
     plot = new_plot(
         width=width,
         height=height,
@@ -205,7 +208,8 @@ def _draw(plot: figure, columns: dict[str, Any], colour: str) -> Any:
     need("bokeh.models")
     from bokeh.models import ColumnDataSource
 
-    label, best = columns["label"][0], int(np.argmin(columns["expected"]))
+    label = columns["label"][0]
+    best = int(np.argmin(columns["expected"]))
     plot.line(
         "seconds",
         "expected",
@@ -270,7 +274,8 @@ def learning_curves(
         columns = dict(
             samples=curve.samples, best=curve.best / size, mean=curve["mean"] / size, name=[name] * len(curve)
         )
-        source, colour = ColumnDataSource({k: np.asarray(v) for k, v in columns.items()}), PALETTE[i % len(PALETTE)]
+        source = ColumnDataSource({k: np.asarray(v) for k, v in columns.items()})
+        colour = PALETTE[i % len(PALETTE)]
         label: dict[str, Any] = {"legend_label": name} if name else {}
         drawn.append(plot.step("samples", "best", source=source, mode="after", line_width=2, color=colour, **label))
         plot.line("samples", "mean", source=source, line_width=1, line_alpha=0.7, color=colour, **label)

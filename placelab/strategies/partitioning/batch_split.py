@@ -38,8 +38,10 @@ def batch_split(problem: Problem, *, quota: Literal["speed", "equal"] = "speed",
     number, speeds by device number. The paper gives no batch size. The published code sorts the devices and then uses
     the unsorted list. O(ops log ops), and O(ops × devices) when devices are full.
     """
-    assignment, n = Assignment(problem, trace), problem.graph.n_ops
-    order, sequence = by_falling(relative_rank(problem.graph))[0], by_speed(problem)
+    assignment = Assignment(problem, trace)
+    n = problem.graph.n_ops
+    order = by_falling(relative_rank(problem.graph))[0]
+    sequence = by_speed(problem)
     share = relative_speed(problem)[sequence] if quota == "speed" else np.ones(len(sequence))
     target = np.searchsorted(np.cumsum(share) / share.sum() * n, np.arange(n) + 0.5, side="left")
     target = np.minimum(target, len(sequence) - 1)

@@ -38,10 +38,13 @@ def bil(problem: Problem, *, trace: bool = False) -> Placement:
     memory exceeds a capacity, ops are planned again in its order, on its devices as far as they have room. O(edges ·
     devices² + ops · ready ops · devices).
     """
-    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    n = problem.graph.n_ops
+    k = problem.cluster.n_devices
     pred, succ, times, network, eligible = plan_arrays.facts(problem)
-    level, rest = np.empty(n * k), np.empty(n * k)
+    level = np.empty(n * k)
+    rest = np.empty(n * k)
     optimistic_cost(-1.0, 0.0, succ, times, network, eligible, level, rest)
-    plan, work = plan_arrays.plan(problem, trace), (plan_arrays.frontier(problem), plan_arrays.ready(problem))
+    plan = plan_arrays.plan(problem, trace)
+    work = (plan_arrays.frontier(problem), plan_arrays.ready(problem))
     choose_imaginary(frozen(level), pred, succ, times, network, eligible, *work, np.empty(2 * k), plan)
     return kept_in_memory(problem, plan, MEANING, trace)

@@ -56,7 +56,8 @@ def critical_path(problem: Problem, up: np.ndarray) -> np.ndarray:
     """Ops of a longest path by mean times, from its entry op to its exit op, lower numbers at ties; `up`: the upward rank."""
     graph, (latency, per_byte) = problem.graph, mean_transfer(problem)
     entries = np.flatnonzero(np.diff(graph.pred_ptr) == 0)
-    path, largest = [entries[np.argmax(rounded(up[entries]))]], up.max()
+    path = [entries[np.argmax(rounded(up[entries]))]]
+    largest = up.max()
     while graph.succ_ptr[path[-1]] < graph.succ_ptr[path[-1] + 1]:
         edge = slice(graph.succ_ptr[path[-1]], graph.succ_ptr[path[-1] + 1])
         way = rounded(latency + graph.edge_bytes[edge] * per_byte + up[graph.consumer[edge]], largest)

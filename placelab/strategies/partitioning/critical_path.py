@@ -48,8 +48,11 @@ def critical_path(
     load where there are any. The published code ranks with mean transfers and speeds, leaves c_v out of eq. 7, and on
     spilling skips every second device; this follows the paper. O(ops × devices + edges).
     """
-    assignment, graph = Assignment(problem, trace), problem.graph
-    n, n_ops, k = assignment.units.n, graph.n_ops, problem.cluster.n_devices
+    assignment = Assignment(problem, trace)
+    graph = problem.graph
+    n = assignment.units.n
+    n_ops = graph.n_ops
+    k = problem.cluster.n_devices
     queue = np.arange(n) if order == "topological" else np.random.default_rng(seed).permutation(n)
     done = rounded(compute_rank(graph)[1] + operations(graph))
     placed = kernels.critical_path(

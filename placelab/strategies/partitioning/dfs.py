@@ -39,8 +39,10 @@ def dfs(problem: Problem, *, exec_time: Literal["load", "score"] = "load", trace
     placed when its first member is met, as one op: its compute and inputs are its members' together. Latencies count
     as traffic. O((ops + edges) × devices + ops log ops).
     """
-    assignment, graph = Assignment(problem, trace), problem.graph
-    n, rank = graph.n_ops, relative_rank(graph)
+    assignment = Assignment(problem, trace)
+    graph = problem.graph
+    n = graph.n_ops
+    rank = relative_rank(graph)
     child, filled, stack = (np.zeros(size, np.int32) for size in (graph.n_edges, n, graph.n_edges + 1))
     placed = kernels.dfs(
         *assignment.arguments,

@@ -40,7 +40,8 @@ def dls(problem: Problem, *, trace: bool = False) -> Placement:
 
 def by_level(problem: Problem, rule: int, reason: str, trace: bool) -> Placement:
     """Place ready ops by a rule that compares dynamic levels (``kernels.plan.choose_ready``); `reason` of a choice."""
-    median, level = median_exec(problem), np.empty(problem.graph.n_ops)
+    median = median_exec(problem)
+    level = np.empty(problem.graph.n_ops)
     kernels.upward(frozen(median), plan_arrays.successors(problem.graph), 0.0, 0.0, level)
     placement = by_choice(problem, rule, reason, head=level + median, trace=trace)
     way = frozen(np.zeros(problem.graph.n_edges))
@@ -52,5 +53,6 @@ def median_exec(problem: Problem) -> np.ndarray:
     if problem.columns == 1 and not problem.restricted:
         return problem.cost_table[:, 0] * np.median(1 / problem.divisor)
     times = np.sort(problem.exec_table(otherwise=np.inf), axis=1)
-    count, row = problem.may_run.sum(axis=1), np.arange(len(times))
+    count = problem.may_run.sum(axis=1)
+    row = np.arange(len(times))
     return (times[row, (count - 1) // 2] + times[row, count // 2]) / 2

@@ -46,11 +46,17 @@ class _Clusters:
 
     def __init__(self, problem: Problem, up: np.ndarray) -> None:
         graph, n, (latency, per_byte) = problem.graph, problem.graph.n_ops, mean_transfer(problem)
-        self.weight, self.rank, way = mean_exec(problem).tolist(), up.tolist(), latency + graph.edge_bytes * per_byte
-        self.pred_ptr, self.succ_ptr = graph.pred_ptr.tolist(), graph.succ_ptr.tolist()
-        self.producer, self.pred_transfer = graph.producer[graph.pred_edge].tolist(), way[graph.pred_edge].tolist()
-        self.consumer, self.transfer = graph.consumer.tolist(), way.tolist()
-        self.cluster, self.finish = [-1] * n, [0.0] * n
+        self.weight = mean_exec(problem).tolist()
+        self.rank = up.tolist()
+        way = latency + graph.edge_bytes * per_byte
+        self.pred_ptr = graph.pred_ptr.tolist()
+        self.succ_ptr = graph.succ_ptr.tolist()
+        self.producer = graph.producer[graph.pred_edge].tolist()
+        self.pred_transfer = way[graph.pred_edge].tolist()
+        self.consumer = graph.consumer.tolist()
+        self.transfer = way.tolist()
+        self.cluster = [-1] * n
+        self.finish = [0.0] * n
         self.ops: list[list[int]] = [[] for _ in range(n)]
         self.start = [0.0] * n  # if alone, after the inputs that have been examined
         self.last = [-1] * n  # the input that would be last
@@ -65,7 +71,8 @@ class _Clusters:
             priority, v = heappop(free)
             self.join(v, self.reserved(partly, missing, priority))
             for e in range(self.succ_ptr[v], self.succ_ptr[v + 1]):
-                w, there = self.consumer[e], self.finish[v] + self.transfer[e]
+                w = self.consumer[e]
+                there = self.finish[v] + self.transfer[e]
                 if self.last[w] < 0 or there > self.start[w]:
                     self.start[w], self.last[w] = there, v
                 missing[w] -= 1
@@ -126,7 +133,8 @@ class _Clusters:
         most = next((i for i, (_, u) in enumerate(late) if self.others_need(u, v)), len(late))
         inputs = [(self.arrival(u, c), u) for _, u in late[:most]]
         # The more inputs move, the later c ends, and the sooner the others are there: a binary search for where these cross.
-        low, high = 0, most
+        low = 0
+        high = most
         while low < high:
             middle = (low + high) // 2
             if self.ends_with(c, inputs[:middle]) < -late[middle][0]:

@@ -13,11 +13,9 @@ from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement
 
-SOONEST, SOONER_DONE, ONLY = (
-    "no ready op could start sooner on any device",
-    "no ready op could start sooner on any device, and it is done soonest there",
-    "the only device that may run it and has room",
-)
+SOONEST = "no ready op could start sooner on any device"
+SOONER_DONE = "no ready op could start sooner on any device, and it is done soonest there"
+ONLY = "the only device that may run it and has room"
 REASONS = (SOONEST, SOONER_DONE, ONLY)
 
 

@@ -40,9 +40,14 @@ def ez(
     whose group is elsewhere goes where it finishes soonest. Ties: edge number, op number, device number. Groups, memory and
     transfers as in ``heft``. O(edges · (ops + edges)): half a minute for 22,000 ops; a run that is stopped has joined fewer.
     """
-    graph, n, weight = problem.graph, problem.graph.n_ops, frozen(mean_exec(problem))
-    means, up, finish = mean_transfer(problem), upward_rank(problem), np.empty(n)
-    succ, level = plan_arrays.successors(graph), np.empty(n)
+    graph = problem.graph
+    n = problem.graph.n_ops
+    weight = frozen(mean_exec(problem))
+    means = mean_transfer(problem)
+    up = upward_rank(problem)
+    finish = np.empty(n)
+    succ = plan_arrays.successors(graph)
+    level = np.empty(n)
     rank_kernels.upward(weight, succ, 0.0, 0.0, level)
     rank_kernels.downward(weight, succ, *means, finish)
     finish += weight
@@ -53,7 +58,8 @@ def ez(
         *means,
     )
     work = np.arange(n, dtype=np.int32), place.copy(), np.empty(n), finish, np.empty(n)
-    edges, best = np.argsort(-graph.edge_bytes, kind="stable").astype(np.int32), float(finish.max())
+    edges = np.argsort(-graph.edge_bytes, kind="stable").astype(np.int32)
+    best = float(finish.max())
     for done in range(0, len(edges), CHUNK):
         if cancel():
             break

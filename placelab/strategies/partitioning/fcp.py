@@ -34,11 +34,17 @@ def fcp(problem: Problem, *, trace: bool = False) -> Placement:
     left out. Where the plan made without regard to memory exceeds a capacity, ops are planned again in its order, on
     its devices as far as they have room. O(edges + ops · (devices + log ops)).
     """
-    graph, k, up = problem.graph, problem.cluster.n_devices, upward_rank(problem)
+    graph = problem.graph
+    k = problem.cluster.n_devices
+    up = upward_rank(problem)
     order, place = (ops.tolist() for ops in by_falling(rounded(up)))
-    s, idle = without_memory(problem, trace), [0.0] * k
-    sender, arrival = last_message(s), arrivals(s)
-    missing, first, consumer = np.diff(graph.pred_ptr).tolist(), graph.succ_ptr.tolist(), graph.consumer.tolist()
+    s = without_memory(problem, trace)
+    idle = [0.0] * k
+    sender = last_message(s)
+    arrival = arrivals(s)
+    missing = np.diff(graph.pred_ptr).tolist()
+    first = graph.succ_ptr.tolist()
+    consumer = graph.consumer.tolist()
     urgent: list[int] = []
     line: deque[int] = deque()
     became_ready = [v for v in range(graph.n_ops) if missing[v] == 0]
@@ -52,7 +58,8 @@ def fcp(problem: Problem, *, trace: bool = False) -> Placement:
         if line:
             heappush(urgent, line.popleft())
         may = s.candidates(v)
-        soonest, last = min(may, key=idle.__getitem__), sender(v)[0]
+        soonest = min(may, key=idle.__getitem__)
+        last = sender(v)[0]
         starts = {d: max(arrival(v, d), idle[d]) for d in ((soonest, last) if last in may else (soonest,))}
         d = min(starts, key=starts.__getitem__)
         idle[d] = enter(s, v, d, starts[d], FIRST if d == soonest else SENDER, starts)

@@ -36,9 +36,12 @@ def flb(problem: Problem, *, trace: bool = False) -> Placement:
     not wait. Where the plan made without regard to memory exceeds a capacity, ops are planned again in its order, on its devices
     as far as they have room. O(edges + ops · (devices + log ops)).
     """
-    graph, up = problem.graph, upward_rank(problem)
+    graph = problem.graph
+    up = upward_rank(problem)
     ready = _Ready(without_memory(problem, trace), by_falling(rounded(up))[1].tolist())
-    missing, first, consumer = np.diff(graph.pred_ptr).tolist(), graph.succ_ptr.tolist(), graph.consumer.tolist()
+    missing = np.diff(graph.pred_ptr).tolist()
+    first = graph.succ_ptr.tolist()
+    consumer = graph.consumer.tolist()
     for v in range(graph.n_ops):
         if missing[v] == 0:
             ready.add(v)
@@ -55,8 +58,12 @@ class _Ready:
     """The ready ops: those that wait for their last input, per device that it comes from, and the others."""
 
     def __init__(self, s: ListScheduler, place: list[int]) -> None:
-        self.s, self.place, self.sender, self.arrival = s, place, last_message(s), arrivals(s)
-        k, self.group = s.problem.cluster.n_devices, s.problem.group.tolist()
+        self.s = s
+        self.place = place
+        self.sender = last_message(s)
+        self.arrival = arrivals(s)
+        k = s.problem.cluster.n_devices
+        self.group = s.problem.group.tolist()
         self.idle = [0.0] * k
         self.waits = [False] * len(place)
         self.by_start: list[list[tuple]] = [[] for _ in range(k)]  # (arrival there, place, op); some wait no more
@@ -76,7 +83,8 @@ class _Ready:
 
     def place_next(self) -> int:
         """Place the op that starts sooner of the two candidates; return it."""
-        waiting, s = self._soonest(), self.s
+        waiting = self._soonest()
+        s = self.s
         if self.others:
             v = self.others[0][2]
             d = min(s.candidates(v), key=self.idle.__getitem__)

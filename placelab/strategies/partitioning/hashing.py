@@ -55,7 +55,8 @@ def hashing(
 
 
 def _weights(problem: Problem, weight: str) -> np.ndarray:
-    memory, speed = problem.cluster.memory, problem.cluster.speed
+    memory = problem.cluster.memory
+    speed = problem.cluster.speed
     if weight == "auto":
         weight = "memory" if np.isfinite(memory).all() else "speed" if problem.graph.time is None else "uniform"
     if weight == "memory" and not np.isfinite(memory).all():

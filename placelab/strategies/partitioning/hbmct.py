@@ -37,8 +37,10 @@ def hbmct(problem: Problem, *, trace: bool = False) -> Placement:
     planned again in its order, on its devices as far as they have room. O(edges · devices + moves · ops of a group).
     """
     up = upward_rank(problem)
-    plan, idle = plan_arrays.plan(problem, trace), np.zeros(problem.cluster.n_devices)
-    home, done = np.full(problem.n_groups, -1), 0
+    plan = plan_arrays.plan(problem, trace)
+    idle = np.zeros(problem.cluster.n_devices)
+    home = np.full(problem.n_groups, -1)
+    done = 0
     for ops in independent(problem.graph, by_falling(rounded(up))[0]):
         group = _Balanced(_times(problem, ops, home), _arrivals(problem, ops, plan), idle)
         group.balance()
@@ -51,8 +53,11 @@ def hbmct(problem: Problem, *, trace: bool = False) -> Placement:
 
 def independent(graph: OpGraph, order: np.ndarray) -> list[np.ndarray]:
     """A topological order cut into groups of ops that consume nothing of their group. O(ops + edges)."""
-    first, producer = graph.pred_ptr.tolist(), graph.producer[graph.pred_edge].tolist()
-    number, current, begins = [-1] * graph.n_ops, 0, [0]
+    first = graph.pred_ptr.tolist()
+    producer = graph.producer[graph.pred_edge].tolist()
+    number = [-1] * graph.n_ops
+    current = 0
+    begins = [0]
     for i, v in enumerate(order.tolist()):
         if any(number[u] == current for u in producer[first[v] : first[v + 1]]):
             current += 1
@@ -78,9 +83,11 @@ def _arrivals(problem: Problem, ops: np.ndarray, plan: blocks.Plan) -> np.ndarra
     """When all inputs of each op are on each device [s]."""
     graph, cluster, (_, delay) = problem.graph, problem.cluster, plan_arrays.transfer_delay(problem)
     count = graph.pred_ptr[ops + 1] - graph.pred_ptr[ops]
-    row, ends = np.repeat(np.arange(len(ops)), count), np.cumsum(count)
+    row = np.repeat(np.arange(len(ops)), count)
+    ends = np.cumsum(count)
     edge = graph.pred_edge[np.arange(len(row)) + np.repeat(graph.pred_ptr[ops] - ends + count, count)]
-    source, size = graph.producer[edge], graph.edge_bytes[edge, None]
+    source = graph.producer[edge]
+    size = graph.edge_bytes[edge, None]
     there = plan.finish[source, None] + delay[plan.device[source]] + size / cluster.bandwidth[plan.device[source]]
     arrival = np.zeros((len(ops), cluster.n_devices))
     np.maximum.at(arrival, row, there)
@@ -91,14 +98,16 @@ class _Balanced:
     """Independent ops on devices: the device of each op, the end of each device, and its end with another op."""
 
     def __init__(self, times: np.ndarray, arrival: np.ndarray, idle: np.ndarray) -> None:
-        self.times, self.arrival, self.idle = times, arrival, idle
-        self.device, self.tried = (
-            times.argmin(axis=1),
-            np.argsort(np.maximum(arrival, idle).mean(axis=1), kind="stable"),
-        )
+        self.times = times
+        self.arrival = arrival
+        self.idle = idle
+        self.device = times.argmin(axis=1)
+        self.tried = np.argsort(np.maximum(arrival, idle).mean(axis=1), kind="stable")
         self.by_arrival = np.ascontiguousarray(arrival.argsort(axis=0, kind="stable").T)
         self.sorted = [(arrival[by, d], times[by, d]) for d, by in enumerate(self.by_arrival)]
-        self.rest, self.end, self.end_with = np.empty(len(times)), np.empty(len(idle)), np.empty(times.shape)
+        self.rest = np.empty(len(times))
+        self.end = np.empty(len(idle))
+        self.end_with = np.empty(times.shape)
         for d in range(len(idle)):
             self._look_at(d)
 

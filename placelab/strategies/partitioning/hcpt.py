@@ -30,7 +30,8 @@ def hcpt(problem: Problem, *, trace: bool = False) -> Placement:
     ``heft``; same complexity.
     """
     up = upward_rank(problem)
-    rank, latest = rounded(up + downward_rank(problem)), up.max() - up
+    rank = rounded(up + downward_rank(problem))
+    latest = up.max() - up
     order = listed(problem.graph, rank == rank.max(), rounded(latest))
     placement = in_order(problem, order, trace=trace)
     return with_ranks(placement, lambda: upward_ranks(problem, up), -latest, "minus the latest start [s]")

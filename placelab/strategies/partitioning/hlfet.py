@@ -26,6 +26,7 @@ def hlfet(problem: Problem, *, trace: bool = False) -> Placement:
     the finish decides between devices that are all idle, or the first one would be taken at any speed. Groups, memory and
     transfers as in ``heft``. O(edges · devices + ops · (devices + log ops)).
     """
-    order, aim = precedence_order(problem.graph, rounded(static_level(problem))), plan_arrays.aim(START)
+    order = precedence_order(problem.graph, rounded(static_level(problem)))
+    aim = plan_arrays.aim(START)
     placement = in_order(problem, order, insertion=False, trace=trace, aim=aim)
     return with_ranks(placement, lambda: static_levels(problem))

@@ -29,7 +29,8 @@ def ish(problem: Problem, *, trace: bool = False) -> Placement:
     capacity, ops are planned again in its order, on its devices as far as they have room. O(edges · devices + ops · ready
     ops), and O(devices) for each ready op that fits into a hole.
     """
-    rank, plan = frozen(by_falling(rounded(static_level(problem)))[1]), plan_arrays.plan(problem, trace)
+    rank = frozen(by_falling(rounded(static_level(problem)))[1])
+    plan = plan_arrays.plan(problem, trace)
     work = plan_arrays.frontier(problem), plan_arrays.waiting(problem)
     fill_holes(rank, *plan_arrays.facts(problem), *work, plan)
     return with_ranks(kept_in_memory(problem, plan, MEANING, trace), lambda: static_levels(problem))

@@ -43,7 +43,8 @@ def layers(problem: Problem, *, depth: Annotated[int, Limits(0)] = 0, trace: boo
     A graph without scopes has as many layers as ops: ``contiguous`` in the order of the rank. w is
     :func:`placelab.planning.ranks.mean_exec`, s :func:`placelab.planning.ranks.relative_speed`. O(ops log ops).
     """
-    assignment, share = Assignment(problem, trace), relative_speed(problem)
+    assignment = Assignment(problem, trace)
+    share = relative_speed(problem)
     work = assignment.units.total(mean_exec(problem))
     layer = _layers(
         [scopes(name) for name in problem.graph.names[assignment.units.first]], work, share.max() / share.sum(), depth

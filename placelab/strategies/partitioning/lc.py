@@ -27,7 +27,8 @@ def lc(problem: Problem, *, trace: bool = False) -> Placement:
     whose group is elsewhere goes where it finishes soonest. Ties: op number, device number. Groups, memory and transfers as in
     ``heft``. O((ops + edges) · clusters + ops · devices).
     """
-    graph, n = problem.graph, problem.graph.n_ops
+    graph = problem.graph
+    n = problem.graph.n_ops
     cluster = np.empty(n, dtype=np.int32)
     work = np.empty(n), np.empty(n, dtype=np.int32)
     longest_paths(frozen(mean_exec(problem)), plan_arrays.successors(graph), *mean_transfer(problem), *work, cluster)

@@ -50,12 +50,14 @@ def m_topo(problem: Problem, *, rule: Literal["memory", "count"] = "memory", tra
     Departures: the papers' devices are all alike; "full" is by the static room check of planners without times.
     """
     assignment = Assignment(problem, trace)
-    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    n = problem.graph.n_ops
+    k = problem.cluster.n_devices
     own = assignment.units.total(_bytes(problem))
     share = own.sum() / k + own.max()
     counting = rule == "count" or share == 0
     if counting:
-        own, share = assignment.units.total(np.ones(n)), n / k
+        own = assignment.units.total(np.ones(n))
+        share = n / k
     placed = in_shares(*assignment.arguments, frozen(own), float(share), int(counting), np.empty(k))
     return replace(assignment.placement(placed, REASONS, "devices passed over"), planned=np.arange(n))
 

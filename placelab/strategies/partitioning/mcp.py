@@ -70,14 +70,17 @@ def lexicographic(graph: OpGraph, alap: np.ndarray, children: str) -> np.ndarray
     O(n log n), and O(edges log edges) for each length of a tie.
     """
     steps = rounded(alap)
-    by, n = np.argsort(steps, kind="stable"), graph.n_ops
+    by = np.argsort(steps, kind="stable")
+    n = graph.n_ops
     place = np.empty(n, dtype=np.int64)
     place[by] = _begins(np.diff(steps[by], prepend=-1) != 0)
     asks = (np.bincount(place, minlength=n)[place] > 1)[graph.producer]  # edges of ops whose ALAP another one has, too
-    producer, after = graph.producer[asks], steps[graph.consumer[asks]]
+    producer = graph.producer[asks]
+    after = steps[graph.consumer[asks]]
     after = after[np.lexsort((after if children == "ascending" else -after, producer))]
     count = np.bincount(producer, minlength=n)
-    at, column = np.cumsum(count) - count, 0
+    at = np.cumsum(count) - count
+    column = 0
     while True:
         tied = np.flatnonzero(np.bincount(place, minlength=n)[place] > 1)
         more = column < count[tied]
@@ -98,7 +101,8 @@ def by_descendants(graph: OpGraph, alap: np.ndarray, children: str) -> np.ndarra
     steps = rounded(alap)
     by = np.argsort(steps, kind="stable")
     begin = _begins(np.diff(steps[by], prepend=-1) != 0)
-    bit, place = np.argsort(by), begin[np.argsort(by)]
+    bit = np.argsort(by)
+    place = begin[np.argsort(by)]
     ties = [by[tie] for tie in np.split(np.arange(len(by)), np.flatnonzero(np.diff(begin)) + 1) if len(tie) > 1]
     if not ties:
         return place
@@ -119,7 +123,9 @@ def by_descendants(graph: OpGraph, alap: np.ndarray, children: str) -> np.ndarra
 
 def _descendants(graph: OpGraph, bit: list[int]) -> list[int]:
     """The descendants of each op, as the bits of a number."""
-    reach, first, consumer = [0] * graph.n_ops, graph.succ_ptr.tolist(), graph.consumer.tolist()
+    reach = [0] * graph.n_ops
+    first = graph.succ_ptr.tolist()
+    consumer = graph.consumer.tolist()
     for v in reversed(range(graph.n_ops)):
         for w in consumer[first[v] : first[v + 1]]:
             reach[v] |= reach[w] | 1 << bit[w]

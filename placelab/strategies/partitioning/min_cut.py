@@ -73,7 +73,8 @@ def min_cut(
     links = unit_links(problem, assignment.units)
     part = _parts(links, weight, share, imbalance, seed)
     home = _devices(assignment, part, weight, share, imbalance)[part].astype(np.int32)
-    rows, neighbours = frozen(links.indptr.astype(np.int32)), frozen(links.indices.astype(np.int32))
+    rows = frozen(links.indptr.astype(np.int32))
+    neighbours = frozen(links.indices.astype(np.int32))
     edges = UnitLinks(rows, neighbours, frozen(links.data))
     placed = settle_parts(*assignment.arguments, frozen(home), edges, np.zeros(problem.cluster.n_devices))
     return assignment.placement(placed, REASONS, "transfers cut [s]")
@@ -84,9 +85,11 @@ def unit_links(problem: Problem, units: Units) -> csr_array:
     need("scipy.sparse")
     from scipy.sparse import csr_array
 
-    graph, n = problem.graph, units.n
+    graph = problem.graph
+    n = units.n
     latency, per_byte = mean_transfer(problem)
-    maker, reader = units.of[graph.producer], units.of[graph.consumer]
+    maker = units.of[graph.producer]
+    reader = units.of[graph.consumer]
     _, once = np.unique(graph.edge_tensor.astype(np.int64) * n + reader, return_index=True)
     once = once[maker[once] != reader[once]]
     links = csr_array((latency + graph.edge_bytes[once] * per_byte, (maker[once], reader[once])), shape=(n, n))

@@ -42,7 +42,8 @@ def mite(
     memory counts as empty, so under memory ``none`` mem is the same for all devices. Departs from eq. 10 in that
     latencies count. O((ops + edges) × devices).
     """
-    assignment, graph = Assignment(problem, trace), problem.graph
+    assignment = Assignment(problem, trace)
+    graph = problem.graph
     rank = relative_rank(graph)
     order, _ = by_falling(rank)
     queue, position = assignment.units.queue(order)

@@ -89,7 +89,9 @@ def _by_sufferage(
 ) -> Placement:
     """Place, of the two ready ops that are first in `order` and have room, the one that would lose more."""
     s = ListScheduler(problem, insertion=insertion, trace=trace)
-    graph, aim, k = problem.graph, plan_arrays.aim(rule), problem.cluster.n_devices
+    graph = problem.graph
+    aim = plan_arrays.aim(rule)
+    k = problem.cluster.n_devices
     at = np.argsort(order).tolist()
     missing = np.diff(graph.pred_ptr)
     heap = [at[v] for v in np.flatnonzero(missing == 0).tolist()]

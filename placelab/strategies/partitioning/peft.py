@@ -40,7 +40,8 @@ def peft(problem: Problem, *, link: Literal["mean", "actual"] = "mean", trace: b
     """
     table = optimistic_costs(problem, link)
     mean = np.average(table, axis=1, weights=problem.may_run) if problem.restricted else table.mean(axis=1)
-    order, aim = precedence_order(problem.graph, rounded(mean)), plan_arrays.aim(FINISH, table)
+    order = precedence_order(problem.graph, rounded(mean))
+    aim = plan_arrays.aim(FINISH, table)
     placement = in_order(problem, order, trace=trace, aim=aim, meaning=MEANING)
     return with_ranks(placement, lambda: upward_ranks(problem, upward_rank(problem)), mean, "mean optimistic cost [s]")
 

@@ -89,7 +89,8 @@ def policy_gradient(
     True
     """
     search = SampledSearch(tied_by(problem, units), start, samples, seed, progress, cancel)
-    policy, baseline = _Policy(search), None
+    policy = _Policy(search)
+    baseline = None
     while search.goes_on:
         places = policy.draw(min(batch, search.left))
         reward = -np.sqrt(search.costs(places))
@@ -107,18 +108,26 @@ class _Policy:
     """Weights, and what was drawn in the last round."""
 
     def __init__(self, search: SampledSearch) -> None:
-        time, k = search.units.total(mean_exec(search.problem)), search.problem.cluster.n_devices
-        self.random, self.chance, self.even = search.random, search.chances, search.even
-        self.feature, self.neighbours, self.work = _features(search), _neighbours(search), time / max(time.sum(), TINY)
-        self.of_unit, self.of_device = np.zeros((self.feature.shape[1], k)), np.zeros(2)
+        time = search.units.total(mean_exec(search.problem))
+        k = search.problem.cluster.n_devices
+        self.random = search.random
+        self.chance = search.chances
+        self.even = search.even
+        self.feature = _features(search)
+        self.neighbours = _neighbours(search)
+        self.work = time / max(time.sum(), TINY)
+        self.of_unit = np.zeros((self.feature.shape[1], k))
+        self.of_device = np.zeros(2)
 
     def draw(self, n: int) -> np.ndarray:
         """Device numbers of `n` samples, shape (n, n_units), one unit after the other."""
         (n_units, k), sample = self.chance.shape, np.arange(n)
         with np.errstate(divide="ignore"):
             score = np.log(self.chance) + self.feature @ self.of_unit
-        places, number = np.empty((n, n_units), dtype=np.int32), self.random.random((n_units, n, 1))
-        self.seen, self.surprise = np.zeros((n_units, n, k, 2)), np.empty((n_units, n, k))
+        places = np.empty((n, n_units), dtype=np.int32)
+        number = self.random.random((n_units, n, 1))
+        self.seen = np.zeros((n_units, n, k, 2))
+        self.surprise = np.empty((n_units, n, k))
         load = np.zeros((n, k))
         for u in range(n_units):
             self.seen[u, :, :, 0] = load
@@ -153,7 +162,9 @@ def _softmax(score: np.ndarray) -> np.ndarray:
 
 def _features(search: SampledSearch) -> np.ndarray:
     """What is known of each unit in advance, each 0 to 1, shape (n_units, features); the first is 1."""
-    problem, units, graph = search.problem, search.units, search.problem.graph
+    problem = search.problem
+    units = search.units
+    graph = search.problem.graph
     time = mean_exec(problem)
     names, kind = np.unique(graph.kind.astype(str), return_inverse=True)
     spent = np.bincount(kind.reshape(-1), time, minlength=len(names))
@@ -178,8 +189,11 @@ def _depth(search: SampledSearch) -> np.ndarray:
 
 def _neighbours(search: SampledSearch) -> list[list[tuple[int, float]]]:
     """Of each unit, the units of lower number that it exchanges tensors with, and their shares of the bytes."""
-    graph, of, n = search.problem.graph, search.units.of.astype(np.int64), search.units.n
-    u, v = of[graph.producer], of[graph.consumer]
+    graph = search.problem.graph
+    of = search.units.of.astype(np.int64)
+    n = search.units.n
+    u = of[graph.producer]
+    v = of[graph.consumer]
     apart = u != v
     pair, index = np.unique((np.maximum(u, v) * n + np.minimum(u, v))[apart], return_inverse=True)
     size = np.bincount(index.reshape(-1), graph.edge_bytes[apart], minlength=len(pair))

@@ -36,7 +36,8 @@ ROUNDS = 40  # calls of the kernel that the moves of a walk are spread over
 LEAST = 25  # moves of a call: what they lead to is simulated
 EXCHANGE = 0.5  # share of the moves after which the worse half of the walks goes on from the best plan
 SLACK = (0.03, 0.1, 0.3, 0.03)  # how much longer a plan may get at first, relative: one walk for each
-STALE, LATEST = 8, 0.8  # rounds without a gain after which a walk takes another plan; until this share of its moves
+STALE = 8  # rounds without a gain after which a walk takes another plan; until this share of its moves
+LATEST = 0.8
 ENOUGH = 2000  # moves per op with which it may get that much longer; in proportion with fewer
 CHUNK = 64  # positions between two saved states
 CHECK = 20  # moves that a call of the kernel counts for where memory must be checked after it
@@ -130,7 +131,8 @@ def portfolio(
     while search.goes_on and not late():
         search.round()
         progress(Progress("local search", TRYING + (1 - TRYING) * search.share, search.best.makespan, search.bound))
-    best, table = search.best, pd.DataFrame([*rows, row_of("local search", search.best)])
+    best = search.best
+    table = pd.DataFrame([*rows, row_of("local search", search.best)])
     notes = [_first_note(problem, plans), search.note(plans[0], stopped=search.goes_on)]
     notes += ["every plan that was found is out of memory at some time"] if best.short > 0 else []
     placement = Placement(problem, best.device, best.order, best.makespan, not_before=best.not_before)
@@ -161,8 +163,14 @@ class Walk:
     """One of the searches that go on side by side: where it stands, the moves it has, and arrays that are its own."""
 
     def __init__(self, problem: Problem, fixed: tuple, plan: TriedPlan, moves: int, slack: float, seed: int) -> None:
-        self.problem, self.fixed, self.now, self.moves, self.slack, self.done = problem, fixed, plan, moves, slack, 0
-        self.stale, self.since = 0, 0.0  # rounds without a gain; share of its moves before it began with its plan
+        self.problem = problem
+        self.fixed = fixed
+        self.now = plan
+        self.moves = moves
+        self.slack = slack
+        self.done = 0
+        self.stale = 0  # rounds without a gain; share of its moves before it began with its plan
+        self.since = 0.0
         self.assignment = Assignment(problem)
         self.eager = problem.memory_model.timed and can_bind(problem)
         self.random = np.array([seed % MODULUS + 1], dtype=np.int64)
@@ -176,7 +184,9 @@ class Walk:
 
     def begin(self, plan: TriedPlan) -> None:
         """Go on from another plan, which may get as much longer as the first one might."""
-        self.now, self.stale, self.since = plan, 0, self.share
+        self.now = plan
+        self.stale = 0
+        self.since = self.share
 
     def round(self) -> None:
         """Some moves from where it stands; what they lead to is kept if running it is no worse."""
@@ -192,14 +202,18 @@ class Walk:
 
     def improve(self, moves: int, slack: float = 0.0) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
         """By the kernel, from where it stands: device, order, moves tried, and the makespans it saw at first and at the end."""
-        k, width = self.problem.cluster.n_devices, self.width
-        device, order = self.now.device.copy(), self.now.order.copy()
-        needs, capacity = self.assignment.needs, self.assignment.capacity
+        k = self.problem.cluster.n_devices
+        width = self.width
+        device = self.now.device.copy()
+        order = self.now.order.copy()
+        needs = self.assignment.needs
+        capacity = self.assignment.capacity
         place = device[self.assignment.units.first]
         capacity.used[:] = np.bincount(place, needs.held, minlength=k)
         capacity.top[:] = 0.0
         np.maximum.at(capacity.top, place, needs.peak)
-        trial, run = _timing(self.problem, width, np.empty_like(order)), _timing(self.problem, width, order)
+        trial = _timing(self.problem, width, np.empty_like(order))
+        run = _timing(self.problem, width, order)
         makespan = np.empty(2)
         pred, succ, machine, lengths = self.fixed
         search = searching.Search(
@@ -227,8 +241,13 @@ class LocalSearch:
     """Local search round by round, by walks from the best of some plans, side by side."""
 
     def __init__(self, problem: Problem, plans: list[TriedPlan], seed: int, moves: int) -> None:
-        self.problem, self.best, self.bound, self.apart = problem, plans[0], best_bound(problem), True
-        fixed, n, count = _fixed(problem), problem.graph.n_ops, len(SLACK)
+        self.problem = problem
+        self.best = plans[0]
+        self.bound = best_bound(problem)
+        self.apart = True
+        fixed = _fixed(problem)
+        n = problem.graph.n_ops
+        count = len(SLACK)
         self.moves = min(moves, 2000 * Assignment(problem).units.n * problem.cluster.n_devices)
         most = min(1.0, self.moves / (ENOUGH * n))
         starts = [plans[0], *(plan for a, plan in pairwise(plans) if plan.cost != a.cost)]
@@ -264,7 +283,8 @@ class LocalSearch:
         if self.apart and self.share >= EXCHANGE:
             self.apart = False
             for walk in sorted(self.walks, key=lambda walk: walk.now.cost)[len(self.walks) // 2 :]:
-                walk.now, walk.stale = self.best, 0
+                walk.now = self.best
+                walk.stale = 0
         for walk in self.walks:
             if walk.stale >= STALE and walk.share < LATEST and self.others:
                 walk.begin(self.others.pop(0))
@@ -281,9 +301,12 @@ class LocalSearch:
 
 def _fixed(problem: Problem) -> tuple[blocks.Predecessors, blocks.Successors, searching.Machine, searching.Lengths]:
     """The problem as the kernel takes it, up to the units."""
-    graph, cluster, k = problem.graph, problem.cluster, problem.cluster.n_devices
+    graph = problem.graph
+    cluster = problem.cluster
+    k = problem.cluster.n_devices
     succ = plan_arrays.successors(graph)
-    least, rest = least_exec(problem), np.empty(graph.n_ops)
+    least = least_exec(problem)
+    rest = np.empty(graph.n_ops)
     rank_kernels.upward(frozen(least), succ, 0.0, 0.0, rest)
     rest = np.maximum(rest * (1 - 1e-12) - least, 0.0)  # sums of floats associate from the other end here
     machine = searching.Machine(
@@ -300,7 +323,8 @@ def _fixed(problem: Problem) -> tuple[blocks.Predecessors, blocks.Successors, se
 
 def _timing(problem: Problem, width: int, order: np.ndarray) -> searching.Timing:
     """Empty times of a plan, and its order."""
-    n, m = problem.graph.n_ops, problem.graph.n_edges
+    n = problem.graph.n_ops
+    m = problem.graph.n_edges
     rows = (n - 1) // CHUNK + 1
     return searching.Timing(np.empty(n), order, np.empty(m), np.empty(rows * width), CHUNK, width)
 
@@ -357,9 +381,12 @@ def run(problem: Problem, device: np.ndarray, order: np.ndarray, by: str, rule: 
 
 
 def _plan(schedule: Schedule, by: str, rule: str) -> TriedPlan:
-    start, finish, order = schedule.start, schedule.finish, cast(np.ndarray, schedule.placement.planned)
+    start = schedule.start
+    finish = schedule.finish
+    order = cast(np.ndarray, schedule.placement.planned)
     by_finish = np.lexsort((np.argsort(order), start, finish)).astype(np.int32)
-    short, waits = float(schedule.oom["bytes"].sum()), schedule.placement.not_before
+    short = float(schedule.oom["bytes"].sum())
+    waits = schedule.placement.not_before
     return TriedPlan(schedule.device, by_finish, schedule.makespan, short, by, rule, waits)
 
 
@@ -379,7 +406,8 @@ def catalogue_plans(
     rows: list[dict[str, Any]] = []
     refused: list[Exception] = []
     known: dict[Key, TriedPlan] = {}
-    n, m = problem.graph.n_ops, problem.graph.n_edges
+    n = problem.graph.n_ops
+    m = problem.graph.n_edges
     small = {"ez"} if m * (n + m) <= EZ else set()
     quick = [function for function in partitioners().values() if function.name in small or not function.slow]
     for i, function in enumerate(quick):
@@ -405,7 +433,8 @@ def _try(problem: Problem, function: Partitioner, seed: int, known: dict[Key, Tr
     placement = function(problem, **keywords(function, {}, **asked))
     base = run_of(problem, placement, "fifo", seed, "mark", {})
     static = [scheduler for scheduler in schedulers().values() if scheduler.static]
-    ordered, new = dict[str, Key](), dict[Key, RunRequest]()
+    ordered = dict[str, Key]()
+    new = dict[Key, RunRequest]()
     for scheduler, found in zip(static, simulate_all([base.by(scheduler) for scheduler in static]), strict=True):
         if isinstance(found, UnsupportedError):  # planned, without a plan
             continue

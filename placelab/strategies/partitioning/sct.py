@@ -139,7 +139,8 @@ def _plan(problem: Problem, favourites: Favourites, *, memory: bool, trace: bool
     """The plan, and the rule that placed each op."""
     made = AppendPlan(problem, memory=memory, trace=trace)
     item, rank = by_falling(rounded(static_level(problem)))
-    queues, bounds = plan_arrays.queues(problem, rank, item), plan_arrays.bounds(problem)
+    queues = plan_arrays.queues(problem, rank, item)
+    bounds = plan_arrays.bounds(problem)
     asked = plan_arrays.favourites(problem, favourites.child, _turns(problem))
     placed = kernels.small_communication_times(
         *plan_arrays.facts(problem), made.limits, plan_arrays.frontier(problem), queues, bounds, asked, made.plan
@@ -156,7 +157,8 @@ def _turns(problem: Problem) -> np.ndarray:
     """
     if problem.graph.time is None:
         return frozen(np.argsort(-problem.cluster.speed, kind="stable").astype(np.int32))
-    table, may = problem.exec_table(), problem.may_run
+    table = problem.exec_table()
+    may = problem.may_run
     least = np.where(may, table, np.inf).min(axis=1, keepdims=True)
     times = np.divide(table, least, out=np.ones_like(table), where=may & (least > 0))
     slow = np.where(may, times, 0.0).sum(axis=0) / np.maximum(may.sum(axis=0), 1)

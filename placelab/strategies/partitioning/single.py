@@ -22,7 +22,8 @@ def single(problem: Problem, *, trace: bool = False) -> Placement:
     -----
     The device must be allowed for every op and have room for all at once. Ties: lowest device number. O(ops × devices).
     """
-    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    n = problem.graph.n_ops
+    k = problem.cluster.n_devices
     took = np.array([total_time(problem, d) for d in range(k)])
     took[~problem.runs_all | (_short(problem) > 0)] = np.nan
     if np.isnan(took).all():
@@ -52,7 +53,9 @@ def _short(problem: Problem) -> np.ndarray:
 
 
 def _infeasible(problem: Problem) -> InfeasibleError:
-    allowed, lack, names = problem.runs_all, _short(problem), problem.cluster.names
+    allowed = problem.runs_all
+    lack = _short(problem)
+    names = problem.cluster.names
     devices = {
         names[d]: f"is short by {lack[d]:.6g} bytes"
         if allowed[d]

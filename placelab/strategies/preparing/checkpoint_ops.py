@@ -11,7 +11,8 @@ from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem, on_graph
 from placelab.strategies.preparing.contraction import output_rows
 
-SAVE, RESTORE = "Save", "Restore"
+SAVE = "Save"
+RESTORE = "Restore"
 
 
 def checkpoint_nodes(problem: Problem, *, disk: Any, save: bool = True, restore: bool = True) -> Problem:
@@ -56,11 +57,14 @@ def checkpoint_nodes(problem: Problem, *, disk: Any, save: bool = True, restore:
     ['Restore/x', 'x', 'y', 'Save/x']
     """
     expect(problem, Problem, "checkpoint_nodes")
-    graph, rate = problem.graph, disk_rates(disk, problem.cluster.n_devices)
+    graph = problem.graph
+    rate = disk_rates(disk, problem.cluster.n_devices)
     held = np.flatnonzero(graph.persistent > 0)
     _check_names(graph, held)
-    first, last = held if restore else held[:0], held if save else held[:0]
-    r, n = len(first), graph.n_ops
+    first = held if restore else held[:0]
+    last = held if save else held[:0]
+    r = len(first)
+    n = graph.n_ops
     restores = np.stack([np.arange(r), r + first], axis=1)
     saves = _after(graph, last) + [r, r + n]
     more = len(restores) + len(saves)
@@ -114,7 +118,8 @@ def _after(graph: OpGraph, held: np.ndarray) -> np.ndarray:
 
 def _times(problem: Problem, first: np.ndarray, last: np.ndarray, rate: np.ndarray) -> dict[str, np.ndarray]:
     """Seconds of all ops on each device; NaN for ops whose seconds follow from their operations."""
-    graph, size = problem.graph, problem.graph.persistent
+    graph = problem.graph
+    size = problem.graph.persistent
     known = lambda d: np.full(graph.n_ops, np.nan) if graph.time is None else problem.exec_times(d)  # noqa: E731
     return {
         name: np.concatenate([size[first] / rate[d], known(d), size[last] / rate[d]])

@@ -76,7 +76,8 @@ class _Growth:
         self.edges = graph.edges.tolist()
         self.by_length = np.argsort(-self.transfer, kind="stable").tolist()
         self.table = problem.cost_table.copy()
-        self.column, self.divisor = problem.column, problem.divisor
+        self.column = problem.column
+        self.divisor = problem.divisor
         self.least = least_exec(problem).tolist()
         self._demand(problem)
 
@@ -97,7 +98,8 @@ class _Growth:
 
     def may_share(self, u: int, v: int) -> bool:
         """Whether some device is allowed for both and has room for them and their groups."""
-        a, b = self.unit_of(u), self.unit_of(v)
+        a = self.unit_of(u)
+        b = self.unit_of(v)
         if self.unlimited or a == b:
             return True
         needed = self.held[a] + self.held[b] + self.peak[a] + self.peak[b]
@@ -108,7 +110,8 @@ class _Growth:
         gap = self.merging.gap(u, v, SEEN) if self.may_share(u, v) else None
         if gap is None:
             return None
-        a, b = self.unit_of(u), self.unit_of(v)
+        a = self.unit_of(u)
+        b = self.unit_of(v)
         w = self.merging.merge(u, v, gap)[0]
         if self.unlimited and len(self.table[0]) == 1:
             self.least[w] = self.least[u] + self.least[v]
@@ -125,7 +128,8 @@ class _Growth:
 
     def ratio(self, u: int, v: int) -> float:
         """Longest transfer from u to v over the shorter of the two; 0 where that takes no time."""
-        moved, shorter = self.merging.after[u][v], min(self.least[u], self.least[v])
+        moved = self.merging.after[u][v]
+        shorter = min(self.least[u], self.least[v])
         return 0.0 if moved == 0 else moved / shorter if shorter > 0 else np.inf
 
     def merge_pairs(self, rho: float) -> None:
@@ -134,7 +138,8 @@ class _Growth:
         heapify(waiting)
         while waiting and -waiting[0][0] > rho:
             entry = heappop(waiting)
-            u, v = self.merging.root(entry[2]), self.merging.root(entry[3])
+            u = self.merging.root(entry[2])
+            v = self.merging.root(entry[3])
             if u == v:
                 continue
             now = self._entry(u, v)
@@ -170,7 +175,9 @@ class _Growth:
 
     def _edges_of(self, v: int) -> list[tuple[int, int]]:
         """Edges of v, the longest transfer first, ties by place in the topological order."""
-        after, before, place = self.merging.after, self.merging.before, self.merging.place
+        after = self.merging.after
+        before = self.merging.before
+        place = self.merging.place
         around = [(-moved, place[s], v, s) for s, moved in after[v].items()]
         around += [(-moved, place[p], p, v) for p, moved in before[v].items()]
         return [(u, s) for _, _, u, s in sorted(around)]

@@ -42,7 +42,8 @@ def colocate(problem: Problem) -> tuple[Problem, Expand]:
     a circle of such ops all levels would be equal, but it would leave some group, which raises the level. The parts of a
     group that stay apart remain a colocation group. O(n_ops + n_edges).
     """
-    graph, group = problem.graph, problem.group
+    graph = problem.graph
+    group = problem.group
     part = np.where(group >= 0, group, problem.n_groups + np.arange(graph.n_ops))
     level = _levels(graph, part, group)
     return contract(problem, part.astype(np.int64) * (level.max() + 1) + level, "colocate")
@@ -123,8 +124,10 @@ def _unmoved(trace: Trace, device: np.ndarray) -> Trace:
 
 def _adjusted(problem: Problem, device: np.ndarray, by: str) -> np.ndarray:
     """The devices after each group has moved to its dominant one."""
-    ops, k = problem.group_ops, problem.cluster.n_devices
-    group, there = problem.group[ops], device[ops]
+    ops = problem.group_ops
+    k = problem.cluster.n_devices
+    group = problem.group[ops]
+    there = device[ops]
     votes = np.zeros((problem.n_groups, k))
     if by == "majority":
         np.add.at(votes, (group, there), 1.0)

@@ -83,7 +83,8 @@ def expansion(
         Planned order of `problem` from the position of ``of[v]`` in that of `small`, shape (n_ops,); default: by that
         position, then op number, so that the members of a merged op follow each other.
     """
-    n, scope = problem.graph.n_ops, f"of the {small.graph.n_ops:,} ops after {what}"
+    n = problem.graph.n_ops
+    scope = f"of the {small.graph.n_ops:,} ops after {what}"
 
     def expand(placement: Placement) -> Placement:
         _of(placement, small)
@@ -156,9 +157,11 @@ def _numbered(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _merged_graph(problem: Problem, of: np.ndarray, first: np.ndarray) -> OpGraph:
-    graph, n = problem.graph, len(first)
+    graph = problem.graph
+    n = len(first)
     members, start = by_block(of)
-    source, destination = of[graph.producer], of[graph.consumer]
+    source = of[graph.producer]
+    destination = of[graph.consumer]
     leaves = source != destination
     outside = np.zeros(graph.n_tensors, dtype=bool)
     outside[graph.edge_tensor[leaves]] = True
@@ -188,7 +191,8 @@ def _merged_graph(problem: Problem, of: np.ndarray, first: np.ndarray) -> OpGrap
 
 def output_rows(graph: OpGraph, tensors: np.ndarray, number: np.ndarray) -> list[tuple[int, int, float]]:
     """Tensors of a graph as ``OpGraph.from_arrays(outputs=…)`` takes them, where its op v has the number ``number[v]``."""
-    producer, size = number[graph.tensor_producer[tensors]], graph.tensor_bytes[tensors]
+    producer = number[graph.tensor_producer[tensors]]
+    size = graph.tensor_bytes[tensors]
     return list(zip(producer.tolist(), tensors.tolist(), size.tolist(), strict=True))
 
 
@@ -229,7 +233,8 @@ def in_turn(graph: OpGraph, members: np.ndarray, of: np.ndarray, inner: np.ndarr
 
 def _times(problem: Problem, of: np.ndarray, n: int) -> dict[str, Any]:
     """Measured seconds per type, or per device where some are computed and so depend on the device's speed."""
-    graph, names = problem.graph, problem.cluster.names
+    graph = problem.graph
+    names = problem.cluster.names
     summed = lambda seconds: np.bincount(of, seconds, minlength=n)  # noqa: E731
     if graph.time is not None and np.isnan(graph.time).any():
         return {"time": {name: summed(problem.exec_times(d)) for d, name in enumerate(names)}}

@@ -94,9 +94,11 @@ def components(problem: Problem, ties: np.ndarray) -> np.ndarray:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    n, grouped = problem.graph.n_ops, problem.group_ops
+    n = problem.graph.n_ops
+    grouped = problem.group_ops
     first = grouped[problem.group_ptr[:-1]][problem.group[grouped]] if len(grouped) else grouped
-    source, destination = np.concatenate([ties[:, 0], grouped]), np.concatenate([ties[:, 1], first])
+    source = np.concatenate([ties[:, 0], grouped])
+    destination = np.concatenate([ties[:, 1], first])
     matrix = coo_array((np.ones(len(source), dtype=np.int32), (source, destination)), shape=(n, n))
     return connected_components(matrix, directed=False)[1]
 
@@ -145,9 +147,11 @@ def kept_ties(problem: Problem, ties: np.ndarray, units: np.ndarray) -> np.ndarr
     As :func:`fitting`, but in each of 256 pieces of the topological order all tensors count that are held in some part of it,
     which is never less. O(n_ties · (256 + n_devices)).
     """
-    held, limit = _curves(problem, units), problem.capacity * (1 + TOLERANCE)
+    held = _curves(problem, units)
+    limit = problem.capacity * (1 + TOLERANCE)
     may = allowed_for_all(problem.may_run, units) if problem.restricted else None
-    root, kept = list(range(len(held))), np.zeros(len(ties), dtype=bool)
+    root = list(range(len(held)))
+    kept = np.zeros(len(ties), dtype=bool)
     for i, (a, b) in enumerate(units[ties].tolist()):
         a, b = root_of(root, a), root_of(root, b)
         if a == b:
@@ -177,7 +181,8 @@ def _spans(graph: OpGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _peaks(graph: OpGraph, of: np.ndarray, n: int) -> np.ndarray:
     """The most bytes that the spans of each group take at once, shape (n,)."""
     first, last, size = _spans(graph)
-    group, time = np.concatenate([of[first]] * 2), np.concatenate([first, last + 1])
+    group = np.concatenate([of[first]] * 2)
+    time = np.concatenate([first, last + 1])
     change = np.concatenate([size, -size])
     order = np.lexsort((change, time, group))  # what ends goes before what begins
     group, total = group[order], np.cumsum(change[order])  # of each group 0 at its end
@@ -188,7 +193,8 @@ def _peaks(graph: OpGraph, of: np.ndarray, n: int) -> np.ndarray:
 
 def _curves(problem: Problem, units: np.ndarray) -> np.ndarray:
     """Bytes of each unit in each piece of the topological order, shape (n_units, pieces)."""
-    graph, n = problem.graph, int(units.max()) + 1
+    graph = problem.graph
+    n = int(units.max()) + 1
     lasting = np.bincount(units, needs(problem, units)[0], minlength=n)
     if not problem.memory_model.working:
         return lasting[:, None]

@@ -81,7 +81,8 @@ def expand_backward(problem: Problem, placement: Placement) -> Placement:
 
 def _expanded(problem: Problem, lead: np.ndarray, placement: Placement) -> Placement:
     expect(placement, Placement, "expand_backward")
-    graph, small = problem.graph, placement.problem
+    graph = problem.graph
+    small = placement.problem
     of = np.array([small.graph.index(name) for name in graph.names[lead]], dtype=np.int32)
     mirrored = lead != np.arange(graph.n_ops)
     order = lambda position: precedence_order(graph, np.where(mirrored, position - len(position), -position))  # noqa: E731
@@ -90,7 +91,8 @@ def _expanded(problem: Problem, lead: np.ndarray, placement: Placement) -> Place
 
 def _fits_one_device(problem: Problem) -> bool:
     """Whether some device may run all ops and has room for them in turn."""
-    graph, n = problem.graph, problem.graph.n_ops
+    graph = problem.graph
+    n = problem.graph.n_ops
     held, peak = needs(problem, np.zeros(n))
     if problem.memory == "dynamic":
         peak = in_turn(graph, np.arange(n), np.zeros(n, dtype=np.int64), np.arange(graph.n_tensors))
@@ -106,7 +108,8 @@ def _forward_problem(problem: Problem, lead: np.ndarray) -> Problem:
 
 def _forward_graph(problem: Problem, ops: np.ndarray, of: np.ndarray) -> OpGraph:
     """The ops `ops` alone; ``of[v]`` is the place in `ops` of the one that op v follows."""
-    graph, n = problem.graph, len(ops)
+    graph = problem.graph
+    n = len(ops)
     inside = np.isin(graph.consumer, ops)
     is_unused = np.isin(graph.tensor_producer, ops)
     is_unused[graph.edge_tensor[inside]] = False

@@ -53,11 +53,13 @@ def fuse(problem: Problem, *, rule: Literal["safe", "exact"] = "safe") -> tuple[
 
     Baechi reports 6,884 → 17, 18,050 → 542 and 22,340 → 706 for its own, by all of its optimisations.
     """
-    graph, group = problem.graph, problem.group
+    graph = problem.graph
+    group = problem.group
     inside = (group[graph.producer] >= 0) & (group[graph.producer] == group[graph.consumer])
     if not inside.any():
         return contract(problem, np.arange(graph.n_ops), "fuse")
-    merging, pairs = Merging(graph), graph.edges[inside].tolist()
+    merging = Merging(graph)
+    pairs = graph.edges[inside].tolist()
     _merge_safe(merging, group, pairs)
     while rule == "exact" and _merge_exact(merging, group, pairs):
         pass
@@ -66,7 +68,9 @@ def fuse(problem: Problem, *, rule: Literal["safe", "exact"] = "safe") -> tuple[
 
 def _merge_safe(merging: Merging, group: np.ndarray, pairs: list) -> None:
     """Merge pairs that are safe, and those that become so."""
-    after, before, of = merging.after, merging.before, group.tolist()
+    after = merging.after
+    before = merging.before
+    of = group.tolist()
     waiting = deque(pairs)
     while waiting:
         u, v = waiting.popleft()

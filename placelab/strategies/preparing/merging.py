@@ -22,7 +22,8 @@ class Merging:
 
     def __init__(self, graph: OpGraph, weight: np.ndarray | None = None) -> None:
         n = graph.n_ops
-        self.parent, self.place = list(range(n)), list(range(n))
+        self.parent = list(range(n))
+        self.place = list(range(n))
         self.after: list[dict[int, float]] = [{} for _ in range(n)]
         self.before: list[dict[int, float]] = [{} for _ in range(n)]
         weights = [0.0] * graph.n_edges if weight is None else weight.tolist()

@@ -27,7 +27,9 @@ def interleaved(problem: Problem, placement: Placement) -> Order:
         The graph has no stages and micro-batches; a device does not have stages s, s + p, s + 2p …; p does not divide m.
     """
     replicas = ranks_of(problem, placement, "interleaved")
-    p, m, v = replicas[0].p, replicas[0].m, replicas[0].chunks
+    p = replicas[0].p
+    m = replicas[0].m
+    v = replicas[0].chunks
     if any(stages != tuple(range(rank, p * v, p)) for rank, stages in enumerate(replicas[0].stages)):
         raise UnsupportedError(
             f"the scheduler 'interleaved' needs stages 0, {p}, … on the first device, 1, {p + 1}, … on the next; "
@@ -41,7 +43,9 @@ def interleaved(problem: Problem, placement: Placement) -> Order:
 
 
 def _plan(ranks: Ranks, rank: int) -> list[Slot]:
-    p, m, v = ranks.p, ranks.m, ranks.chunks
+    p = ranks.p
+    m = ranks.m
+    v = ranks.chunks
     passes = [((k % (p * v)) // p, k // (p * v) * p + k % p) for k in range(m * v)]
     forwards: list[Slot] = [("F", i, chunk * p + rank) for chunk, i in passes]
     backwards = [(i, (v - 1 - chunk) * p + rank) for chunk, i in passes]

@@ -29,7 +29,8 @@ def pct(problem: Problem, placement: Placement, *, order_transfers: bool = False
     in the published program: the op or Send that became executable first, at one instant a Send before an op, then the
     lower number. O(edges + ops log ops) for all PCTs, then O(log ops) per op.
     """
-    graph, device = problem.graph, placement.device
+    graph = problem.graph
+    device = placement.device
     op, _ = path_computation_time(problem, device, transfers=False)
     op, send = _compared(op, transfer_computation_time(problem, device, op) if problem.transfer_ops > 0 else None)
     transfer = largest_per_transfer(problem, device, op[graph.consumer]) if order_transfers else None

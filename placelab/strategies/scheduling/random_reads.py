@@ -20,6 +20,7 @@ def random_reads(problem: Problem, placement: Placement, *, seed: int = 0) -> Or
     A seeded permutation of the reads of each worker and iteration. What counts as a read is as with ``tic``. No ties;
     O(ops log ops + edges).
     """
-    reads, random = Reads.of(problem, placement), np.random.default_rng(seed)
+    reads = Reads.of(problem, placement)
+    random = np.random.default_rng(seed)
     parts = [random.permutation(n) for n in np.diff(reads.ptr).tolist()]
     return reads.order(np.concatenate([*parts, np.empty(0, np.int64)]))

@@ -37,7 +37,9 @@ def tac(problem: Problem, placement: Placement) -> Order:
     O(reads · (reads + ops + edges)).
     """
     reads = Reads.of(problem, placement)
-    copies, n, r = reads.copies(), len(reads.member), len(reads.op)
+    copies = reads.copies()
+    n = len(reads.member)
+    r = len(reads.op)
     seconds = problem.exec_times(placement.device)[reads.member]
     seconds[copies.read] = 0.0
     unit = (seconds.sum() + reads.seconds.sum()) / UNITS or 1.0

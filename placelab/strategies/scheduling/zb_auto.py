@@ -73,12 +73,14 @@ def zb_auto(
 def _best(ranks: Ranks, work: Work, cap: int, objective: str) -> list[list[Slot]]:
     most = max(len(stages) for stages in ranks.stages)
     limit = max(cap or (2 * ranks.p - 1) * most, most)
-    best, chosen = (inf, inf), None
+    best = (inf, inf)
+    chosen = None
     for plans in _candidates(ranks, work, limit):
         reached = _lengths(ranks, work, sequence(ranks, plans).tolist())
         reached = reached if objective == "span" else reached[::-1]
         if chosen is None or _shorter(reached, best):
-            best, chosen = reached, plans
+            best = reached
+            chosen = plans
     return chosen or []
 
 
@@ -144,16 +146,22 @@ class _Greedy:
     """One run in time. An op is known when all its inputs have started: then it is known when they arrive."""
 
     def __init__(self, ranks: Ranks, work: Work, cap: int, choices: Choices) -> None:
-        self.ranks, self.work, self.cap, self.choices = ranks, work, cap, choices
+        self.ranks = ranks
+        self.work = work
+        self.cap = cap
+        self.choices = choices
         self.missing = [len(inputs) for inputs in work.inputs]
         self.arrival = [0.0] * len(self.missing)
         self.left = {
             (phase, stage): deque(range(ranks.m)) for stages in ranks.stages for stage in stages for phase in "FBW"
         }
-        self.held, self.last, self.warm = [0] * ranks.p, [""] * ranks.p, [True] * ranks.p
+        self.held = [0] * ranks.p
+        self.last = [""] * ranks.p
+        self.warm = [True] * ranks.p
         self.plans: list[list[Slot]] = [[] for _ in range(ranks.p)]
         self.rank_of = {d: rank for rank, d in enumerate(ranks.device)}
-        self.free, self.asked = [0.0] * ranks.p, [False] * ranks.p
+        self.free = [0.0] * ranks.p
+        self.asked = [False] * ranks.p
         for v in range(len(self.missing)):
             if ranks.pipeline.phase[v] == "P":
                 self._started(v, 0.0)
@@ -179,7 +187,8 @@ class _Greedy:
 
     def _choose(self, rank: int, now: float) -> tuple[Slot | None, float]:
         """What to run now, or when to ask again."""
-        stages, choices = self.ranks.stages[rank], self.choices
+        stages = self.ranks.stages[rank]
+        choices = self.choices
         forward = [self._next("F", s) for s in stages if self._room(rank, s)]
         backward = [self._next("B", s) for s in reversed(stages)]
         weight = [self._next("W", s) for s in reversed(stages)]
@@ -215,7 +224,8 @@ class _Greedy:
 
     def _room(self, rank: int, stage: int) -> bool:
         """Whether a forward may start; one place is kept for each later stage of the device."""
-        stages, k = self.ranks.stages[rank], self.choices.warm_up
+        stages = self.ranks.stages[rank]
+        k = self.choices.warm_up
         limit = self.cap - sum(s > stage for s in stages)
         if k is not None and self.warm[rank]:
             limit = min(limit, (k * (self.ranks.p - rank - 1) + 1) * len(stages))

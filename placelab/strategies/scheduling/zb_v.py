@@ -49,7 +49,8 @@ def down_and_up(ranks: Ranks) -> list[list[Slot]]:
 
 def _plan(p: int, m: int, rank: int) -> list[Slot]:
     """The order of a rank for at least 2p - 1 micro-batches, without those that there are not."""
-    most, stage = max(2 * p - 1, m), (rank, 2 * p - 1 - rank)
+    most = max(2 * p - 1, m)
+    stage = (rank, 2 * p - 1 - rank)
     slots: list[Slot] = []
     done = {(phase, chunk): 0 for phase in "FBW" for chunk in (0, 1)}
 

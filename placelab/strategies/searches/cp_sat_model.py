@@ -87,7 +87,9 @@ def search(
     """
     end = monotonic() + time_limit
     model = Model(problem, incumbent)
-    left, share, turn = effort, FIRST_SHARE, 0
+    left = effort
+    share = FIRST_SHARE
+    turn = 0
     while not (incumbent.proven or model.closed):
         if left <= 0:
             return f"after {effort:g} s of work"
@@ -133,8 +135,12 @@ class Model:
 
     def __init__(self, problem: Problem, incumbent: Incumbent) -> None:
         cp_model = _solver()
-        self.cp, self.problem, self.incumbent, self.closed = cp_model, problem, incumbent, False
-        table, moves = tables(problem), transfer_seconds(problem)
+        self.cp = cp_model
+        self.problem = problem
+        self.incumbent = incumbent
+        self.closed = False
+        table = tables(problem)
+        moves = transfer_seconds(problem)
         held = moves if problem.latency == "holds" else transfer_seconds(problem, 0.0)
         self.over_time = problem.memory == "dynamic" and can_bind(problem)
         self.sharing = waiting(problem) or self.over_time
@@ -166,7 +172,8 @@ class Model:
 
     def build(self, kind: np.ndarray) -> None:
         """State the variables and constraints; O(units · devices + arcs · devices²) of them."""
-        table, model = self.table, self.cp.CpModel()
+        table = self.table
+        model = self.cp.CpModel()
         self.model = model
         may, first, last = table.windows(self.most - table.tail)
         self.here: list[list[Any]] = [[model.new_bool_var("") if yes else None for yes in row] for row in may.tolist()]
@@ -193,7 +200,8 @@ class Model:
 
     def _intervals(self, v: int) -> Any:
         """The end of op v."""
-        row, start = self.row(v), self.start[v]
+        row = self.row(v)
+        start = self.start[v]
         if len({time for _, _, time in row}) == 1:
             return start + row[0][2]
         end = self.model.new_int_var(0, self.most, "")
@@ -201,7 +209,8 @@ class Model:
         return end
 
     def _no_overlap(self) -> None:
-        model, table = self.model, self.table
+        model = self.model
+        table = self.table
         lanes: list[list[Any]] = [[] for _ in range(table.n_devices)]
         work: list[list[Any]] = [[] for _ in range(table.n_devices)]
         every = []
@@ -221,8 +230,10 @@ class Model:
 
     def _precedence(self, a: int) -> None:
         """The consumer of arc a starts after its producer, and after the transfer where there is one."""
-        table, add = self.table, self.model.add
-        u, v = int(table.producer[a]), int(table.consumer[a])
+        table = self.table
+        add = self.model.add
+        u = int(table.producer[a])
+        v = int(table.consumer[a])
         add(self.start[v] >= self.end[u])
         if not table.apart[a]:
             return
@@ -291,7 +302,8 @@ class Model:
             setattr(solver.parameters, name, value)
         self._hint()
         solver.best_bound_callback = bounds.append
-        stopped, begun = "", monotonic()
+        stopped = ""
+        begun = monotonic()
         thread = Thread(target=lambda: self._run(solver, found, failed))
         thread.start()
         try:
@@ -330,7 +342,9 @@ class Model:
         self.model.add(self.makespan >= self.least)
 
     def _run(self, solver: Any, found: list, failed: list) -> None:
-        here, start, cp = self.here, self.start, self.cp
+        here = self.here
+        start = self.start
+        cp = self.cp
 
         class Found(cp.CpSolverSolutionCallback):  # type: ignore[name-defined]  # imported when a search begins
             def on_solution_callback(self) -> None:
@@ -338,7 +352,8 @@ class Model:
                 found.append((places, [self.value(s) for s in start], int(self.objective_value)))
 
         try:
-            self.status, self.proved = solver.solve(self.model, Found()), solver.best_objective_bound
+            self.status = solver.solve(self.model, Found())
+            self.proved = solver.best_objective_bound
         except Exception as error:  # to be raised in the caller's thread
             failed.append(error)
 
@@ -347,7 +362,8 @@ class Model:
         while found:
             places, start, makespan = found.pop(0)
             device, start = np.array(places)[self.table.units.of], np.array(start)
-            self.best, self.most = (device, start), makespan
+            self.best = (device, start)
+            self.most = makespan
             finish = start + self.table.time[np.arange(len(start)), device]
             order = planned_order(start, finish)
             self.incumbent.offer(device, order)
@@ -373,7 +389,8 @@ def _shortest(table: Tables, incumbent: Incumbent, sharing: bool) -> tuple[np.nd
     """Device, order and makespan [s] of the incumbent, in the tables' terms unless transfers or memory are shared."""
     if incumbent.placement is None:
         return None
-    device, order = incumbent.placement.device, incumbent.placement.planned
+    device = incumbent.placement.device
+    order = incumbent.placement.planned
     assert order is not None  # what is offered has an order
     alone = float(table.makespan(device, table.starts(device, order)))
     return device, order, incumbent.makespan if sharing else alone

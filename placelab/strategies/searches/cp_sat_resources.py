@@ -52,7 +52,8 @@ def transfer_seconds(problem: Problem, part: float = 1.0) -> np.ndarray:
 
     Shape (n_tensors, n_devices, n_devices).
     """
-    cluster, k = problem.cluster, problem.cluster.n_devices
+    cluster = problem.cluster
+    k = problem.cluster.n_devices
     seconds = part * cluster.latency + problem.graph.tensor_bytes[:, None, None] / cluster.bandwidth
     seconds[:, np.arange(k), np.arange(k)] = 0.0
     return seconds
@@ -78,7 +79,9 @@ class Transfers:
     """
 
     def __init__(self, model: Model, units: np.ndarray, held: np.ndarray) -> None:
-        self.model, self.units, self.held = model, units, held
+        self.model = model
+        self.units = units
+        self.held = held
         self.begin: dict[tuple[int, int], Any] = {}
         self.sent: list[list[tuple[int, int, Any]]] = [[] for _ in range(model.problem.graph.n_tensors)]
         self.lanes: dict[int, list[Any]] = {}
@@ -91,8 +94,11 @@ class Transfers:
 
     def _to(self, t: int, d: int) -> None:
         """The transfer of tensor t to device d, from wherever it is produced."""
-        model, cp, of = self.model, self.model.model, self.model.table.units.of
-        problem, u = model.problem, int(model.problem.graph.tensor_producer[t])
+        model = self.model
+        cp = self.model.model
+        of = self.model.table.units.of
+        problem = model.problem
+        u = int(model.problem.graph.tensor_producer[t])
         there = {v: model.here[of[v]][d] for v in self.readers[t] if of[v] != of[u]}
         there = {v: y for v, y in there.items() if y is not None}
         sources = {s: y for s, y in enumerate(model.here[of[u]]) if y is not None and s != d}
@@ -112,7 +118,8 @@ class Transfers:
                 cp.add_bool_or([y.negated(), z.negated(), x])
                 cp.add(model.start[v] >= begin + long).only_enforce_if([x, z])
             for (queue,) in self._queues(s, d):
-                lane, held = self.lanes.setdefault(queue, []), int(self.held[t, s, d])
+                lane = self.lanes.setdefault(queue, [])
+                held = int(self.held[t, s, d])
                 lane.append(cp.new_optional_fixed_size_interval_var(begin, held, x, ""))
 
     def _queues(self, s: int, d: int) -> list[list[int]]:
@@ -127,8 +134,10 @@ class Memory:
     """``dynamic`` memory over time as cumulative constraints."""
 
     def __init__(self, model: Model, transfers: Transfers) -> None:
-        self.model, self.transfers = model, transfers
-        graph, self.held = model.problem.graph, [[] for _ in range(model.table.n_devices)]  # type: ignore[var-annotated]
+        self.model = model
+        self.transfers = transfers
+        graph = model.problem.graph
+        self.held: list[list] = [[] for _ in range(model.table.n_devices)]
         for v in range(graph.n_ops):
             for d, y, time in model.row(v):
                 self._hold(d, model.start[v], time, model.start[v] + time, y, graph.temporary[v])
@@ -146,13 +155,17 @@ class Memory:
 
     def _span(self) -> tuple[Any, Any]:
         """(size, end) of a span whose end is open."""
-        cp, most = self.model.model, self.model.most
+        cp = self.model.model
+        most = self.model.most
         return cp.new_int_var(0, most, ""), cp.new_int_var(0, most, "")
 
     def _at_home(self, t: int) -> None:
         """The output on its producer's device."""
-        model, cp, of = self.model, self.model.model, self.model.table.units.of
-        u, held = int(model.problem.graph.tensor_producer[t]), float(model.problem.graph.tensor_bytes[t])
+        model = self.model
+        cp = self.model.model
+        of = self.model.table.units.of
+        u = int(model.problem.graph.tensor_producer[t])
+        held = float(model.problem.graph.tensor_bytes[t])
         size, end = self._span()
         cp.add(end >= model.end[u])
         for v in self.transfers.readers[t]:
@@ -168,7 +181,9 @@ class Memory:
 
     def _copy(self, t: int, d: int) -> None:
         """The copy that a device receives."""
-        model, cp, of = self.model, self.model.model, self.model.table.units.of
+        model = self.model
+        cp = self.model.model
+        of = self.model.table.units.of
         come = cp.new_bool_var("")
         cp.add(sum(x for _, to, x in self.transfers.sent[t] if to == d) == come)
         begin = self.transfers.begin[t, d]

@@ -76,7 +76,8 @@ def search(
     incumbent.prove(table.longest_path)
     longest = table.serial
     if incumbent.placement is not None:
-        device, order = incumbent.placement.device, incumbent.placement.planned
+        device = incumbent.placement.device
+        order = incumbent.placement.planned
         assert order is not None  # what is offered has an order
         longest = float(table.makespan(device, table.starts(device, order)))
     if incumbent.proven:
@@ -109,7 +110,9 @@ class Program:
         need("cvxpy")
         import cvxpy as cp
 
-        self.cp, self.problem, self.table = cp, problem, table
+        self.cp = cp
+        self.problem = problem
+        self.table = table
         latest = 1 + SAME - table.tail
         may, self.first, last = table.windows(latest)
         ops = may[table.units.of]
@@ -128,16 +131,22 @@ class Program:
 
     def _same(self, u: np.ndarray, v: np.ndarray) -> tuple[Any, list]:
         """Whether ops u and v share a device, for arrays of pairs of different units (4.5, 4.6)."""
-        cp, y_u, y_v = self.cp, self.here[u], self.here[v]
+        cp = self.cp
+        y_u = self.here[u]
+        y_v = self.here[v]
         both = cp.Variable((len(u), self.table.n_devices), nonneg=True)
         return cp.sum(both, axis=1), [both <= y_u, both <= y_v, both >= y_u + y_v - 1]
 
     def _arcs(self) -> list:
         """A consumer starts when its input is there."""
-        table, rows = self.table, []
-        u, v, apart = table.producer, table.consumer, table.apart
+        table = self.table
+        rows = []
+        u = table.producer
+        v = table.consumer
+        apart = table.apart
         if not apart.all():
-            a, b = u[~apart], v[~apart]
+            a = u[~apart]
+            b = v[~apart]
             rows.append(self.start[a] + self.exec[a] <= self.start[b])
         if apart.any():
             delay, needed = self._delay(u[apart], v[apart], table.delay[apart])
@@ -146,9 +155,11 @@ class Program:
 
     def _delay(self, u: np.ndarray, v: np.ndarray, delay: np.ndarray) -> tuple[Any, list]:
         """Seconds between the ends of u and the starts of v, and their rows; `delay` has the shape (arcs, devices, devices)."""
-        cp, k = self.cp, self.table.n_devices
+        cp = self.cp
+        k = self.table.n_devices
         other = ~np.eye(k, dtype=bool)
-        least, most = delay[:, other].min(axis=1, initial=np.inf), delay[:, other].max(axis=1, initial=0.0)
+        least = delay[:, other].min(axis=1, initial=np.inf)
+        most = delay[:, other].max(axis=1, initial=0.0)
         least = np.minimum(least, most)
         same, rows = self._same(u, v)
         if (least == most).all():
@@ -165,7 +176,8 @@ class Program:
 
     def _pairs(self) -> list:
         """Unrelated ops on one device do not overlap (4.11, 4.12)."""
-        cp, table = self.cp, self.table
+        cp = self.cp
+        table = self.table
         u, v = np.nonzero(np.triu(~(table.related | table.related.T), 1))
         if not len(u):
             return []
@@ -218,7 +230,8 @@ class Program:
         solver.cbMipImprovingSolution += lambda event: found(np.array(event.data_out.mip_solution))
         solver.cbMipInterrupt += lambda event: self._poll(event, proved, cancel)
         solver.run()
-        status, info = solver.getModelStatus(), solver.getInfo()
+        status = solver.getModelStatus()
+        info = solver.getInfo()
         ended = highspy.HighsModelStatus
         if status == ended.kInfeasible:
             return "infeasible"
@@ -237,7 +250,8 @@ class Program:
 
     def plan(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Device of each op, and an order, from a solution's column of values."""
-        y, start = self._value(values, self.y), self._value(values, self.start)
+        y = self._value(values, self.y)
+        start = self._value(values, self.start)
         device = y.argmax(axis=1)[self.table.units.of]
         finish = start + self.table.time[np.arange(len(start)), device]
         rank = np.empty(len(start))
@@ -252,15 +266,20 @@ class Program:
 
 def _model(data: dict[str, Any], highspy: Any) -> Any:
     """The model in HiGHS's form, from cvxpy's matrices: rows A x = b first, then A x ≤ b."""
-    lp, matrix, inf = highspy.HighsLp(), data["A"].tocsc(), highspy.kHighsInf
-    lp.num_col_, lp.num_row_ = matrix.shape[1], matrix.shape[0]
+    lp = highspy.HighsLp()
+    matrix = data["A"].tocsc()
+    inf = highspy.kHighsInf
+    lp.num_col_ = matrix.shape[1]
+    lp.num_row_ = matrix.shape[0]
     lp.col_cost_ = data["c"]
     lp.col_lower_ = np.full(matrix.shape[1], -inf) if data["lower_bounds"] is None else np.array(data["lower_bounds"])
     lp.col_upper_ = np.full(matrix.shape[1], inf) if data["upper_bounds"] is None else np.array(data["upper_bounds"])
     lp.row_lower_ = np.where(np.arange(matrix.shape[0]) < data["dims"].zero, data["b"], -inf)
     lp.row_upper_ = data["b"]
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
+    lp.a_matrix_.start_ = matrix.indptr
+    lp.a_matrix_.index_ = matrix.indices
+    lp.a_matrix_.value_ = matrix.data
     whole = set(data["bool_vars_idx"])
     kinds = highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger
     lp.integrality_ = [kinds[column in whole] for column in range(matrix.shape[1])]

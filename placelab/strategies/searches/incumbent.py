@@ -32,9 +32,13 @@ class Incumbent:
     """
 
     def __init__(self, problem: Problem, doing: str, report: Report = silent, left_out: str = "") -> None:
-        self.problem, self.doing, self.report, self.left_out = problem, doing, report, left_out
+        self.problem = problem
+        self.doing = doing
+        self.report = report
+        self.left_out = left_out
         self.placement: Placement | None = None
-        self.bound, self.fraction = 0.0, 0.0
+        self.bound = 0.0
+        self.fraction = 0.0
 
     @property
     def makespan(self) -> float:
@@ -133,7 +137,9 @@ def run(problem: Problem, placement: Placement) -> Schedule | None:
 
 def _waits(run: Schedule) -> np.ndarray | None:
     """Starts of the ops that waited for memory in the run of a plan, as ``Placement.not_before``."""
-    problem, moved, planned = run.problem, run.transfers, run.placement.planned
+    problem = run.problem
+    moved = run.transfers
+    planned = run.placement.planned
     assert planned is not None  # it is the run of a plan
     there = np.zeros((problem.graph.n_tensors, problem.cluster.n_devices))
     there[moved["tensor"], moved["destination"]] = moved["finish"]

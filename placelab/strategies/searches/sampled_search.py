@@ -72,10 +72,15 @@ class SampledSearch:
     def __init__(
         self, problem: Problem, start: Start, samples: int, seed: int, progress: Report, cancel: Callable[[], bool]
     ) -> None:
-        self.problem, self.done = problem, 0
-        self.random, self._progress, self._cancel = generator(seed), progress, cancel
-        self.assignment, self.bound = Assignment(problem), best_bound(problem)
-        self.units, k = self.assignment.units, problem.cluster.n_devices
+        self.problem = problem
+        self.done = 0
+        self.random = generator(seed)
+        self._progress = progress
+        self._cancel = cancel
+        self.assignment = Assignment(problem)
+        self.bound = best_bound(problem)
+        self.units = self.assignment.units
+        k = problem.cluster.n_devices
         self.samples = min(samples, FEWER * self.units.n * k)
         allowed = problem.allowed_flags(self.units.first)[0].reshape(-1, k) != 0
         self.even = np.broadcast_to(allowed / allowed.sum(axis=1, keepdims=True), (self.units.n, k))
@@ -84,7 +89,8 @@ class SampledSearch:
         self.best: SampledPlan | None = None
         self.rows: list[tuple[int, float, float, float]] = []
         self._stuck = 0  # rounds without a better sample
-        self.start, self.chances = start, self.even
+        self.start = start
+        self.chances = self.even
         if start != "uniform":
             self.chances = self._begin(start, seed)
 
@@ -96,7 +102,8 @@ class SampledSearch:
         if placement.planned is not None:
             plans.append(_plan(placement))
         self.best = min(plans, key=lambda plan: plan.cost)
-        unit, there = np.arange(self.units.n), placement.device[self.units.first]
+        unit = np.arange(self.units.n)
+        there = placement.device[self.units.first]
         others = self.even > 0
         others[unit, there] = False
         chances = np.where(others, (1 - CERTAIN) / np.maximum(others.sum(axis=1, keepdims=True), 1), 0.0)
@@ -148,7 +155,8 @@ class SampledSearch:
 
     def _over(self, places: np.ndarray) -> np.ndarray:
         """Bytes beyond the capacity of devices, by the static check, as a share of the bytes of all units; shape (samples,)."""
-        needs, limit = self.assignment.needs, self.assignment.capacity.limit
+        needs = self.assignment.needs
+        limit = self.assignment.capacity.limit
         over = np.zeros(len(places))
         if np.isinf(limit).all():
             return over
@@ -205,7 +213,8 @@ def draw(chance: np.ndarray, n: int, random: np.random.Generator) -> np.ndarray:
 
     A device of probability 0 is never drawn.
     """
-    place, number = random.random((n, len(chance))), np.zeros((n, len(chance)), dtype=np.int32)
+    place = random.random((n, len(chance)))
+    number = np.zeros((n, len(chance)), dtype=np.int32)
     reached = np.cumsum(chance, axis=1)
     last = chance.shape[1] - 1 - (chance[:, ::-1] > 0).argmax(axis=1)
     for d in range(chance.shape[1] - 1):
@@ -234,7 +243,8 @@ def tied_by(problem: Problem, names: str) -> Problem:
     small, expand = chain(names.split())(problem)
     if small is problem:
         return problem
-    unit, random = units(small), generator(0)
+    unit = units(small)
+    random = generator(0)
     choices = [small.feasible(v) for v in unit.first]
     drawn = np.empty((problem.graph.n_ops, DRAWN), dtype=np.int32)
     for i in range(DRAWN):

@@ -68,7 +68,8 @@ class Tables:
         """Least start of each op on each device, whatever happens elsewhere; shape (n_ops, n_devices)."""
         head = np.zeros((self.n_ops, self.n_devices))
         for a in np.argsort(self.consumer, kind="stable"):  # ops are numbered topologically
-            u, v = self.producer[a], self.consumer[a]
+            u = self.producer[a]
+            v = self.consumer[a]
             arrives = (head[u] + self.time[u])[:, None] + self._reachable_delay[a]
             head[v] = np.maximum(head[v], arrives.min(axis=0))
         return frozen(head)
@@ -78,7 +79,8 @@ class Tables:
         """Least time from each op's start on each device to the end of everything; shape (n_ops, n_devices)."""
         after = np.zeros((self.n_ops, self.n_devices))
         for a in np.argsort(-self.producer, kind="stable"):
-            u, v = self.producer[a], self.consumer[a]
+            u = self.producer[a]
+            v = self.consumer[a]
             rest = self._reachable_delay[a] + (self.time[v] + after[v])[None, :]
             after[u] = np.maximum(after[u], rest.min(axis=1))
         return frozen(self.time + after)
@@ -93,7 +95,8 @@ class Tables:
         """Whether a path leads from op u to op v, shape (n_ops, n_ops)."""
         path = np.zeros((self.n_ops, self.n_ops), dtype=bool)
         for a in np.argsort(-self.producer, kind="stable"):
-            u, v = self.producer[a], self.consumer[a]
+            u = self.producer[a]
+            v = self.consumer[a]
             path[u] |= path[v]
             path[u, v] = True
         return frozen(path)
@@ -126,7 +129,8 @@ class Tables:
         )
         start, finish, free = (np.zeros(size, self.time.dtype) for size in (self.n_ops, self.n_ops, self.n_devices))
         for v in order.tolist():
-            u, d = self.producer[arcs[v]], device[v]
+            u = self.producer[arcs[v]]
+            d = device[v]
             arrives = finish[u] + self.delay[arcs[v], device[u], d]
             start[v] = max(free[d], arrives.max(initial=0))
             finish[v] = free[d] = start[v] + self.time[v, d]
@@ -139,14 +143,17 @@ class Tables:
 
 def tables(problem: Problem) -> Tables:
     """The tables of a problem, in seconds. O(ops · devices + arcs · devices²)."""
-    graph, cluster, k = problem.graph, problem.cluster, problem.cluster.n_devices
+    graph = problem.graph
+    cluster = problem.cluster
+    k = problem.cluster.n_devices
     group = units(problem)
     pairs, pair = np.unique(graph.producer.astype(np.int64) * graph.n_ops + graph.consumer, return_inverse=True)
     size = np.zeros(len(pairs))
     np.maximum.at(size, pair, graph.edge_bytes)
     delay = transfer_delay(problem)[1] + size[:, None, None] / cluster.bandwidth
     delay[:, np.arange(k), np.arange(k)] = 0.0
-    producer, consumer = pairs // graph.n_ops, pairs % graph.n_ops
+    producer = pairs // graph.n_ops
+    consumer = pairs % graph.n_ops
     return Tables(group, problem.may_run[group.first], problem.exec_table(otherwise=np.inf), producer, consumer, delay)
 
 
@@ -159,7 +166,8 @@ def whole(table: Tables, makespan: float, also: np.ndarray | None = None) -> tup
     of two (whole numbers among them) are not rounded at all; else a unit is `makespan` / 2³⁰. What takes longer than
     `makespan` counts as twice that.
     """
-    times, delays = np.minimum(table.time, 2 * makespan), np.minimum(table.delay, 2 * makespan)
+    times = np.minimum(table.time, 2 * makespan)
+    delays = np.minimum(table.delay, 2 * makespan)
     every = [times.reshape(-1), delays.reshape(-1), *([] if also is None else [also.reshape(-1)])]
     unit = _common_unit(np.concatenate(every), makespan) or makespan / FINE
     times, delays = (np.floor(seconds / unit).astype(np.int64) for seconds in (times, delays))
@@ -191,7 +199,8 @@ def interchangeable(problem: Problem) -> np.ndarray:
 
 
 def _same(problem: Problem, d: int, e: int) -> bool:
-    cluster, swap = problem.cluster, np.arange(problem.cluster.n_devices)
+    cluster = problem.cluster
+    swap = np.arange(problem.cluster.n_devices)
     swap[[d, e]] = e, d
     of_device = [cluster.speed, problem.divisor, problem.column, cluster.memory]
     links = [cluster.latency, cluster.bandwidth]
@@ -218,7 +227,9 @@ def infeasible(problem: Problem, over_time: bool = False) -> InfeasibleError:
             f"no schedule stays within memory at all times in memory model {problem.memory!r}; add memory, or relax groups and "
             "allowed devices"
         )
-    names, cluster, kept = problem.graph.names, problem.cluster, problem.lasting
+    names = problem.graph.names
+    cluster = problem.cluster
+    kept = problem.lasting
     largest = int(np.argmax(kept))
     capacities = ", ".join(f"{name} {size:.6g}" for name, size in zip(cluster.names, cluster.memory, strict=True))
     return InfeasibleError(

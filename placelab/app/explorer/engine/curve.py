@@ -50,15 +50,19 @@ class Curve(Background):
     """
 
     def __init__(self, show: Callable[[dict[str, Any]], None], busy: Callable[[], bool] = lambda: False) -> None:
-        self._show, self._busy = show, busy
-        self._moved, self._may = 0.0, False  # when the hand moved last, and whether a value has not been computed since
+        self._show = show
+        self._busy = busy
+        self._moved = 0.0  # when the hand moved last, and whether a value has not been computed since
+        self._may = False
         self._drag: tuple[State, Mapping[str, Any]] | None = None
         self._gesture: int | None = None
-        self._worker, self._caller = Worker(self._compute, "curve"), Caller()
+        self._worker = Worker(self._compute, "curve")
+        self._caller = Caller()
 
     def follow(self, before: State, message: Mapping[str, Any], gesture: int | None) -> None:
         """Take the newest message of drag number `gesture`, which began at the state `before`; None: the drag has ended."""
-        self._moved, self._may = monotonic(), True
+        self._moved = monotonic()
+        self._may = True
         if gesture == self._gesture:
             return
         self._gesture = gesture
@@ -82,7 +86,8 @@ class Curve(Background):
         coarse = np.arange(0, VALUES, COARSE)
         makespans: dict[int, float] = {}
         best: list[list[Any]] = []
-        reported, late = monotonic(), 0
+        reported = monotonic()
+        late = 0
         for i in [*coarse, *np.setdiff1d(np.arange(VALUES), coarse)]:
             makespans[int(i)], took = self._makespan(at(state, message, factors[i]))
             late = late + 1 if took > LIMIT else 0
@@ -107,7 +112,8 @@ class Curve(Background):
         while self._waits() and self._worker.sleep(REST):
             pass
         self._may = False
-        begun, value = monotonic(), float("nan")
+        begun = monotonic()
+        value = float("nan")
         with suppress(BaseException):  # a user's strategy may raise anything, an exit, too
             late = lambda: self._worker.woken or monotonic() - begun > LIMIT  # noqa: E731
             value = self._caller.run(partial(makespan, state), late)

@@ -121,7 +121,8 @@ class RemedySearch(Background):
     """
 
     def __init__(self, show: Callable[[Remedies], None]) -> None:
-        self._show, self._caller = show, Caller()
+        self._show = show
+        self._caller = Caller()
         self._failed: tuple[State, Problem] | None = None
         self._worker = Worker(self._run, "remedies")
 
@@ -142,7 +143,8 @@ class RemedySearch(Background):
         self._caller.close()
 
     def _run(self) -> None:
-        failed, known = self._failed, Remedies()
+        failed = self._failed
+        known = Remedies()
         if failed is None or not self._worker.sleep(PAUSE):
             return
         for known in _remedies(*failed, self._attempt):
@@ -198,7 +200,8 @@ def least_memory(suffices: Callable[[float], bool]) -> float | None:
     """
     if not suffices(PLENTY):
         return None
-    low, high = 1.0, 2.0
+    low = 1.0
+    high = 2.0
     while not suffices(high):
         low, high = high, 2 * high
         if high > PLENTY:

@@ -42,13 +42,16 @@ class KnownPairs:
     """
 
     def __init__(self) -> None:
-        self.bound, self.done = 0.0, set[str]()
+        self.bound = 0.0
+        self.done = set[str]()
         self._rows: dict[Pair, dict[str, Any]] = {}
         self._fresh: set[Pair] = set()  # pairs whose row is of the present problem
 
     def begin(self) -> None:
         """Begin with another problem."""
-        self.bound, self.done, self._fresh = 0.0, set(), set()
+        self.bound = 0.0
+        self.done = set()
+        self._fresh = set()
 
     def take(self, row: Mapping[str, Any]) -> None:
         """Take over the row of a pair."""
@@ -121,15 +124,19 @@ class RivalSearch(Background):
     """
 
     def __init__(self, adopt: Callable[[Adversary, str], None], changed: Callable[[], None]) -> None:
-        self._adopt, self._changed = adopt, changed
+        self._adopt = adopt
+        self._changed = changed
         self._asked: tuple[Pair, Pair, int] | None = None
         self._halted = False
-        self.status, self.fraction, self.running = "", 1.0, False
+        self.status = ""
+        self.fraction = 1.0
+        self.running = False
         self._worker = Worker(self._run, "rival")
 
     def start(self, a: Pair, b: Pair, seed: int) -> None:
         """Search for a problem on which `a` loses to `b`."""
-        self._asked, self._halted = (a, b, seed), False
+        self._asked = (a, b, seed)
+        self._halted = False
         self._worker.wake()
 
     def halt(self) -> None:
@@ -170,5 +177,6 @@ class RivalSearch(Background):
         return adversarial(a, b, progress=report, cancel=stop, **size)
 
     def _say(self, status: str, fraction: float) -> None:
-        self.status, self.fraction = status, fraction
+        self.status = status
+        self.fraction = fraction
         self._changed()

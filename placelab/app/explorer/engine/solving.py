@@ -58,7 +58,9 @@ class RunningCall:
 
     def __init__(self, title: str, outdated: Callable[[float], bool], floor: float = 0.0, units: Units = SI) -> None:
         self.units = units
-        self.title, self._outdated, self._floor = title, outdated, floor
+        self.title = title
+        self._outdated = outdated
+        self._floor = floor
         self.superseded = False
         self._progress = Progress("")
         # In seconds after the beginning: when a user stopped the call, and when it learned so.
@@ -232,7 +234,8 @@ class Reasons:
 
 def _source(result: Result, op: int) -> list[str]:
     """The source of the op's seconds, in graphs that have times."""
-    graph, cluster = result.schedule.problem.graph, result.schedule.problem.cluster
+    graph = result.schedule.problem.graph
+    cluster = result.schedule.problem.cluster
     if graph.time is None:
         return []
     d = result.schedule.device[op]
@@ -242,14 +245,17 @@ def _source(result: Result, op: int) -> list[str]:
 
 def traced(result: Result) -> Placement:
     """The placement with its decisions; a quick partitioner that did not record them is called again."""
-    state, placement = result.state, result.schedule.placement
+    state = result.state
+    placement = result.schedule.placement
     repeatable = not (function_of(state).slow or result.stopped or result.preview)
     if placement.trace is not None or not repeatable:
         return placement
     return place_state(state, placement.problem, trace=True)[0]
 
 
-FULL, PREVIEW, ON_RELEASE = "full", "preview", "on release"  # what is computed during a drag
+FULL = "full"  # what is computed during a drag
+PREVIEW = "preview"
+ON_RELEASE = "on release"
 LIVE = 2.0  # seconds; what takes longer is recomputed on release only
 SMOOTH = 0.2  # seconds; what takes longer and has a preview shows that: five pictures a second
 
@@ -277,7 +283,8 @@ class Pace:
         A ``FULL`` result of whatever takes up to `LIVE` seconds, or is not known to take longer; the ``PREVIEW`` of a
         partitioner that has one, unless it is `SMOOTH` without; else nothing until ``ON_RELEASE``.
         """
-        full, preview = self.seconds(task), self.seconds(task, preview=True)
+        full = self.seconds(task)
+        preview = self.seconds(task, preview=True)
         if "preview" in partitioner.reserved and (full is None or full > SMOOTH) and (preview or 0.0) <= LIVE:
             return PREVIEW
         if full is None:
@@ -297,7 +304,8 @@ class TimedSolver:
     """Place, simulate and check states; measure them."""
 
     def __init__(self) -> None:
-        self._pace, self._caller = Pace(), Caller()
+        self._pace = Pace()
+        self._caller = Caller()
 
     def mode(self, state: State) -> str:
         """What to compute during a drag: ``FULL``, ``PREVIEW``, or nothing until ``ON_RELEASE``."""
@@ -335,7 +343,8 @@ class TimedSolver:
         StoppedError
             A user has stopped strategies that had nothing to show.
         """
-        before, ready = compiling(), jit.ready()
+        before = compiling()
+        ready = jit.ready()
         check = not (dragging and state.graph.n_ops > MANY)
         call = partial(solve_state, state, problem, search, trace=not dragging, check=check)
         try:
@@ -358,7 +367,8 @@ class TimedSolver:
 
     def _instead(self, state: State, search: RunningCall, call: Callable, stop: Callable[[], bool]) -> Result | None:
         """The preview, when a user has stopped a partitioner that had no result yet."""
-        taken, until = seconds(search.elapsed), search.elapsed + LIVE
+        taken = seconds(search.elapsed)
+        until = search.elapsed + LIVE
         with suppress(Abandoned):
             if "preview" in function_of(state).reserved:
                 leave = lambda: stop() and (search.superseded or search.elapsed > until)  # noqa: E731

@@ -54,7 +54,9 @@ class Actions:
         keep: Callable[[bool], None],
         say: Callable[[str, str], None],
     ) -> None:
-        self._state, self._shown, self._say = state, shown, say
+        self._state = state
+        self._shown = shown
+        self._say = say
         self.draw: Callable[[str, str], None] = lambda name, title: None
         self.undo = button("↶", "Undo the last change, of the pickers or the cluster", undo)
         self.redo = button("↷", "Redo what was undone", redo)
@@ -74,7 +76,8 @@ class Actions:
 
     def show(self, steps: Undoable) -> None:
         """Enable undo and redo where there are steps."""
-        self.undo.disabled, self.redo.disabled = not steps.past, not steps.future
+        self.undo.disabled = not steps.past
+        self.redo.disabled = not steps.future
 
     def offer_code(self) -> None:
         """Send the text of the cell to the browser, so that a click copies at once."""

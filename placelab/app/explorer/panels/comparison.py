@@ -72,7 +72,9 @@ class Comparison(Background):
         self._took: dict[str, float] = {}  # partitioner → seconds
         self._asked: set[str] = set()  # partitioners that run although they search …
         self._left_out: set[str] = set()  # … and those that do not although they are quick
-        self._now, self._halted, self._why = "", False, ""
+        self._now = ""
+        self._halted = False
+        self._why = ""
         self._sent = 0.0
         self._frame: pd.DataFrame | None = None
         self._worker = Worker(self._run, "comparison")
@@ -89,7 +91,8 @@ class Comparison(Background):
         with self._lock:
             self._state = state
             self.table.shown = [state.partitioner, state.scheduler]
-            newest, before = (problem, state.seed, state.preparation, self._version), self._newest
+            newest = (problem, state.seed, state.preparation, self._version)
+            before = self._newest
             self._newest = newest
             if not dragging and self._subject != newest:
                 self._begin()
@@ -129,7 +132,8 @@ class Comparison(Background):
 
     def resume(self) -> None:
         """Go on after `halt`."""
-        self._halted, self._why = False, ""
+        self._halted = False
+        self._why = ""
         self._refresh()
         self._wake()
 
@@ -170,7 +174,10 @@ class Comparison(Background):
         self._subject = self._newest
         self._prepare = cache(chain(preparation(self._state)))
         self._pairs.begin()
-        self._asked, self._left_out, self._halted, self._why = set(), set(), False, ""
+        self._asked = set()
+        self._left_out = set()
+        self._halted = False
+        self._why = ""
         self._refresh()
         self._wake()
 
@@ -199,7 +206,8 @@ class Comparison(Background):
                 self._now = name
                 self._compare(name)
         except (Exception, SystemExit) as error:  # whatever it is, the table says so
-            self._halted, self._why = True, str(error)
+            self._halted = True
+            self._why = str(error)
         self._now = ""
         self._refresh()
 
@@ -212,7 +220,10 @@ class Comparison(Background):
 
     def _compare(self, name: str) -> None:
         """Compare one partitioner under all schedulers, unless the problem changes or a user stops it."""
-        subject, prepare, began, stopped = self._subject, self._prepare, monotonic(), False
+        subject = self._subject
+        prepare = self._prepare
+        began = monotonic()
+        stopped = False
         assert subject is not None
 
         def stop() -> bool:  # stays True: an abandoned call may ask much later
@@ -276,7 +287,8 @@ class Comparison(Background):
     def _refresh(self) -> None:
         """Show what is known."""
         with self._lock, self.table.hold_sync():
-            names, done = list(partitioners()), self._pairs.done
+            names = list(partitioners())
+            done = self._pairs.done
             wanted = [name for name in names if self._wanted(name)]
             left = [name for name in wanted if name not in done]
             table = self.table
@@ -284,19 +296,23 @@ class Comparison(Background):
             table.unitless = self._subject is not None and not self._subject[0].cluster.units.si
             table.rows = [self._row(name) for name in names]
             table.fraction = 1 - len(left) / len(wanted) if wanted else 1.0
-            table.action, table.status = "search" if len(done) < len(names) else "", ""
+            table.action = "search" if len(done) < len(names) else ""
+            table.status = ""
             if left:
                 table.action = "compare" if self._halted else "halt"
                 table.status = f"{len(wanted) - len(left)} of {len(wanted)}" + (self._now and f": {self._now}")
             if left and self._halted:
                 table.status = f"Stopped. {self._why}".strip()
             if self._rivals.running:
-                table.action, table.fraction = "halt", self._rivals.fraction
+                table.action = "halt"
+                table.fraction = self._rivals.fraction
             table.status = self._rivals.status or table.status
             self._sent = monotonic()
 
     def _row(self, name: str) -> dict[str, Any]:
-        done, wanted, stale = name in self._pairs.done, self._wanted(name), self._newest != self._subject
+        done = name in self._pairs.done
+        wanted = self._wanted(name)
+        stale = self._newest != self._subject
         state = "done" if done else "running" if self._now == name else "pending" if wanted else "search"
         return {"name": name, "state": state, "cells": [self._pairs.cell((name, s), stale) for s in self._columns()]}
 
@@ -307,7 +323,8 @@ class Comparison(Background):
     def _answer(self, change: Any) -> None:
         """Do what a user asks for in the browser."""
         asked = change["new"]
-        partitioner, scheduler = asked.get("partitioner", ""), asked.get("scheduler", "")
+        partitioner = asked.get("partitioner", "")
+        scheduler = asked.get("scheduler", "")
         if partitioner and partitioner not in partitioners():
             return
         match asked.get("kind"):

@@ -38,7 +38,8 @@ class DecisionsPanel(Background):
     title = "Decisions"
 
     def __init__(self, shared: Shared) -> None:
-        self._shared, self.visible = shared, True
+        self._shared = shared
+        self.visible = True
         self._newest: Result | None = None
         self._shown: tuple[Result | None, str] | None = None  # the result on show, and what it is compared with
         self._worker = Worker(self._catch_up, "decisions")
@@ -62,7 +63,8 @@ class DecisionsPanel(Background):
             self._worker.wake()
 
     def _catch_up(self) -> None:
-        result, against = self._newest, self.view.against
+        result = self._newest
+        against = self.view.against
         if self._shared.dragging() or (result is not None and result.preview):
             return
         if self._shown != (result, against):
@@ -77,7 +79,8 @@ class DecisionsPanel(Background):
         if result is None:
             return self.view.clear(NOTHING)
         self.view.choices = [name for name in _recording() if name != result.state.partitioner]
-        problem, name = result.schedule.problem, result.state.partitioner
+        problem = result.schedule.problem
+        name = result.state.partitioner
         if problem.graph.n_ops * problem.cluster.n_devices > MOST:
             return self.view.clear(
                 f"{MOST:,} scores at most are recorded; this problem has more pairs of op and device."

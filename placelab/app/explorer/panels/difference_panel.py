@@ -76,7 +76,8 @@ class DifferencePanel(Background):
             self._worker.wake()
 
     def _catch_up(self) -> None:
-        before, after = self._shared.kept, self._schedule
+        before = self._shared.kept
+        after = self._schedule
         if (before is not None and after is None) or not self._worker.sleep(PAUSE):
             return
         if self._shared.dragging():
@@ -86,7 +87,9 @@ class DifferencePanel(Background):
             if self._worker.woken:
                 return
             with self.view.hold_sync():
-                self.view.groups, self.view.rows, self.view.summary = groups, rows, summary
+                self.view.groups = groups
+                self.view.rows = rows
+                self.view.summary = summary
                 self.view.unitless = after is not None and not after.problem.cluster.units.si
                 self.view.group = self.view.group if self.view.group in groups or not groups else groups[0]
             self._known = (before, after)
@@ -182,8 +185,10 @@ def _times(diff: Difference, before: float, after: float) -> Row:
 
 def _numbers(before: Schedule, after: Schedule) -> Iterator[Row]:
     """Rows of figures that any two schedules have."""
-    a, b = metrics(before), metrics(after)
-    was, now = before.problem.cluster.units, after.problem.cluster.units
+    a = metrics(before)
+    b = metrics(after)
+    was = before.problem.cluster.units
+    now = after.problem.cluster.units
 
     def row(name: str, was: str, now: str, saved: float | None = None) -> Row:
         return dict(what="number", name=name, moved="", before=was, after=now, saved=saved, op=-1)

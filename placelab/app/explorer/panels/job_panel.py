@@ -124,7 +124,9 @@ class JobControls:
     """
 
     def __init__(self, change: Callable[[Job, str], None]) -> None:
-        self._change, self._quiet, self.job = change, False, Job()
+        self._change = change
+        self._quiet = False
+        self.job = Job()
         self.kind = w.Dropdown(options=KINDS, description="job", layout=w.Layout(width="auto"), tooltip="Kind of job")
         self.fields = {name: self._control(name) for name in FIELDS}
         self.kind.observe(lambda c: self._moved("kind", c["new"]), "value")
@@ -136,7 +138,8 @@ class JobControls:
 
     def show(self, job: Job) -> None:
         """Show a job, without calling `change`."""
-        self._quiet, self.job = True, job
+        self._quiet = True
+        self.job = job
         try:
             self.kind.value = job.kind
             for name, field in self.fields.items():
@@ -152,7 +155,8 @@ class JobControls:
     def _control(self, name: str) -> w.Widget:
         label, _, tip, make = FIELDS[name]
         field = make()
-        field.description, field.tooltip = label, f"{label}: {tip}"
+        field.description = label
+        field.tooltip = f"{label}: {tip}"
         field.observe(lambda c: self._moved(name, c["new"]), "value")
         return field
 
@@ -171,7 +175,8 @@ class JobControls:
 
 
 RUNS = 1000
-WIDTH, HEIGHT = 180, 46
+WIDTH = 180
+HEIGHT = 46
 
 
 class Orders(Background):
@@ -241,7 +246,8 @@ def distribution(
 ) -> str:
     """Share of runs over their step time, their means, and the step shown as a line."""
     times = np.sort(step)
-    low, high = min(times[0], makespan), max(times[-1], makespan)
+    low = min(times[0], makespan)
+    high = max(times[-1], makespan)
     wide = (high - low) or 1.0
     x = (times - low) / wide * (WIDTH - 8) + 4
     y = HEIGHT - 3 - (np.arange(len(times)) + 1) / len(times) * (HEIGHT - 6)
@@ -279,7 +285,8 @@ class JobPanel(Background):
     title = "Job"
 
     def __init__(self, shared: Shared) -> None:
-        self._shared, self.visible = shared, True
+        self._shared = shared
+        self.visible = True
         self._state: State | None = None
         self._asked: tuple[Job | None, str] | None = None
         self._result: Result | None = None
@@ -290,7 +297,8 @@ class JobPanel(Background):
         self.page.add_class("pl-pages")
         self.page.observe(self._turn, "value")
         self.numbers = w.HTML().add_class("pl-job-numbers")
-        self.run, self.orders = TrainingRun(), Orders()
+        self.run = TrainingRun()
+        self.orders = Orders()
         self.side = w.VBox([self.numbers, self.orders.box]).add_class("pl-job-side")
         self.making = w.HBox([self.controls.box, self.side]).add_class("pl-job-page")
         self.head = w.HBox([self.step, *self.presets, self.page]).add_class("pl-job-head")
@@ -318,7 +326,8 @@ class JobPanel(Background):
         self._result = result
         if not self.visible or result is None:
             return
-        schedule, job = result.schedule, result.state.job
+        schedule = result.schedule
+        job = result.state.job
         if job is None:
             self._say(INVITATION)
         else:
@@ -341,7 +350,8 @@ class JobPanel(Background):
 
     def _make(self) -> None:
         """Make the job that was asked for last; it replaces the one shown, unless a hand has asked for another since."""
-        asked, state = self._asked, self._state
+        asked = self._asked
+        state = self._state
         if asked is None or state is None:
             return
         job, field = asked

@@ -77,7 +77,8 @@ def _replicas(schedule: Schedule) -> list[Item]:
 
 def _pipeline(schedule: Schedule) -> list[Item]:
     units = schedule.problem.cluster.units
-    idle, end = bubbles(schedule), schedule.makespan or 1.0
+    idle = bubbles(schedule)
+    end = schedule.makespan or 1.0
     share = idle["bubble"] / end
     title = f"{BUBBLE}: {units.time(idle['bubble'])}. {SPAN} {units.time(idle['bubble_span'])}"
     return [
@@ -208,7 +209,9 @@ def with_proof(items: Sequence[Item], schedule: Schedule, bound: float) -> list[
 
 def link_load(schedule: Schedule) -> np.ndarray:
     """Share of the makespan in which each link is busy, shape (n_devices, n_devices); overlapping transfers count once."""
-    k, moved, end = schedule.problem.cluster.n_devices, schedule.transfers, schedule.makespan
+    k = schedule.problem.cluster.n_devices
+    moved = schedule.transfers
+    end = schedule.makespan
     link = moved["source"].astype(np.int64) * k + moved["destination"]
     order = np.lexsort((moved["start"], link))
     link, start, finish = link[order], moved["start"][order], free_again(schedule)[order]
@@ -241,7 +244,8 @@ def _speedup(speedup: float, schedule: Schedule) -> Item:
 
 def _gap(gap: float, schedule: Schedule) -> Item:
     """Largest possible distance from the optimum, by the best lower bound known, the partitioner's own included."""
-    placement, problem = schedule.placement, schedule.problem
+    placement = schedule.placement
+    problem = schedule.problem
     known = {name.replace("_", " "): value for name, value in bounds(problem).items()}
     if bound := placement.proven(schedule.makespan):
         known[f"proven by {placement.partitioner}"] = bound
@@ -272,11 +276,14 @@ def _critical(m: dict[str, float], written: Units) -> Item:
 
 
 def _memory(schedule: Schedule) -> list[Item]:
-    capacity, names = schedule.problem.cluster.memory, schedule.problem.cluster.names
+    capacity = schedule.problem.cluster.memory
+    names = schedule.problem.cluster.names
     if schedule.problem.memory == "none" or np.isinf(capacity).all():
         return []
-    d, written = int(np.argmax(schedule.peak_memory / capacity)), schedule.problem.cluster.units
-    peak, tone = schedule.peak_memory[d], "bad" if len(schedule.oom) else ""
+    d = int(np.argmax(schedule.peak_memory / capacity))
+    written = schedule.problem.cluster.units
+    peak = schedule.peak_memory[d]
+    tone = "bad" if len(schedule.oom) else ""
     limit = written.amount(capacity[d], "B")
     title = f"{names[d]} comes closest to its capacity of {limit}, memory model {schedule.problem.memory}"
     return [item("memory", "Peak memory", f"{written.amount(peak, 'B')} · {percent(peak / capacity[d])}", title, tone)]
@@ -306,7 +313,8 @@ def _short(schedule: Schedule) -> str:
 
 
 def _refuted(schedule: Schedule) -> str:
-    placement, written = schedule.placement, schedule.problem.cluster.units
+    placement = schedule.placement
+    written = schedule.problem.cluster.units
     if not placement.bound or placement.proven(schedule.makespan):
         return ""
     return (
@@ -316,7 +324,8 @@ def _refuted(schedule: Schedule) -> str:
 
 
 def _misjudged(schedule: Schedule) -> str:
-    estimate, makespan = schedule.placement.estimate, schedule.makespan
+    estimate = schedule.placement.estimate
+    makespan = schedule.makespan
     if estimate is None or not schedule.problem.transfer_model.queue or abs(makespan - estimate) <= 0.01 * makespan:
         return ""
     return f"The planner expected {schedule.problem.cluster.units.time(estimate)}: it plans without contention between transfers."
@@ -360,7 +369,8 @@ class Numbers:
 
 
 def _figure(item: Item, rest: str) -> str:
-    label, value = LABELS.get(item["key"], item["label"]), item["value"]
+    label = LABELS.get(item["key"], item["label"])
+    value = item["value"]
     if item["key"] == "critical":
         value = value.replace(" % ·", " ·")
     tip = f"{item['label']}. {item['title']}" + (f"\n{rest}" if rest else "")

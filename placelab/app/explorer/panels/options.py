@@ -40,7 +40,8 @@ def control(name: str, annotation: Any, default: Any, value: Any) -> w.DOMWidget
     """
     label = name.replace("_", " ")
     widget = _of_type(annotation, default, value)
-    widget.description, widget.tooltip = label, f"{name}: default {default!r}"
+    widget.description = label
+    widget.tooltip = f"{name}: default {default!r}"
     if isinstance(widget, (w.IntText, w.FloatText)):
         widest = max(64, 7 * len(label), 30 + 9 * len(str(default)))  # as its label, and its value
         widget.layout.width = f"{widest}px"
@@ -181,7 +182,8 @@ class PreparePicker:
     """
 
     def __init__(self, change: Callable[[Change, str], None]) -> None:
-        self._change, self._quiet = change, False
+        self._change = change
+        self._quiet = False
         self._chosen: tuple[str, ...] = ()
         self.toggles: dict[str, w.ToggleButton] = {}
         self.controls: dict[str, Controls] = {}
@@ -273,7 +275,8 @@ class CostsPicker:
     """
 
     def __init__(self, change: Callable[[Change, str], None]) -> None:
-        self._change, self._quiet = change, False
+        self._change = change
+        self._quiet = False
         self._graph: OpGraph | None = None  # before it is scaled
         self._used: set[str] = set()  # columns of times that apply to the devices shown
         self._tabled: tuple = ()  # graph and columns that the table was made for
@@ -328,7 +331,9 @@ class CostsPicker:
 
 def _factor(label: str, tip: str) -> w.FloatLogSlider:
     slider = w.FloatLogSlider(1.0, base=10, min=-1, max=1, step=0.05, description=label, readout_format=".3g")
-    slider.tooltip, slider.style.description_width, slider.layout.width = tip, "88px", "320px"
+    slider.tooltip = tip
+    slider.style.description_width = "88px"
+    slider.layout.width = "320px"
     return slider
 
 

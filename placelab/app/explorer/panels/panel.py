@@ -114,7 +114,9 @@ class Shared(traitlets.HasTraits):
         self, change: Callable[[Change, str], None], say: Callable[[str, str], None], dragging: Callable[[], bool]
     ) -> None:
         super().__init__()
-        self._change, self.say, self.dragging = change, say, dragging
+        self._change = change
+        self.say = say
+        self.dragging = dragging
         self._problem: Problem | None = None
 
     def change(self, change: Change, key: str = "") -> None:
@@ -124,7 +126,8 @@ class Shared(traitlets.HasTraits):
     def follow(self, problem: Problem) -> None:
         """Forget what was proven of another problem."""
         if problem is not self._problem:
-            self._problem, self.bound = problem, 0.0
+            self._problem = problem
+            self.bound = 0.0
 
     def prove(self, problem: Problem, bound: float | None) -> None:
         """Tell all views of a lower bound [s] of the makespan of `problem`, if that is shown and the bound is better."""

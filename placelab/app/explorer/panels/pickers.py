@@ -119,9 +119,12 @@ class ModelPicker:
     def __init__(
         self, pick: Callable[[Model], None], measure: Callable[[str, Profile], None], say: Callable[[str, str], None]
     ) -> None:
-        self._pick, self._measure, self._say = pick, measure, say
+        self._pick = pick
+        self._measure = measure
+        self._say = say
         self._opened: dict[str, Model] = {}
-        self._title, self._quiet = "", False
+        self._title = ""
+        self._quiet = False
         self._failed_path = ""  # the path that could not be read
         self.opening = Opening(self._failed)
         self.menu = w.Dropdown(description="Model", tooltip="The graph that is placed.", layout=w.Layout(width="auto"))
@@ -137,7 +140,8 @@ class ModelPicker:
             layout=w.Layout(width="340px"),
         )
         self.upload = Files(accept=",".join([*(s for s in suffixes() if not s.endswith(".gz")), ".gz"]))
-        self.upload.on_piece, self.upload.on_file = self._arriving, self._uploaded
+        self.upload.on_piece = self._arriving
+        self.upload.on_file = self._uploaded
         self.upload.on_refused = self._refused
         hint = w.HTML(HINT).add_class("pl-about")
         self.panel = w.HBox([self.path, self.upload, hint]).add_class("pl-row").add_class("pl-open")
@@ -152,7 +156,8 @@ class ModelPicker:
     def show(self, model: Model) -> None:
         """Show which model is chosen, without calling `pick`."""
         self._opened[model.title] = model
-        self._title, self._quiet = model.title, True  # a menu whose options change has another value for a moment
+        self._title = model.title  # a menu whose options change has another value for a moment
+        self._quiet = True
         names = model_names()
         choose(self.menu, [*names, *(t for t in self._opened if t not in names)], model.title)
         self._quiet = False
@@ -255,7 +260,8 @@ class Pickers:
     """
 
     def __init__(self, change: ChangeState, say: Callable[[str, str], None], state: State) -> None:
-        self._change, self.quiet = change, False
+        self._change = change
+        self.quiet = False
         self._presets: dict[str, Preset] = {state.preset.title: state.preset} if state.preset.title == GIVEN else {}
         self.models = ModelPicker(
             lambda model: self._ask(lambda s: s.with_model(model)),
@@ -330,7 +336,9 @@ class Pickers:
             self._show_cluster(state)
             rules = state.transfers, state.duplex and TRANSFER_MODELS[state.transfers].duplex
             self.transfers.value = next(title for title, those in TRANSFERS.items() if those == rules)
-            self.latency.value, self.memory.value, self.seed.value = state.latency, state.memory, state.seed
+            self.latency.value = state.latency
+            self.memory.value = state.memory
+            self.seed.value = state.seed
             self.latency.layout.display = None if TRANSFER_MODELS[state.transfers].queue else "none"
             self.costs.show(state)
             self.prepare.show(state)

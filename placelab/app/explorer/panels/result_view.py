@@ -58,7 +58,8 @@ class SearchLine:
         """Show a search that is under way; called as often as one likes, it changes a few times a second."""
         if self._search is search and monotonic() - self._shown_at < INTERVAL:
             return
-        self._search, self._shown_at = search, monotonic()
+        self._search = search
+        self._shown_at = monotonic()
         fraction = search.progress.fraction
         self.bar.value = min(max(fraction or 0.0, 0.0), 1.0)
         (self.bar.add_class if fraction is None else self.bar.remove_class)("pl-unknown")
@@ -121,8 +122,12 @@ class Rejection:
     """
 
     def __init__(self, select: Callable[[int], None], change: ChangeState, undo: Callable[[], None]) -> None:
-        self._select, self._op, self._written = select, -1, SI
-        self.text, self.hint, self.offers = w.HTML(), w.HTML(), w.HBox().add_class("pl-remedies")
+        self._select = select
+        self._op = -1
+        self._written = SI
+        self.text = w.HTML()
+        self.hint = w.HTML()
+        self.offers = w.HBox().add_class("pl-remedies")
         self._show_op = button("", "Select it in all views", lambda: self._select(self._op))
         tip = "Memory model none: place as if every device had room for everything"
         ignore = button("Ignore memory", tip, lambda: change(lambda s: replace(s, memory="none"), ""))
@@ -179,7 +184,8 @@ class Rejection:
 
 def explained(error: InfeasibleError, problem: Problem, partitioner: str) -> str:
     """The panel's text: a headline, and a row for each device."""
-    names, left = problem.cluster.names, len(error.devices) - LISTED
+    names = problem.cluster.names
+    left = len(error.devices) - LISTED
     rows = [
         _row(name, error, float(problem.cluster.memory[names.index(name)]), problem.cluster.units)
         for name in error.devices
@@ -256,8 +262,11 @@ class ResultView:
         undo: Callable[[], None],
         again: Callable[[], None],
     ) -> None:
-        self._canvas, self._prepare, self._shared = canvas, pickers.prepare, shared
-        self.say, self.aside = message.say, ""
+        self._canvas = canvas
+        self._prepare = pickers.prepare
+        self._shared = shared
+        self.say = message.say
+        self.aside = ""
         self._shown: Schedule | None = None  # whose numbers are shown
         self._writing = threading.Lock()  # a bound is proven on another thread than results are shown
         self._devices = 0  # of the newest problem
@@ -291,7 +300,8 @@ class ResultView:
 
     def show(self, result: Result) -> None:
         """Show a result; the chart first, since working out the numbers takes as long as drawing it."""
-        schedule, gantt = result.schedule, self.gantt
+        schedule = result.schedule
+        gantt = self.gantt
         self._shared.prove(schedule.problem, schedule.placement.proven(schedule.makespan))
         with gantt.hold_sync():
             gantt.show(schedule, dragging=self._canvas.dragging)
@@ -335,7 +345,8 @@ class ResultView:
 
     def clear_canvas(self) -> None:
         """Remove use of memory and links from the canvas: they belong to a placement that is no longer valid."""
-        self._canvas.peak, self._canvas.load = [], []
+        self._canvas.peak = []
+        self._canvas.load = []
 
     def close(self) -> None:
         """End the threads of the panels."""

@@ -29,7 +29,8 @@ def over_time(runs: TrainingRuns, text: Callable[[float], str], share: Callable[
     text, share
         Write a time [s], and a share.
     """
-    total, n = float(runs.total[0]), int(runs.failures[0])
+    total = float(runs.total[0])
+    n = int(runs.failures[0])
     kinds = [
         {"name": kind, "share": share(float(getattr(runs, kind)[0]) / total), "columns": np.round(columns, 4).tolist()}
         for kind, columns in zip(KINDS, shares(runs), strict=True)
@@ -40,7 +41,8 @@ def over_time(runs: TrainingRuns, text: Callable[[float], str], share: Callable[
 
 def shares(runs: TrainingRuns, columns: int = COLUMNS) -> np.ndarray:
     """Share of each kind in each of the columns that the first run is divided into; shape (kinds, columns)."""
-    rows, total = runs.intervals, float(runs.total[0])
+    rows = runs.intervals
+    total = float(runs.total[0])
     edges = np.linspace(0.0, total, columns + 1)
     took = rows["finish"] - rows["start"]
     at = np.concatenate([[0.0], rows["finish"]])
@@ -115,7 +117,9 @@ class TrainingRun:
         self.chart.observe(self._dragged, "interval")
         self.sliders: dict[str, w.FloatSlider] = {}
         self.values: dict[str, w.HTML] = {}
-        self._step, self._unit, self._quiet = 0.0, 0.0, False
+        self._step = 0.0
+        self._unit = 0.0
+        self._quiet = False
         rows = [self._row(name) for name in SLIDERS]
         self.best = w.Button(description="To the optimum", tooltip="Set the interval with the least expected time")
         self.best.on_click(lambda _: self._to_optimum())
@@ -156,7 +160,8 @@ class TrainingRun:
 
     def _reset(self) -> None:
         """The values at first, for a step of this length."""
-        self._unit, self._quiet = self._step, True
+        self._unit = self._step
+        self._quiet = True
         for name, slider in self.sliders.items():
             slider.value = math.log10(SLIDERS[name][4])
         self._quiet = False

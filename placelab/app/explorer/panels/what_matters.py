@@ -67,7 +67,8 @@ class WhatMatters(Background):
         """Simulate again for a result, unless a drag goes on; without one there is nothing to tell."""
         self._schedule = None if result is None or result.preview else result.schedule
         if result is None:
-            self.view.stale, self.view.status = True, ""
+            self.view.stale = True
+            self.view.status = ""
         self._wake()
 
     def close(self) -> None:
@@ -80,11 +81,13 @@ class WhatMatters(Background):
             self._worker.wake()
 
     def _catch_up(self) -> None:
-        schedule, percent = self._schedule, self.view.percent
+        schedule = self._schedule
+        percent = self.view.percent
         if schedule is None or not self.visible or not self._hand_is_off():
             return
         if self._known == (schedule, percent):
-            self.view.stale, self.view.status = False, ""
+            self.view.stale = False
+            self.view.status = ""
             return
         if not self._worker.sleep(PAUSE):
             return
@@ -94,14 +97,16 @@ class WhatMatters(Background):
         except Abandoned:
             pass
         except Exception as error:  # a user's scheduler may raise anything, and must not end the thread
-            self.view.status, self.view.fraction = str(error) or type(error).__name__, 1.0
+            self.view.status = str(error) or type(error).__name__
+            self.view.fraction = 1.0
         if self._shared.dragging():
             self._worker.wake()
 
     def _hand_is_off(self) -> bool:
         """Wait until nothing is dragged; return False as soon as there is something newer."""
         if self._shared.dragging():
-            self.view.stale, self.view.status = True, WAITS
+            self.view.stale = True
+            self.view.status = WAITS
         while self._shared.dragging():
             if not self._worker.sleep(PAUSE):
                 return False
@@ -126,13 +131,16 @@ class WhatMatters(Background):
         status = f"{left_out} links that carry less are left out" if left_out else ""
         with self.view.hold_sync():
             self.view.unitless = not schedule.problem.cluster.units.si
-            self.view.makespan, self.view.status = schedule.makespan, status
-            self.view.stale, self.view.fraction = False, 0.0
+            self.view.makespan = schedule.makespan
+            self.view.status = status
+            self.view.stale = False
+            self.view.fraction = 0.0
             self._put(rows, keys)
         ops = [_op(schedule, part) for part in todo]
 
         def fill() -> None:
-            sent, done = monotonic(), 0
+            sent = monotonic()
+            done = 0
             for i, makespan in makespans(schedule, todo, 1 + percent / 100, stop):
                 saved = None if np.isnan(makespan) else schedule.makespan - makespan
                 rows[keys[i]] = dict(what=todo[i].what, name=todo[i].name, op=ops[i], saved=saved, stale=False)
@@ -150,7 +158,8 @@ class WhatMatters(Background):
         """Send the rows, in the order of `keys`."""
         self._rows = {key: rows[key] for key in keys if key in rows}
         with self.view.hold_sync():
-            self.view.rows, self.view.fraction = list(self._rows.values()), fraction
+            self.view.rows = list(self._rows.values())
+            self.view.fraction = fraction
 
 
 def _shortened(todo: list[Part]) -> tuple[list[Part], int]:
@@ -163,7 +172,9 @@ def _shortened(todo: list[Part]) -> tuple[list[Part], int]:
 def _op(schedule: Schedule, part: Part) -> int:
     """The op that a click on a part selects: its largest; of links the one that sends most; -1 for none."""
     if len(part.pairs):
-        moved, k, graph = schedule.transfers, schedule.problem.cluster.n_devices, schedule.problem.graph
+        moved = schedule.transfers
+        k = schedule.problem.cluster.n_devices
+        graph = schedule.problem.graph
         joined = np.zeros((k, k), bool)
         joined[tuple(part.pairs.T)] = True
         mine = moved[joined[moved["source"], moved["destination"]]]["tensor"]
