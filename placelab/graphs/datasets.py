@@ -20,6 +20,14 @@ from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import checked
 
+__all__ = [
+    "cluster_of",
+    "load",
+    "names",
+    "own_cluster",
+    "problem",
+]
+
 SUFFIX = ".json.gz"
 LIGHT = "backend/test/data/light"  # in the onnx package
 LIGHT_LICENCE = "Apache-2.0, as the onnx package that the model is part of"

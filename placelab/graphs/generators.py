@@ -13,9 +13,31 @@ import numpy as np
 
 from placelab.base.errors import FormatError, count, expect
 from placelab.base.seeds import generator
-from placelab.graphs.training_steps import pipeline_training  # noqa: F401
+from placelab.graphs.training_steps import pipeline_training
 from placelab.problem.graph import OpGraph
 from placelab.schedule.catalogue import Limits, checked
+
+__all__ = [
+    "Costs",
+    "costs",
+    "fft",
+    "fork",
+    "fork_join",
+    "gaussian_elimination",
+    "in_tree",
+    "independent",
+    "join",
+    "layered",
+    "out_tree",
+    "par",
+    "pipeline",
+    "pipeline_training",
+    "random_dag",
+    "seq",
+    "series_parallel",
+    "stencil",
+    "structures",
+]
 
 SPEED = 1e13  # operations/s and bytes/s of the preset `uniform`, to which ratios below refer
 BANDWIDTH = 12e9
