@@ -4,7 +4,7 @@
 numbered as in :class:`placelab.problem.graph.OpGraph`, edges by producer. Times are seconds, sizes bytes. Arrays that are only
 read are read-only. A field "of t on d" is flat, at ``t * k + d``; one of a pair of devices at ``source * k + destination``.
 
-A field more is a change in two places: here, and where the block is made. Keep blocks small: each call of a helper that the
+A new field is written twice: here, and where the block is made. Keep blocks small: each call of a helper that the
 compiler does not put in place pushes seven words per array, used or not. Blocks of blocks (:class:`Memory`, :class:`Limits`) go
 from a kernel to helpers that are put in place (:func:`placelab.kernels.jit.inlined`), or to those that are called once.
 """

@@ -78,7 +78,7 @@ def in_order(
     placement = _in_order_kernel(problem, order, preferred, insertion, trace, aim)
     if placement is None:
         placement = _in_memory(problem, frozen(_places(order)), preferred, insertion, trace, aim)
-    return _told(placement, meaning or AIMS[aim.rule])
+    return _with_meaning(placement, meaning or AIMS[aim.rule])
 
 
 def by_choice(
@@ -120,7 +120,7 @@ def by_choice(
     placement = _placement(problem, plan, None, trace)
     if placement is None:
         placement = _in_memory(problem, frozen(_places(plan.order)), _no_preference(problem), False, trace)
-    return retold(placement, reasons=(reason, ONLY, PATH))
+    return with_trace(placement, reasons=(reason, ONLY, PATH))
 
 
 def kept_in_memory(problem: Problem, plan: blocks.Plan, meaning: Meaning, trace: bool) -> Placement:
@@ -132,7 +132,7 @@ def kept_in_memory(problem: Problem, plan: blocks.Plan, meaning: Meaning, trace:
     placement = _placement(problem, plan, None, trace)
     if placement is None:
         return anew_in_memory(problem, plan.order, plan.device, trace)
-    return _told(placement, meaning)
+    return _with_meaning(placement, meaning)
 
 
 def anew_in_memory(problem: Problem, order: np.ndarray, device: np.ndarray, trace: bool) -> Placement:
@@ -141,19 +141,19 @@ def anew_in_memory(problem: Problem, order: np.ndarray, device: np.ndarray, trac
     An op without room on its device goes where it finishes soonest. Ops fill idle gaps.
     """
     placement = _in_memory(problem, frozen(_places(order)), frozen(device), True, trace)
-    return retold(placement, reasons=(SOONEST, ONLY, "there without regard to memory, too"))
+    return with_trace(placement, reasons=(SOONEST, ONLY, "there without regard to memory, too"))
 
 
-def retold(placement: Placement, **words: Any) -> Placement:
-    """The placement with other words in its trace, if it has one: fields of :class:`placelab.schedule.trace.Trace`."""
+def with_trace(placement: Placement, **fields: Any) -> Placement:
+    """The placement with other fields in its trace (:class:`placelab.schedule.trace.Trace`), if it has one."""
     if placement.trace is None:
         return placement
-    return replace(placement, trace=replace(placement.trace, **words))
+    return replace(placement, trace=replace(placement.trace, **fields))
 
 
-def _told(placement: Placement, meaning: Meaning) -> Placement:
+def _with_meaning(placement: Placement, meaning: Meaning) -> Placement:
     reason, score_name = meaning
-    return retold(placement, reasons=(reason, ONLY, PATH), score_name=score_name, times=TIMES.get(score_name, ""))
+    return with_trace(placement, reasons=(reason, ONLY, PATH), score_name=score_name, times=TIMES.get(score_name, ""))
 
 
 def _no_preference(problem: Problem) -> np.ndarray:
@@ -412,7 +412,7 @@ def in_clusters(problem: Problem, cluster: np.ndarray, up: np.ndarray, trace: bo
     preferred = np.where(problem.runs_on(device), device, -1).astype(np.int32)
     placement = in_order(problem, by_falling(rounded(up))[0], preferred, trace=trace)
     return with_ranks(
-        retold(placement, reasons=(SOONEST, ONLY, "the device of its cluster")), lambda: upward_ranks(problem, up)
+        with_trace(placement, reasons=(SOONEST, ONLY, "the device of its cluster")), lambda: upward_ranks(problem, up)
     )
 
 

@@ -30,13 +30,13 @@ def in_whole_units(partitioner: Callable[..., Placement]) -> Callable[..., Place
         if whole.problem is problem:
             return partitioner(problem, **options)
         if "progress" in options:
-            options["progress"] = _told_in_seconds(options["progress"], whole)
+            options["progress"] = _report_in_seconds(options["progress"], whole)
         return _in_seconds(partitioner(whole.problem, **options), problem, whole)
 
     return plan
 
 
-def _told_in_seconds(report: Callable[[Progress], None], whole: Whole) -> Callable[[Progress], None]:
+def _report_in_seconds(report: Callable[[Progress], None], whole: Whole) -> Callable[[Progress], None]:
     def tell(progress: Progress) -> None:
         makespan = _per(progress.makespan, whole.second)
         bound = _per(progress.bound, whole.second)

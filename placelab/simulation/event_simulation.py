@@ -175,7 +175,7 @@ def simulated(
     function = settings.scheduler
     given = keywords(function, settings.options, seed=settings.seed)
     if function.static and order is None:
-        order = _asked(placement, moved, settings, given)
+        order = _order_of(placement, moved, settings, given)
     schedule = _Simulation(placement, moved, settings, wait=False).result_of(function, given, order)
     if settings.oom == "wait" and len(schedule.oom):
         schedule = _Simulation(placement, moved, settings, wait=True).result_of(function, given, order)
@@ -190,10 +190,12 @@ def simulated(
 
 def static_order(placement: Placement, moved: PlacementTransfers, settings: RunSettings) -> Order:
     """The order that a static scheduler gives, checked."""
-    return _asked(placement, moved, settings, keywords(settings.scheduler, settings.options, seed=settings.seed))
+    return _order_of(placement, moved, settings, keywords(settings.scheduler, settings.options, seed=settings.seed))
 
 
-def _asked(placement: Placement, moved: PlacementTransfers, settings: RunSettings, given: Mapping[str, Any]) -> Order:
+def _order_of(
+    placement: Placement, moved: PlacementTransfers, settings: RunSettings, given: Mapping[str, Any]
+) -> Order:
     function = cast(StaticScheduler, settings.scheduler)
     problem = placement.problem
     return _as_order(function(problem, placement, **given), problem, function.name, len(moved.copies.tensor))

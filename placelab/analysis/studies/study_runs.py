@@ -196,7 +196,7 @@ def _running(
     return in_processes(todo, needed, plan, stop, min(most, len(todo)))
 
 
-def of_study(work: Work, known: Mapping[str, Row]) -> Iterator[Row]:
+def rows_of_study(work: Work, known: Mapping[str, Row]) -> Iterator[Row]:
     """The rows of a study, in its order, of those that are known by key; a strategy has the study's name for it."""
     for task in work.tasks:
         for scheduler, key in zip(task.schedulers, task.keys, strict=True):
@@ -213,7 +213,7 @@ def _frame(work: Work, known: Mapping[str, Row]) -> pd.DataFrame:
     import pandas as pd
 
     bounds: dict[str, float] = {}
-    rows = list(of_study(work, known))
+    rows = list(rows_of_study(work, known))
     for row in rows:
         bounds[row["problem"]] = max(bounds.get(row["problem"], 0.0), row["bound"])
     columns = work.problems.columns

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 
 from placelab.analysis.studies.study_cells import parts_of, rows_of
-from placelab.analysis.studies.study_runs import Work, of_study, planned, run
+from placelab.analysis.studies.study_runs import Work, planned, rows_of_study, run
 from placelab.base.errors import FormatError
 from placelab.base.limits import path_of
 from placelab.base.progress import Progress
@@ -97,7 +97,7 @@ class StudyView(w.VBox):
 
     def _run(self, work: Work, client: Any, processes: int | None, stop: Callable[[], bool]) -> None:
         self._total = sum(len(task.keys) for task in work.tasks)
-        self._take(of_study(work, work.known))
+        self._take(rows_of_study(work, work.known))
         try:
             self._frame = run(work, client, processes, self._report, stop)
         except BaseException as error:  # raised by result()

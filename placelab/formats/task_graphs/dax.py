@@ -37,7 +37,7 @@ MAX_NUMBER = 1000  # characters
 
 
 @dataclass
-class _Job:
+class _Task:
     name: str
     kind: str
     seconds: float | None
@@ -51,10 +51,10 @@ class _Workflow:
 
     name: str = ""
     version: str = ""
-    jobs: dict[str, _Job] = field(default_factory=dict)
+    jobs: dict[str, _Task] = field(default_factory=dict)
     parents: list[tuple[str, str]] = field(default_factory=list)  # (parent, child)
     size: dict[str, float] = field(default_factory=dict)
-    job: _Job = field(default_factory=lambda: _Job("", "", None))  # the last one that began
+    job: _Task = field(default_factory=lambda: _Task("", "", None))  # the last one that began
     child: str = ""
     runtime: str | None = None  # text of the open runtime profile
     path: list[str] = field(default_factory=list)  # open elements
@@ -134,7 +134,7 @@ def _job(workflow: _Workflow, attributes: dict[str, str], line: int) -> None:
         raise FormatError(f"it has more than {MAX_OPS:,} jobs; such workflows are not read")
     given = attributes.get("runtime")
     seconds = None if given is None else cost_of_text(given, f"line {line}: runtime of job {name!r:.80}")
-    workflow.job = workflow.jobs[name] = _Job(name, attributes.get("name", ""), seconds)
+    workflow.job = workflow.jobs[name] = _Task(name, attributes.get("name", ""), seconds)
 
 
 def _uses(workflow: _Workflow, attributes: dict[str, str], line: int) -> None:

@@ -239,7 +239,9 @@ def _node(program: Program, node: Mapping[str, Any], what: str) -> None:
     what = f"{what}, {kind!r:.80}"
     given = records(node.get("inputs"), f"inputs of {what}")
     reads = [name for argument in given for name in _names(argument.get("arg"), what)]
-    made = [name for output in records(node.get("outputs"), f"outputs of {what}") for name in _made(output, what)]
+    made = [
+        name for output in records(node.get("outputs"), f"outputs of {what}") for name in _output_names(output, what)
+    ]
     short = kind.split(".")[1] if kind.startswith("aten.") else kind.rpartition(".")[2]
     if unknown := [name for name in reads if name not in program.sources]:
         raise FormatError(f"{what} reads {unknown[0]!r:.80}, which no earlier node makes")
@@ -288,7 +290,7 @@ def _names(argument: Any, what: str) -> Iterator[str]:
                 yield text(name, f"the name of what {what} reads or makes")
 
 
-def _made(output: Any, what: str) -> list[str]:
+def _output_names(output: Any, what: str) -> list[str]:
     """Names of the values of an output; one "" if it is absent, as it still has a number."""
     return list(_names(output, what)) or [""]
 
