@@ -50,6 +50,8 @@ def compare(commit: str, program: list[str]) -> None:
             f"| {label.pop()} | {before:.3g} | {now:.3g} | {ratio:.3f} | {'slower' if ratio > SLOWER else ''} |",
             flush=True,
         )
+    for checkout in both:
+        checkout.process.terminate()
     print(f"\n{slower} rows are slower than {name} by more than {100 * (SLOWER - 1):.0f} %.")
 
 
@@ -68,8 +70,9 @@ class Checkout:
         )
 
     def begin(self) -> bool:
-        """Wait until there is a call to measure; False: there are no more."""
-        return self._line() == "ready"
+        """Wait until there is a call to measure; False: there are no more, or this package lacks what the next one needs."""
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip() == "ready"
 
     def ask(self, what: str) -> str:
         """The answer to ``go``, milliseconds, or to ``next``, the row's label."""

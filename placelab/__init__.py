@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import Any
 
 import placelab.strategies.partitioning  # enter their strategies into the catalogues
@@ -129,7 +128,7 @@ def __getattr__(name: str) -> Any:
     if name in ("start_study", "study_view"):
         return getattr(_imported("placelab.app.widgets.live_study"), name)
     if name == "__version__":
-        return version("placelab")
+        return _imported("importlib.metadata").version("placelab")
     raise AttributeError(f"module 'placelab' has no attribute {name!r}")
 
 
