@@ -42,9 +42,7 @@ DRAGS = 10
 LOOKS = 3
 BUDGETS = {1_000: (100, 45), 5_500: (100, 55), 25_000: (150, 75)}  # ops up to → ms of a first paint and of an update
 LATE = 2  # times the budget of an update, which 95 % of the updates keep
-CLOSED = 400  # ms of the model graph and of a scope of so many parts
-OPENED = 150
-SCOPE = 300
+CLOSED, OPENED, SCOPE = 400, 150, 300  # ms of the model graph and of a scope of so many parts
 FIRST = 1_000  # milliseconds to the picture of the first move, with the kernels that `make lab` has compiled
 LEAST = 5  # pictures per second while a hand moves
 SMOOTH = 55  # frames per second, at least
@@ -83,8 +81,7 @@ TWO_FRAMES = """async () => {
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   return performance.now() - begun;
 }"""
-MOVES = 90  # of a quick drag; milliseconds
-EVERY = 16
+MOVES, EVERY = 90, 16  # of a quick drag; milliseconds
 COUNT = """() => {
   if (window.pictures !== undefined) return;
   window.pictures = 0;

@@ -16,9 +16,7 @@ from pathlib import Path
 from statistics import median
 
 ROOT = Path(__file__).resolve().parents[1]
-LEAST = 5  # pairs of calls per row, and what they may take together
-MOST = 200
-SECONDS = 2.0
+LEAST, MOST, SECONDS = 5, 200, 2.0  # pairs of calls per row, and what they may take together
 SLOWER = 1.03  # ratio from which a row is called slower: repeated rows of one commit differ by less
 HEAD = """| what | ops | devices | {commit}, ms | here, ms | here / {commit} | |
 | --- | ---: | ---: | ---: | ---: | ---: | --- |"""

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from tensorflow_profiling import tf
 
-DECAY = 0.9997  # of moving averages; added to the variance
-EPSILON = 0.001
+DECAY, EPSILON = 0.9997, 0.001  # of moving averages; added to the variance
 
 
 class Layer(NamedTuple):

@@ -15,9 +15,7 @@ from typing import Any, NamedTuple
 
 GRAPH = "graph"
 PROFILE = "profile"
-SCHEDULE = "schedule"  # an order: a placement with what each device runs next
-PLACEMENT = "placement"
-ORDER = "order"
+SCHEDULE, PLACEMENT, ORDER = "schedule", "placement", "order"  # an order: a placement with what each device runs next
 
 
 class Format(NamedTuple):

@@ -25,10 +25,7 @@ from typing import Any, Protocol
 from placelab.base.errors import FormatError
 from placelab.base.interrupts import need
 
-VARINT = 0  # wire types
-FIXED64 = 1
-BYTES = 2
-FIXED32 = 5
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # wire types
 FIXED = {FIXED64: 8, FIXED32: 4}
 MAX_FIELDS = 1_000_000  # of one parsed message, those inside it included
 UNCOUNTED = 1 << 20  # bytes; a smaller message cannot hold enough fields to matter

@@ -20,8 +20,10 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.trace import Ranks
 
 STEPS = 2.0**40  # of a rounded rank, from 0 to the largest
-NEAR = 1 / 32  # steps: how far from the border of a step ranks are looked at, and which of them are equal
-SAME = 1 / 128
+NEAR, SAME = (
+    1 / 32,
+    1 / 128,
+)  # steps: how far from the border of a step ranks are looked at, and which of them are equal
 
 
 def upward_rank(problem: Problem) -> np.ndarray:

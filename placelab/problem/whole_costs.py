@@ -119,15 +119,19 @@ def in_whole_costs(problem: Problem) -> Whole:
 
 
 def _longest(problem: Problem) -> float:
-    """A time that no op, transfer or latency exceeds by much [s]."""
+    """An upper bound on each op's, transfer's and Send op's time and each latency [s]; unknown and infinite ones are left out."""
     graph = problem.graph
     cluster = problem.cluster
-    longest = [graph.compute.max(initial=0.0) / cluster.speed.min()]
-    longest.append(graph.tensor_bytes.max(initial=0.0) / cluster.bandwidth.min())
-    longest.append(cluster.latency.max())
-    if graph.time is not None:
-        longest.append(np.nanmax(graph.time, initial=0.0))
-    return max((x for x in longest if 0 < x < inf), default=1.0)
+    slowest = min([cluster.bandwidth.min(), *(link.bandwidth for link in cluster.links)])
+    times = np.concatenate(
+        [
+            np.append(graph.compute, problem.transfer_ops) / cluster.speed.min(),
+            graph.tensor_bytes / slowest,
+            np.ravel(cluster.latency),
+            [] if graph.time is None else np.ravel(graph.time),
+        ]
+    )
+    return times[np.isfinite(times)].max(initial=0.0) or 1.0
 
 
 def _graph_of(graph: OpGraph, **costs: Any) -> OpGraph:

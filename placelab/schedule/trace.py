@@ -13,8 +13,7 @@ from placelab.base.units import apart
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 
-PLANNED_FINISH = "planned finish [s]"  # scores that are times of the op itself
-EARLIEST_START = "earliest start [s]"
+PLANNED_FINISH, EARLIEST_START = "planned finish [s]", "earliest start [s]"  # scores that are times of the op itself
 
 
 @dataclass(frozen=True, eq=False)

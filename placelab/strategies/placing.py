@@ -26,11 +26,9 @@ from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import RunRequest, run_of, simulate, simulated
 from placelab.strategies.preparing.chain import Transformations, chain
 
-LEAST = 8  # rounds
-MOST = 24
+LEAST, MOST = 8, 24  # rounds
 WORK = 100_000  # rounds times ops, between these: large graphs get few, as a hand may be waiting
-SHIFTS = 2  # how often an op starts later by the length of a shortage, and at all
-HOLDS = 4
+SHIFTS, HOLDS = 2, 4  # how often an op starts later by the length of a shortage, and at all
 
 
 @checked

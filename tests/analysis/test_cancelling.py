@@ -14,8 +14,7 @@ from analysis.programs import start, stored, wait_for
 
 import placelab as pl
 
-SOON = 2.0  # seconds
-LONG = 20.0
+SOON, LONG = 2.0, 20.0  # seconds
 
 
 def asleep():

@@ -30,8 +30,7 @@ FOLDERS = {
     "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
 }
 
-JUPYTERLAB = "doc/tree"  # addresses of their pages with one notebook
-NOTEBOOK = "notebooks"
+JUPYTERLAB, NOTEBOOK = "doc/tree", "notebooks"  # addresses of their pages with one notebook
 # The notebook a test has opened is the one widget of such a page.
 PANEL = "window.jupyterapp.shell.currentWidget"
 OPENED = f"""() => {PANEL.replace("app.", "app?.")}?.context?.isReady

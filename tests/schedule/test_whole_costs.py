@@ -123,6 +123,18 @@ def test_costs_that_are_whole_in_seconds_or_nowhere_stay():
     assert np.array_equal(milli.problem.cluster.latency, whole.cluster.latency)
 
 
+@pytest.mark.parametrize(
+    ("bandwidth", "latency", "transfer_ops"), [(1e30, 0.0, 0.0), (1e25, 0.0, 0.0), (1.0, 1e-25, 0.0), (1e30, 0.0, 1.0)]
+)
+def test_no_unit_is_so_fine_that_sums_are_rounded(bandwidth, latency, transfer_ops):
+    """Whole seconds beside a link, or a latency, that takes almost no time are planned in seconds: the estimate is whole."""
+    graph = pl.OpGraph.from_arrays(["a", "b", "c"], [3.0, 2.0, 7.0], [(0, 1), (1, 2)], edge_bytes=[1.0, 1.0])
+    cluster = pl.Cluster([1.0, 1.0], bandwidth=bandwidth, latency=latency)
+    problem = pl.Problem(graph, cluster, transfer_ops=transfer_ops)
+    assert in_whole_costs(problem).problem is problem
+    assert pl.place(problem, "heft").estimate == 12.0
+
+
 def test_strategies_of_users_get_the_problem_that_was_given():
     """A function that a user decorates sees the costs as they are."""
     seen = []

@@ -55,8 +55,7 @@ class Simulation:
         self.finish = {}
         self.running = {}  # device: its op or Send
         self.waiting = []  # transfers requested but not begun, in order of request
-        self.out_free = {}  # ports under reservations: the time each is free from
-        self.in_free = {}
+        self.out_free, self.in_free = {}, {}  # ports under reservations: the time each is free from
         self.network = FairNetwork(self.problem.cluster) if self.problem.transfers == "fair" else None
         self.now = 0.0
 
@@ -293,8 +292,7 @@ class Simulation:
             return sum(graph.memory[v] for v in here)
         begun = {v for v in range(graph.n_ops) if (OP, v) in self.start or v == starting}
         ended = {v for v in begun if (OP, v) in self.finish and (OP, v) not in self.active}
-        total = 0.0  # a consumer frees its inputs when it starts …
-        done = begun
+        total, done = 0.0, begun  # a consumer frees its inputs when it starts …
         if model == "dynamic":  # … or when it ends
             total = sum(graph.persistent[v] + graph.temporary[v] * (v in begun - ended) for v in here)
             done = ended

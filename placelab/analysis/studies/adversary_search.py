@@ -24,8 +24,7 @@ from placelab.strategies.placing import solve
 if TYPE_CHECKING:
     import pandas as pd
 
-HOT = 10.0  # temperature at the first and after the last step
-COLD = 0.1
+HOT, COLD = 10.0, 0.1  # temperature at the first and after the last step
 PUBLISHED_COOLING = 0.99  # of the temperature by each step: 459 steps from HOT to COLD
 OBJECTIVES = ("makespan", "gap", "efficiency")
 FIRST = 1.0  # seconds that a search has for its first step, however soon it is cancelled

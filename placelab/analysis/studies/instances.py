@@ -11,8 +11,7 @@ from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 
-LEAST = 0.1  # of each weight of a small instance at first
-MOST = 1.0
+LEAST, MOST = 0.1, 1.0  # of each weight of a small instance at first
 CHANGE = 0.1  # of a weight by a move, at most
 SIZES = (3, 5)  # ops and devices of a small instance
 STEP = 0.25  # of the logarithm of a varied quantity: a move changes it by at most 28 %

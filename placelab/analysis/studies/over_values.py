@@ -197,8 +197,7 @@ def _row(problem: Problem, meant: Parameter, pair: Pair, value: float, found: Sc
 
 OF_LINKS = ("bandwidth", "latency")
 OF_DEVICES = ("speed", "memory")
-STEPS = 31  # default values, and how many times the present value the largest of them is
-SPAN = 10.0
+STEPS, SPAN = 31, 10.0  # default values, and how many times the present value the largest of them is
 
 
 @dataclass(frozen=True)

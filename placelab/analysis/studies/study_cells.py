@@ -229,8 +229,10 @@ TEXTS = ("key", "problem", "partitioner", "scheduler", "error")
 NUMBERS = ("makespan", "bound", "seconds")
 FLAGS = ("valid", "oom")
 STORED = (*TEXTS, "seed", *NUMBERS, *FLAGS)
-PAUSE = 1.0  # a part is written after a second, later after a hundredth of the time so far: few parts for long studies
-SHARE = 0.01
+PAUSE, SHARE = (
+    1.0,
+    0.01,
+)  # a part is written after a second, later after a hundredth of the time so far: few parts for long studies
 
 
 class Rows:

@@ -24,12 +24,8 @@ from placelab.problem.problem import CHOSEN, Problem
 from placelab.problem.rules import groups_of, merged_groups
 from placelab.schedule.catalogue import PLANNED, find, keywords, partitioners, schedulers, transforms
 
-MODEL = "inception_v3"  # defaults
-CLUSTER = "rtx2080ti_box"
-PARTITIONER = "heft"
-SCHEDULER = PLANNED
-GIVEN = "as given"  # titles of clusters that are not presets
-OWN = "the model's own"
+MODEL, CLUSTER, PARTITIONER, SCHEDULER = "inception_v3", "rtx2080ti_box", "heft", PLANNED  # defaults
+GIVEN, OWN = "as given", "the model's own"  # titles of clusters that are not presets
 SERVERS = "parameter servers"
 ALL_REDUCE = "all-reduce"
 PIPELINE = "pipeline"

@@ -39,8 +39,7 @@ VERSION = 1
 DECISIONS = 0
 RANKS = 1
 PAIRS = 8192  # of rows and devices on a page, about
-LEAST = 96  # rows of a page; more than a screen shows
-MOST = 256
+LEAST, MOST = 96, 256  # rows of a page; more than a screen shows
 TERMS = 12  # successors listed of an op, those of the longest paths
 
 

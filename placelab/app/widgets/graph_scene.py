@@ -15,9 +15,7 @@ from placelab.base.index_arrays import members
 from placelab.problem.graph import OpGraph
 
 SWEEPS = 6  # over all layers, to and fro
-ACROSS = 40.0  # space between columns, between boxes of one, between lines
-DOWN = 7.0
-LINE = 14.0
+ACROSS, DOWN, LINE = 40.0, 7.0, 14.0  # space between columns, between boxes of one, between lines
 SHORT = 200.0  # a layer no taller is one column
 LINE_COST = 0.9  # a line more has to make the picture larger than this by which it shrinks
 
@@ -222,16 +220,12 @@ def _grid(
     return Grid(x, y, right, top[-1] - LINE)
 
 
-PAD = 8.0  # space around the content of an open scope, and above it
-TITLE = 18.0
+PAD, TITLE = 8.0, 18.0  # space around the content of an open scope, and above it
 FEW = 40  # boxes; scopes are open at first while there are no more
 SHARE = 0.1  # of the ops; a scope with fewer is closed at first
-LEAST = 56.0  # width of a box, and of a letter in it
-MOST = 150.0
-LETTER = 7.0
+LEAST, MOST, LETTER = 56.0, 150.0, 7.0  # width of a box, and of a letter in it
 STRETCH = 1.6  # at most, of a picture that is not as wide as the place for it
-LOW = 24.0  # height of a box, and what an op that is all the work has more
-HIGH = 20.0
+LOW, HIGH = 24.0, 20.0  # height of a box, and what an op that is all the work has more
 
 
 @dataclass(frozen=True, eq=False)

@@ -273,8 +273,7 @@ class _Parser:
         self.text = text
         self.at = 0
         self.keep = keep
-        self.kind = ""  # of the next token: mark, word, quoted or end
-        self.value = ""
+        self.kind, self.value = "", ""  # of the next token: mark, word, quoted or end
         self.n_tokens = 0
         self.dot = DotGraph()
         self.scopes = [Scope({}, {})]

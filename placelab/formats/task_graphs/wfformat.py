@@ -35,8 +35,7 @@ from placelab.problem.graph import OpGraph
 EXPECTED = "a WfFormat workflow"
 VERSIONS = ("1.5", "1.6")
 SPEED = 1e13  # operations/s of the median machine
-BANDWIDTH = 1.25e9  # assumed between machines
-LATENCY = 50e-6
+BANDWIDTH, LATENCY = 1.25e9, 50e-6  # assumed between machines
 MAX_MACHINES = 2_000
 NONE: frozenset[int] = frozenset()
 SPARSE = 512  # tasks per entry of a set; from there on, a set takes less memory and time than a bit mask of all tasks

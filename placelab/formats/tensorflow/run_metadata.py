@@ -33,8 +33,7 @@ TABLES = {
 }
 STEP_STATS = 1  # field of RunMetadata
 DEVICE_STATS = 1  # of StepStats
-DEVICE = 1  # of DeviceStepStats
-RUN = 2
+DEVICE, RUN = 1, 2  # of DeviceStepStats
 STREAM = "/stream:"
 EVERY_STREAM = "/stream:all"
 COPIES = ("/memcpy", ":MEMCPY")  # in names of devices and of kernels

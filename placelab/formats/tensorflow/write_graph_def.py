@@ -18,8 +18,7 @@ from placelab.formats.tensorflow.containers import NODE, STRING, Block, blocks, 
 from placelab.formats.tensorflow.device_names import tensorflow_names
 from placelab.schedule.placement import Placement
 
-NAME = 1  # fields of NodeDef
-DEVICE = 4
+NAME, DEVICE = 1, 4  # fields of NodeDef
 EXPECTED = "a TensorFlow GraphDef"
 NAME_OR_DEVICE = re.compile(rf"\b(name|device)\s*:\s*({STRING})|{STRING}|#[^\n]*")
 

@@ -263,8 +263,7 @@ def _tree(n: int) -> Hops:
     distances = [2**i for i in range((n - 1).bit_length())]
     up = [(i, i - d, False) for d in distances for i in range(d, n, 2 * d)]
     down = [(i, i + d, True) for d in distances[::-1] for i in range(0, n - d, 2 * d)]
-    rows = []  # what each replica has so far
-    has = list(range(n))
+    rows, has = [], list(range(n))  # what each replica has so far
     for source, destination, gather in up + down:
         rows.append((source, destination, 1.0, gather, has[source], -1 if gather else has[destination]))
         has[destination] = n + len(rows) - 1

@@ -78,17 +78,9 @@ class Gaps(NamedTuple):
     op: np.ndarray  # int32 (most,)
 
 
-OP = 0  # kinds on the critical path
-TRANSFER = 1
-WAIT = 2
-NOTHING = 0  # what a wait was for: room in memory, else an op, a Send, a transfer
-BY_OP = 1
-BY_SEND = 2
-BY_LINK = 3
-FOR_TRANSFER = 0  # reasons of idle gaps
-FOR_UPSTREAM = 1
-FOR_MEMORY = 2
-FOR_END = 3
+OP, TRANSFER, WAIT = 0, 1, 2  # kinds on the critical path
+NOTHING, BY_OP, BY_SEND, BY_LINK = 0, 1, 2, 3  # what a wait was for: room in memory, else an op, a Send, a transfer
+FOR_TRANSFER, FOR_UPSTREAM, FOR_MEMORY, FOR_END = 0, 1, 2, 3  # reasons of idle gaps
 
 
 @kernel

@@ -23,10 +23,7 @@ from placelab.kernels.plan.ready_ops import (
     unlimited,
 )
 
-SOONEST = 0  # which rule placed an op
-URGENT = 1
-CHILD = 2
-WAITED = 3
+SOONEST, URGENT, CHILD, WAITED = 0, 1, 2, 3  # which rule placed an op
 SHY = 1 - 2**-50  # a transfer that queues adds its times up in another order, and must not come out below its bound
 
 

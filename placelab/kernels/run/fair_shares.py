@@ -14,9 +14,11 @@ from placelab.kernels.heap import pop_entry, push_entry, push_event
 from placelab.kernels.jit import helper, inlined
 
 NEVER = float("inf")
-ACTIVE = 0  # numbers of a block of flows: active classes, whether any has changed, any of a shared link
-CHANGED = 1
-REFILL = 2
+ACTIVE, CHANGED, REFILL = (
+    0,
+    1,
+    2,
+)  # numbers of a block of flows: active classes, whether any has changed, any of a shared link
 
 
 @helper

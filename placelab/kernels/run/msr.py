@@ -12,8 +12,7 @@ previous sibling. A device's part of ``ready.entry`` holds the tops of its heaps
 
 from placelab.kernels.jit import helper, inlined
 
-NOWHERE = -1  # in place of the device on which successors wait for an item alone
-SEVERAL = -2
+NOWHERE, SEVERAL = -1, -2  # in place of the device on which successors wait for an item alone
 
 
 @helper

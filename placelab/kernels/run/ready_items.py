@@ -8,14 +8,9 @@ from placelab.kernels.jit import helper, inlined
 from placelab.kernels.run.memory_in_use import fits
 from placelab.kernels.run.msr import begin_waiting, enter, last_wait, leave, score, waits_longer
 
-PRIORITY = 0  # kinds of rules
-FIFO = 1
-MSR = 2
-PLANNED = 3
-ASK = 4
+PRIORITY, FIFO, MSR, PLANNED, ASK = 0, 1, 2, 3, 4  # kinds of rules
 LOW = (1 << 32) - 1
-NOBODY = -1  # in place of the item that a device starts: none, or one that a run-time rule must choose
-ANYBODY = -2
+NOBODY, ANYBODY = -1, -2  # in place of the item that a device starts: none, or one that a run-time rule must choose
 
 
 @helper

@@ -31,8 +31,7 @@ from placelab.problem.problem import Problem
 from placelab.problem.resource_models import LATENCIES
 
 DEVICES = 16  # each drawn by itself up to this number
-BOXES = 16  # hosts drawn, lines of devices in one; shared links listed
-LINES = 12
+BOXES, LINES = 16, 12  # hosts drawn, lines of devices in one; shared links listed
 PAIRS = 6  # of a shared link that are named
 Group = tuple[str, float, float]  # type, speed, memory
 
@@ -210,9 +209,7 @@ def _shaded(share: float) -> str:
 
 
 KINDS = 8  # rows of the table of kinds
-COLUMNS = 180  # of the drawing of layers: columns, width, height of each half
-PIXELS = 720
-HALF = 44
+COLUMNS, PIXELS, HALF = 180, 720, 44  # of the drawing of layers: columns, width, height of each half
 
 
 def show_graph(graph: OpGraph) -> str:

@@ -148,8 +148,7 @@ def _lanes(schedule: Schedule, lanes: Lanes, steps: np.ndarray) -> list[str]:
     ops = np.bincount(of[schedule.device], minlength=lanes.n)
     on_path = steps[steps["kind"] == OP]
     critical = np.bincount(of[schedule.device[on_path["row"]]], on_path["finish"] - on_path["start"], minlength=lanes.n)
-    every = ceil((FONT + 2) / lanes.pitch)  # lanes that have a name
-    y = max(lanes.bar // 2 + 4, FONT)
+    every, y = ceil((FONT + 2) / lanes.pitch), max(lanes.bar // 2 + 4, FONT)  # lanes that have a name
     font = "" if lanes.pitch > 18 else f' font-size="{FONT}"'
     found = []
     for i, label in enumerate(lanes.labels):

@@ -240,8 +240,7 @@ def profile(table: StrategyTable, strategy: int, most: float) -> tuple[np.ndarra
     return tau, np.searchsorted(ratio, tau, side="right") / len(ratio)
 
 
-SAMPLES = 10_000  # numbers drawn in one array
-AT_ONCE = 2_000_000
+SAMPLES, AT_ONCE = 10_000, 2_000_000  # numbers drawn in one array
 
 
 @checked

@@ -52,8 +52,7 @@ class Curve(Background):
     def __init__(self, show: Callable[[dict[str, Any]], None], busy: Callable[[], bool] = lambda: False) -> None:
         self._show = show
         self._busy = busy
-        self._moved = 0.0  # when the hand moved last, and whether a value has not been computed since
-        self._may = False
+        self._moved, self._may = 0.0, False  # when the hand moved last, and whether a value has not been computed since
         self._drag: tuple[State, Mapping[str, Any]] | None = None
         self._gesture: int | None = None
         self._worker = Worker(self._compute, "curve")

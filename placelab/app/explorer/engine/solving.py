@@ -253,9 +253,7 @@ def traced(result: Result) -> Placement:
     return place_state(state, placement.problem, trace=True)[0]
 
 
-FULL = "full"  # what is computed during a drag
-PREVIEW = "preview"
-ON_RELEASE = "on release"
+FULL, PREVIEW, ON_RELEASE = "full", "preview", "on release"  # what is computed during a drag
 LIVE = 2.0  # seconds; what takes longer is recomputed on release only
 SMOOTH = 0.2  # seconds; what takes longer and has a preview shows that: five pictures a second
 

@@ -156,8 +156,7 @@ class ModelPicker:
     def show(self, model: Model) -> None:
         """Show which model is chosen, without calling `pick`."""
         self._opened[model.title] = model
-        self._title = model.title  # a menu whose options change has another value for a moment
-        self._quiet = True
+        self._title, self._quiet = model.title, True  # a menu whose options change has another value for a moment
         names = model_names()
         choose(self.menu, [*names, *(t for t in self._opened if t not in names)], model.title)
         self._quiet = False
