@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from placelab.analysis.explanation import KINDS, critical_steps
+from placelab.analysis.interchangeable import best_matching
 from placelab.base.errors import FormatError, UnsupportedError, expect
 from placelab.base.index_arrays import frozen
 from placelab.base.interrupts import need
@@ -35,10 +36,13 @@ class Difference:
     ----------
     a, b : Schedule
         Before and after.
+    match : bool
+        Whether interchangeable devices of `b` are matched with those of `a` before placements are compared.
     """
 
     a: Schedule
     b: Schedule
+    match: bool = True
 
     @property
     def saved(self) -> float:
@@ -49,7 +53,8 @@ class Difference:
     def ops(self) -> pd.DataFrame:
         """One row per op, by the numbers of `a`; then those that only `b` has.
 
-        ``name``, ``kind``; ``moved``: both have it, on devices of different names; ``device_a``, ``device_b``, ``start_a``,
+        ``name``, ``kind``; ``moved``: both have it, on different devices, of which `b`'s are read as `matched` says;
+        ``device_a``, ``device_b``, ``start_a``,
         ``start_b``, ``finish_a``, ``finish_b`` [s], missing where the other schedule alone has the op; ``critical_a``,
         ``critical_b``: seconds of each makespan that are charged to it.
         """
@@ -59,14 +64,41 @@ class Difference:
         both = _columns(self.a).merge(_columns(self.b), how="outer", on="name", suffixes=("_a", "_b"), sort=False)
         in_a = both["number_a"].notna()
         in_b = both["number_b"].notna()
+        there = both["device_b"].replace(self.matched)
         both = both.assign(
             kind=both["kind_a"].where(in_a, both["kind_b"]),
-            moved=in_a & in_b & (both["device_a"] != both["device_b"]),
+            moved=in_a & in_b & (both["device_a"] != there),
             critical_a=both["critical_a"].fillna(0.0),
             critical_b=both["critical_b"].fillna(0.0),
         ).sort_values(["number_a", "number_b"], ignore_index=True)
         sides = [f"{label}_{side}" for label in ("device", "start", "finish", "critical") for side in "ab"]
         return pd.DataFrame(both[["name", "kind", "moved", *sides]])
+
+    @cached_property
+    def matched(self) -> dict[str, str]:
+        """The device of `a` whose ops each device of `b` has taken over; those that keep their own are left out.
+
+        Only devices that may change places in `b`'s problem without a change of it are matched
+        (:func:`placelab.analysis.interchangeable.interchangeable`), so that as few ops as possible have moved.
+        """
+        if not self.match:
+            return {}
+        names = self.b.problem.cluster.names
+        to = best_matching(self.b.problem, self._kept()).tolist()
+        return {names[j]: names[i] for j, i in enumerate(to) if i != j}
+
+    def _kept(self) -> np.ndarray:
+        """How many ops are on device i of `b`'s cluster in `a`, and on device j in `b`; shape (n_devices, n_devices)."""
+        cluster = self.b.problem.cluster
+        number = {name: d for d, name in enumerate(cluster.names)}
+        names = self.a.problem.graph.names.tolist()
+        places = np.array([number.get(name, -1) for name in self.a.problem.cluster.names])[self.a.device].tolist()
+        was = dict(zip(names, places, strict=True))
+        before = np.array([was.get(name, -1) for name in self.b.problem.graph.names.tolist()])
+        known = before >= 0
+        kept = np.zeros((cluster.n_devices, cluster.n_devices), np.int64)
+        np.add.at(kept, (before[known], self.b.device[known]), 1)
+        return kept
 
     @property
     def moved(self) -> pd.DataFrame:
@@ -122,23 +154,29 @@ class Difference:
         change = f"{time(abs(self.saved))} {'less' if self.saved >= 0 else 'more'}"
         share = f", {100 * abs(self.saved) / self.a.makespan:.3g} %" if self.a.makespan > 0 else ""
         moved = f"{int(self.ops['moved'].sum())} of {len(self.ops)} ops on another device"
+        moved += ", identical devices matched" if self.matched else ""
         return f"Difference({time(self.a.makespan)} → {time(self.b.makespan)}: {change}{share}; {moved})"
 
 
 @checked
-def difference(a: Schedule, b: Schedule) -> Difference:
+def difference(a: Schedule, b: Schedule, *, match: bool = True) -> Difference:
     """Compare two schedules of one graph, whatever problems and strategies they come from.
 
     Parameters
     ----------
     a, b
         Before and after. Ops are matched by name, devices too.
+    match
+        Whether devices that are interchangeable in `b`'s problem count as one another, so that as few ops as possible have
+        moved: those of one type, speed, memory, times and links, and whole hosts of them. The other numbers do not depend on
+        it. False: an op has moved when its device has another name.
 
     Returns
     -------
     Difference
-        ``ops`` (which moved, start and finish of each), ``moved``, ``path`` (ops, transfers and waits of both makespans),
-        ``by_kind()``, ``by_scope(depth)`` (saved and lost time), all DataFrames; ``saved`` [s].
+        ``ops`` (which moved, start and finish of each), ``moved``, ``matched`` (which device stands for which), ``path`` (ops,
+        transfers and waits of both makespans), ``by_kind()``, ``by_scope(depth)`` (saved and lost time), all DataFrames but
+        ``matched``; ``saved`` [s].
 
     Raises
     ------
@@ -147,7 +185,7 @@ def difference(a: Schedule, b: Schedule) -> Difference:
 
     Notes
     -----
-    O((ops + transfers) log + edges).
+    O((ops + transfers) log + edges), and an assignment among the devices of each kind.
 
     Examples
     --------
@@ -170,7 +208,7 @@ def difference(a: Schedule, b: Schedule) -> Difference:
             f"the schedules have no op in common: one is of {a.problem.graph.title}, the other of {b.problem.graph.title}; "
             "expected two of one graph"
         )
-    return Difference(a, b)
+    return Difference(a, b, match)
 
 
 def _columns(schedule: Schedule) -> pd.DataFrame:

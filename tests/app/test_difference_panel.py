@@ -69,6 +69,20 @@ def test_rows_are_those_of_the_library(panel, shared):
     assert panel.view.groups == GROUPS and len(of(rows, "scope")) >= 2
 
 
+def test_identical_devices_that_stand_for_one_another_are_named(panel, shared):
+    """A schedule whose two GPUs have changed places moved nothing, which the sentence says, and no row has an arrow."""
+    before = solved("heft")
+    swapped = before.placement.device.copy()
+    swapped[before.placement.device == 0], swapped[before.placement.device == 1] = 1, 0
+    after = pl.simulate(before.problem, pl.Placement(before.problem, swapped), "fifo")
+    shared.kept = before
+    give(panel, after)
+    names = before.problem.cluster.names
+    assert f"; 0 of {before.problem.graph.n_ops:,} ops moved; identical devices are matched: " in panel.view.summary
+    assert f"{names[1]} counts as {names[0]}" in panel.view.summary
+    assert not [row for row in of(panel.view.rows, "op") if "→" in row["moved"]]
+
+
 def test_a_row_names_an_op_that_all_views_know(panel, shared):
     """The number of an op row is that op's in the graph on show; that of a group belongs to an op of the group."""
     shared.kept = solved("single")

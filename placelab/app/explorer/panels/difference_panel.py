@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PAUSE = 0.15  # seconds without a change before two schedules are compared
 MOST = 200  # rows of ops, of kinds, of scopes
-FEW = 6  # scopes; where there are fewer, deeper ones are shown
+FEW = 6  # scopes: where there are fewer, deeper ones are shown; matched devices in a sentence
 DEEPEST = 6
 GROUPS = ["scope", "kind", "op", "number"]
 HINT = "Keep a schedule with ◈ Keep, then change something: what differs from it is shown here."
@@ -128,7 +128,14 @@ def _summary(diff: Difference) -> str:
     share = f", {percent(abs(diff.saved) / diff.a.makespan)}" if diff.a.makespan > 0 else ""
     alone = int(ops["device_a"].isna().sum() + ops["device_b"].isna().sum())
     only = f"; {alone:,} ops are in one of them only" if alone else ""
-    return f"{change}{share}; {int(ops['moved'].sum()):,} of {len(ops):,} ops moved{only}"
+    return f"{change}{share}; {int(ops['moved'].sum()):,} of {len(ops):,} ops moved{only}{_matched(diff)}"
+
+
+def _matched(diff: Difference) -> str:
+    """Which identical devices stand for one another, to end the sentence."""
+    pairs = [f"{b} counts as {a}" for b, a in diff.matched.items()]
+    more = f" and {len(pairs) - FEW} more" if len(pairs) > FEW else ""
+    return f"; identical devices are matched: {', '.join(pairs[:FEW])}{more}" if pairs else ""
 
 
 def _scopes(diff: Difference, numbers: dict[str, int]) -> Iterator[Row]:
@@ -172,7 +179,7 @@ def _ops(diff: Difference, numbers: dict[str, int]) -> Iterator[Row]:
         yield dict(
             what="op",
             name=row["name"],
-            moved=devices[0] if devices[0] == devices[1] else " → ".join(devices),
+            moved=devices[0] if devices[0] == devices[1] else (" → " if row["moved"] else " = ").join(devices),
             **_times(diff, row["critical_a"], row["critical_b"]),
             op=numbers.get(row["name"], -1),
         )
