@@ -142,6 +142,7 @@ def test_a_study_on_processes_gives_up_its_tasks(endless, tmp_path, clock):
     assert len(pl.study([problem(2)], "heft", "fifo", processes=1)) == 1 and monotonic() - begun < 30
 
 
+@pytest.mark.slow
 def test_a_study_on_a_cluster_gives_up_its_tasks(endless, tmp_path, clock):
     """The client does not wait for the workers."""
     distributed = pytest.importorskip("distributed", reason="needs the extra studies")

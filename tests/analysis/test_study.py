@@ -137,6 +137,7 @@ def test_the_own_strategy_is_another_one_when_its_code_changes(problems, tmp_pat
         assert len(rows) == 4 * (device + 1)
 
 
+@pytest.mark.slow
 def test_a_damaged_part_is_refused_or_whole(tmp_path):
     """Whatever bit of a file is turned: one sentence that names the file, or the rows that were written."""
     row = dict.fromkeys(study_cells.TEXTS, "é") | dict.fromkeys(study_cells.NUMBERS, 0.5)
@@ -271,6 +272,7 @@ def test_a_killed_study_goes_on(tmp_path):
     assert len(frame) == len(stored(tmp_path)) == stored(tmp_path)["key"].nunique() == 240
 
 
+@pytest.mark.slow
 def test_a_killed_process_costs_a_retry(tmp_path):
     """All rows are there, without an error."""
     computed, frame = finish(tmp_path, "", "5", "deadly-once")
@@ -278,6 +280,7 @@ def test_a_killed_process_costs_a_retry(tmp_path):
     assert (tmp_path / "marker").exists() and frame["error"][frame["scheduler"] == "fifo"].eq("").all()
 
 
+@pytest.mark.slow
 def test_a_task_that_ends_its_process_is_a_failure(tmp_path):
     """Only its own rows have the reason; the others are complete."""
     _, frame = finish(tmp_path, "", "1", "deadly", "hash")

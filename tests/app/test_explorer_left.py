@@ -135,6 +135,7 @@ def test_another_choice_ends_it(explorer, hang, never_ends):
     newest(explorer)
 
 
+@pytest.mark.slow
 def test_another_cluster_ends_it(explorer):
     """The loop is entered for one bandwidth only; the next value is followed, in a drag and by an edit."""
 

@@ -450,6 +450,7 @@ def test_a_closed_pipe_is_no_error(path):
         assert process.stderr.read() == b"" and process.wait() == 0
 
 
+@pytest.mark.slow
 def test_streams_that_the_shell_has_closed_are_left_out(path, tmp_path):
     """The work is done, files are whole, and nothing else is said."""
     out = tmp_path / "p.json"

@@ -159,6 +159,7 @@ def test_its_trace_is_a_profile(folder, placed):
     assert profile.outputs["hidden", 0] == g.tensor_bytes[g.op_tensor_ptr[hidden]] == BATCH * 32 * 4
 
 
+@pytest.mark.slow
 def test_the_table_of_ops_is_the_registry(folder):
     """placelab/formats/tensorflow/op_types.txt equals the output of datasets/tensorflow_ops.py."""
     text = (Path(pl.__file__).parent / "formats" / "tensorflow" / "op_types.txt").read_text()

@@ -117,6 +117,7 @@ def test_without_all_but_a_minimum_the_catalogue_runs(tmp_path):
     assert refused(absent, CATALOGUE, tmp_path) == []
 
 
+@pytest.mark.slow
 def test_menus_show_what_is_missing_in_grey(tmp_path):
     """The page gets the strategies that lack a package, each with the sentence; they stay in the menu."""
     said = refused("pymetis", ["grey()"], tmp_path)

@@ -78,6 +78,7 @@ def test_equals_trying_everything_within_reserved_memory(name, count):
     assert nowhere
 
 
+@pytest.mark.slow
 def test_both_prove_the_same_bound_in_every_model():
     """Up to 10 ops, with Sends: equal where both state the same problem; cp-sat's is higher where it states more of it."""
     compared = higher = 0
@@ -281,6 +282,7 @@ def test_ten_tasks_of_every_structure_are_proven(devices, speeds):
         assert placement.notes == ("proven optimal",), structure
 
 
+@pytest.mark.slow
 def test_a_model_of_forty_ops_is_the_same_twice():
     """Stopped by its budget of work, not by time, the search gives the same bytes again."""
     problem = pl.Problem(pl.generators.layered(40, seed=1), pl.Cluster.uniform(4))
@@ -319,6 +321,7 @@ def test_the_clock_stops_the_search(name, options):
     assert placement.notes[0].endswith("stopped by the time limit")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "options"), [("cp-sat", {"effort": 0.5}), ("ilp", {"max_ops": 14})])
 def test_progress_only_gets_better(name, options):
     """Makespans fall, bounds and fractions rise; the last report is the result."""

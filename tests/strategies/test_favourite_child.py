@@ -10,7 +10,7 @@ import numpy as np
 import problems
 import pytest
 from brute_force import optimum
-from examples import examples
+from examples import examples, fewer
 from hypothesis import given
 
 import placelab as pl
@@ -136,7 +136,7 @@ def test_no_bound_beyond_its_assumption():
 
 def test_no_solver_chooses():
     """The chosen x is feasible, optimal, and the same for every solver, on random graphs with many ties."""
-    for seed in range(30):
+    for seed in range(fewer(30)):
         arcs = random_arcs(seed)
         best = least_makespan(arcs)
         x = canonical(best)
@@ -240,7 +240,7 @@ def solve_warm(lp, solver, options, patience) -> bool:
 
 def test_no_start_chooses(monkeypatch):
     """A warm start, from the optimum for other costs, ends in the same x as a cold start."""
-    graphs = {seed: random_arcs(seed) for seed in range(30)}
+    graphs = {seed: random_arcs(seed) for seed in range(fewer(30))}
     network = mean_arcs(pl.Problem(pl.load("convolutional_network"), UNIFORM))
     cold = {seed: canonical(least_makespan(arcs)) for seed, arcs in (graphs | {"network": network}).items()}
     monkeypatch.setattr(relaxation, "_solve", solve_warm)

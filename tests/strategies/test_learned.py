@@ -20,6 +20,7 @@ LEARNED = ("cem", "policy-gradient")
 STARTS = ("m-etf", "heft", "single", "uniform")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNED)
 def test_the_optimum_of_few_units(name):
     """Up to eight units: as good as the best of all placements, each run in the order of the samples."""

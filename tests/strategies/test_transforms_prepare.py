@@ -123,6 +123,7 @@ def test_no_ratio_is_claimed_of_a_plan_for_fewer_ops():
     assert not any("proven" in note for note in pl.place(problem, "etf", prepare="coarsen").notes)
 
 
+@pytest.mark.slow
 def test_the_same_small_problem_in_every_process():
     """For any PYTHONHASHSEED: no result depends on the order of a set."""
     code = (
