@@ -9,7 +9,7 @@ import placelab.strategies.partitioning  # enter their strategies into the catal
 import placelab.strategies.scheduling  # noqa: F401
 from placelab import costs
 from placelab.analysis import faults
-from placelab.analysis.comparing import compare, list_members
+from placelab.analysis.comparing import best_pairs, compare, list_members
 from placelab.analysis.explanation import critical_path, idle_reasons
 from placelab.analysis.faster import what_if
 from placelab.analysis.faults.expectations import checkpoint_interval
@@ -63,6 +63,7 @@ __all__ = [
     "adversarial",
     "allreduce_time",
     "arrival_skew",
+    "best_pairs",
     "bounds",
     "checkpoint_interval",
     "clusters",

@@ -127,6 +127,34 @@ def compare(
     return frame
 
 
+def best_pairs(frame: pd.DataFrame) -> pd.DataFrame:
+    """The pairs of least makespan in what :func:`placelab.compare` found: all that tie, in its order.
+
+    Parameters
+    ----------
+    frame
+        Its result, or some of its rows.
+
+    Returns
+    -------
+    DataFrame
+        The rows whose makespan is the least, to the last bit, of those that are legal and within memory; none where none is.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> found = pl.compare(pl.datasets.problem("topcuoglu"), ["heft", "cpop"], ["planned", "fifo"])
+    >>> best_pairs(found)[["partitioner", "scheduler"]].to_numpy().tolist()
+    [['heft', 'planned'], ['heft', 'fifo']]
+    """
+    need("pandas")
+    import pandas as pd
+
+    expect(frame, pd.DataFrame, "best_pairs")
+    good = frame[frame["valid"].astype(bool) & ~frame["oom"].astype(bool) & frame["makespan"].notna()]
+    return good[good["makespan"] == good["makespan"].min()]
+
+
 def _nothing(schedule: Schedule) -> Row:
     return {}
 

@@ -125,8 +125,8 @@ def test_the_frame_is_what_compare_says(hands):
         "error": "",
         "stale": False,
     }
-    best = frame.loc[frame["makespan"].idxmin()]
-    assert hand.panel.best == (best["partitioner"], best["scheduler"])
+    best = pl.best_pairs(frame)
+    assert hand.panel.best == list(zip(best["partitioner"], best["scheduler"], strict=True)) != []
     assert not hand.panel.running and hand.panel.table.status == ""
 
 
@@ -353,7 +353,7 @@ def test_schedules_that_do_not_count_say_why(hands):
     settle(hand)
     cell = hand.cell("single", "fifo")
     assert cell["flaw"] == "out of memory" and cell["makespan"] == 3.0 and not cell["error"]
-    assert hand.panel.best != ("single", "fifo")
+    assert hand.panel.best and ("single", "fifo") not in hand.panel.best
 
 
 def test_pairs_are_compared_as_prepared(hands):

@@ -240,6 +240,19 @@ def test_compare_sorts_the_best_first(capsys, tmp_path):
     assert lines[2].split()[:4] == ["heft", "planned", "80", "95"]
     frame = pd.read_csv(tmp_path / "c.csv")
     assert frame["makespan"].dropna().is_monotonic_increasing and len(frame) == 4
+    assert lines[-2] == "best: 2 pairs tie, heft + planned, heft + fifo" or frame["makespan"][0] < frame["makespan"][1]
+
+
+def test_compare_says_which_pairs_tie(capsys):
+    """One best pair is named; of several, how many they are and the first of them; where none counts, that."""
+    ends = [
+        said(capsys, "compare", "topcuoglu", "--partitioners", names, "--schedulers", "fifo").splitlines()[-1]
+        for names in ("heft,single", "single", "heft,peft,cpop,single,etf,hash")
+    ]
+    frame = pl.compare(pl.datasets.problem("topcuoglu"), ["heft", "peft", "cpop", "single", "etf", "hash"], ["fifo"])
+    best = (pl.best_pairs(frame)["partitioner"] + " + fifo").tolist()
+    assert ends[:2] == ["best: heft + fifo", "best: single + fifo"]
+    assert ends[2] == (f"best: {len(best)} pairs tie, {', '.join(best)}" if len(best) > 1 else f"best: {best[0]}")
 
 
 @pytest.mark.parametrize("suffix", ["dot", "gv"])

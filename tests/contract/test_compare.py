@@ -34,6 +34,19 @@ def test_every_pair_is_a_row_that_solve_confirms(problem):
     assert set(frame["seed"]) == {0, 1}
 
 
+def test_all_best_pairs_are_named(problem):
+    """Rows that have the least makespan to the last bit tie; one that is not legal or out of memory does not count."""
+    frame = pl.compare(problem, ["heft", "single"])
+    least = frame["makespan"].min()
+    best = pl.best_pairs(frame)
+    assert len(best) > 1 and best.equals(frame[frame["makespan"] == least])
+    others = pl.best_pairs(frame.assign(oom=frame["makespan"] == least))
+    assert len(others) and (others["makespan"] > least).all()
+    assert not len(pl.best_pairs(frame.assign(valid=False))) and not len(pl.best_pairs(frame[:0]))
+    nearly = frame.assign(makespan=frame["makespan"].where(frame.index != best.index[0], np.nextafter(least, 0.0)))
+    assert pl.best_pairs(nearly).index.tolist() == [best.index[0]]
+
+
 def test_schedulers_of_pipelines_are_compared_where_there_are_stages(problem):
     """Those that need what a graph lacks are left out, unless they are named."""
     stages = pl.generators.pipeline_training([1.0, 1.0], [2.0, 2.0], microbatches=2)

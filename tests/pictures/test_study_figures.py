@@ -119,6 +119,18 @@ def test_winners_by_hand():
         pl.plots.winners(table, "z", "y")
 
 
+def test_strategies_that_tie_win_together():
+    """All of them are named, the cell is hatched, and the second best is the first that does not tie."""
+    table = frame([[1, 2, 1], [3, 1, 2]], x=[2, 10], y=["u", "u"])
+    cells = {
+        data["x"][i]: {key: data[key][i] for key in ("first", "hatch", "winner", "second")}
+        for data in columns_of(pl.plots.winners(table, "x", "y"), "cells")
+        for i in range(len(data["x"]))
+    }
+    assert cells["2"] == dict(first="a", hatch="/", winner="a, c (tie)", second="b, 100.0 % longer")
+    assert cells["10"] == dict(first="b", hatch=" ", winner="b", second="c, 100.0 % longer")
+
+
 def test_winners_of_a_table_that_was_a_file():
     """Names that a file gives back as numbers, and names as a column of the plane, are problems, too."""
     table = frame([[1, 2], [4, 1]], x=[2, 10])

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bestFirst, bestOf, explain, isOptimal, ratioOf, textOf } from "./cells.ts";
+import { bestFirst, bestOf, explain, isBest, isOptimal, ratioOf, textOf, tiedNames, tieOf } from "./cells.ts";
 import type { Cell, Row } from "./traits.ts";
 
 const cell = (makespan: number, more: Partial<Cell> = {}): Cell => ({
@@ -52,9 +52,21 @@ describe("a cell", () => {
 });
 
 describe("the best", () => {
-  it("is the least value that counts, the first of equal ones", () => {
+  it("is the least value that counts, and all pairs that have it", () => {
     const rows = [row("a", [cell(1, { flaw: "not legal" }), cell(3)]), row("b", [FAILED, null, cell(3), cell(4)])];
-    expect(bestOf(rows, "makespan")).toEqual({ row: rows[0], column: 1, value: 3 });
+    const all = [
+      { row: rows[0], column: 1 },
+      { row: rows[1], column: 2 },
+    ];
+    const best = bestOf(rows, "makespan")!;
+    expect(best).toEqual({ row: rows[0], column: 1, value: 3, all });
+    expect([isBest(best, rows[1]!, 2), isBest(best, rows[1]!, 3), isBest(null, rows[1]!, 2)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect([tieOf(best), tiedNames(best, ["w", "x", "y", "z"])]).toEqual([", ties with 1 more", "a + x, b + y"]);
+    expect(tieOf(bestOf([row("a", [cell(1), cell(2)])], "makespan")!)).toBe("");
     expect(bestOf([row("a", [null, FAILED])], "makespan")).toBeNull();
     expect(bestOf([row("a", [cell(1), cell(2, { moved: 0 })])], "moved")?.column).toBe(1);
   });

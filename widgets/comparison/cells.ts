@@ -41,18 +41,47 @@ export function atMost(share: number): string {
   return share < 0.001 ? "< 0.1 %" : share < 9.995 ? `≤ ${percent(share)}` : `≤ ${(1 + share).toFixed(0)} ×`;
 }
 
-/** Where the least value of a measure is, of cells that are not stale if there is one; null where nothing counts. */
-export function bestOf(rows: readonly Row[], measure: Measure): { row: Row; column: number; value: number } | null {
+/** Where the least value of a measure is, and in which cells all pairs are that tie, the first one included. */
+export interface Best {
+  readonly row: Row;
+  readonly column: number;
+  readonly value: number;
+  readonly all: readonly { readonly row: Row; readonly column: number }[];
+}
+
+/** The least value of a measure, of cells that are not stale if there is one; null where nothing counts. */
+export function bestOf(rows: readonly Row[], measure: Measure): Best | null {
   for (const stale of [false, true]) {
-    let best: { row: Row; column: number; value: number } | null = null;
+    let value = Infinity;
+    let all: { row: Row; column: number }[] = [];
     for (const row of rows)
       row.cells.forEach((cell, column) => {
-        const value = cell?.stale === stale ? goodValue(cell, measure) : NaN;
-        if (value < (best?.value ?? Infinity)) best = { row, column, value };
+        const own = cell?.stale === stale ? goodValue(cell, measure) : NaN;
+        if (own < value) [value, all] = [own, []];
+        if (own === value) all.push({ row, column });
       });
-    if (best) return best;
+    if (all[0]) return { ...all[0], value, all };
   }
   return null;
+}
+
+/** Whether a cell is the best, or one of those that tie. */
+export function isBest(best: Best | null, row: Row, column: number): boolean {
+  return !!best?.all.some((one) => one.row === row && one.column === column);
+}
+
+const NAMED = 8; // of the pairs that tie
+
+/** ", ties with 3 more": how many other pairs are as good; empty for none. */
+export function tieOf(best: Best): string {
+  return best.all.length > 1 ? `, ties with ${best.all.length - 1} more` : "";
+}
+
+/** The pairs that tie, by name. */
+export function tiedNames(best: Best, schedulers: readonly string[]): string {
+  const names = best.all.slice(0, NAMED).map(({ row, column }) => `${row.name} + ${schedulers[column]}`);
+  const more = best.all.length > NAMED ? ` and ${best.all.length - NAMED} more` : "";
+  return `${names.join(", ")}${more}`;
 }
 
 /** How many times the least value a value is, at least 1; NaN where there is none. */

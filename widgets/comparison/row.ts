@@ -1,7 +1,20 @@
 /** A row of the table: a partitioner's name and its cells, or one wide cell with a button. */
 import { h, set } from "../shared/dom.ts";
 import type { Units } from "../shared/format.ts";
-import { bestOf, explain, isEmpty, isIdle, isOptimal, type Measure, measured, ratioOf, textOf } from "./cells.ts";
+import {
+  type Best,
+  bestOf,
+  explain,
+  isBest,
+  isEmpty,
+  isIdle,
+  isOptimal,
+  type Measure,
+  measured,
+  ratioOf,
+  textOf,
+  tieOf,
+} from "./cells.ts";
 import { shade } from "./shade.ts";
 import type { Cell, Row } from "./traits.ts";
 
@@ -16,7 +29,7 @@ export interface Look {
   /** The least value of the measure, and the least makespan. */
   readonly least: number;
   readonly leastMakespan: number;
-  readonly best: { readonly row: Row; readonly column: number } | null;
+  readonly best: Best | null;
   /** Partitioner and scheduler that the explorer shows. */
   readonly shown: readonly string[];
 }
@@ -83,9 +96,9 @@ export class RowView {
     const { name, state, cells } = this.row;
     const cell = cells[column] ?? null;
     const scheduler = look.schedulers[column]!;
-    const best = look.best?.row === this.row && look.best.column === column;
+    const best = isBest(look.best, this.row, column);
     const shown = look.shown[0] === name && look.shown[1] === scheduler;
-    const marks = [shown ? "shown now" : "", best ? BEST[look.measure] : ""].filter(Boolean);
+    const marks = [shown ? "shown now" : "", best ? `${BEST[look.measure]}${tieOf(look.best!)}` : ""].filter(Boolean);
     const lines = explain(cell, state, look.leastMakespan, marks, look.units);
     const ratio = ratioOf(measured(cell, look.measure), look.least); // NaN where no cell counts, too
     const colour = Number.isNaN(ratio) ? null : shade(ratio, look.dark);

@@ -2,7 +2,7 @@
 import { h, listen, set, style } from "../shared/dom.ts";
 import { unitsOf } from "../shared/format.ts";
 import { markTheme, THEME_CSS } from "../shared/theme.ts";
-import { atMost, bestOf, isOptimal, MEASURES, type Measure } from "./cells.ts";
+import { atMost, bestOf, isOptimal, MEASURES, type Measure, tiedNames, tieOf } from "./cells.ts";
 import css from "./comparison.css";
 import { Grid } from "./grid.ts";
 import type { Asked, ComparisonTraits } from "./traits.ts";
@@ -88,8 +88,15 @@ export class ComparisonView {
         : isOptimal(cell)
           ? ", proven optimal"
           : `, ${atMost(cell.gap)} above the optimum`;
-    this.#best.textContent = best ? `★ ${best.row.name} + ${schedulers[best.column]} ${units.time(best.value)}` : "★ –";
-    this.#best.title = best ? `Show the best pair${gap}` : "No pair places and runs the model";
+    const tie = best && best.all.length > 1;
+    this.#best.textContent = best
+      ? `★ ${best.row.name} + ${schedulers[best.column]} ${units.time(best.value)}${tieOf(best)}`
+      : "★ –";
+    this.#best.title = !best
+      ? "No pair places and runs the model"
+      : tie
+        ? `Show the first of ${best.all.length} pairs that tie${gap}: ${tiedNames(best, schedulers)}`
+        : `Show the best pair${gap}`;
     this.#best.disabled = !best;
     this.#best.classList.toggle("stale", !!cell?.stale);
     this.#status.textContent = this.#status.title = status;

@@ -6,8 +6,9 @@ import argparse
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from placelab.analysis.comparing import best_pairs
 from placelab.analysis.comparing import compare as compare_pairs
 from placelab.analysis.measures import metrics
 from placelab.analysis.validation import validate
@@ -33,6 +34,9 @@ from placelab.problem.graph import OpGraph
 from placelab.schedule.catalogue import PLANNED, UNPLANNED, partitioners
 from placelab.schedule.schedule import Schedule
 from placelab.strategies.placing import solve
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 OPTIMAL = 1e-9  # a gap below this is rounding
 EXAMPLES = """
@@ -190,6 +194,7 @@ def compare(options: argparse.Namespace) -> None:
     frame = frame.sort_values(["oom", "makespan"], kind="stable")
     rows = [_row(pair, problem.cluster.units) for pair in frame.to_dict("records")]
     print(f"{printable(problem.graph.title)} on {name}\n{table([HEAD, *rows], (2, 3))}")
+    print(_best(frame))
     if note := note_on_times(problem, name):
         print(f"note: {printable(note)}")
     if options.out:
@@ -197,6 +202,18 @@ def compare(options: argparse.Namespace) -> None:
         print(f"written: {options.out}")
     if frame["error"].all():
         raise PlacelabError("no pair gave a schedule; the table says why")
+
+
+NAMED = 3  # of the pairs that tie
+
+
+def _best(frame: pd.DataFrame) -> str:
+    """Which pair is the best, or which ones tie."""
+    names = [" + ".join(pair) for pair in best_pairs(frame)[["partitioner", "scheduler"]].itertuples(index=False)]
+    if len(names) < 2:
+        return f"best: {names[0]}" if names else "best: none, since no pair gave a legal schedule within memory"
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"best: {len(names)} pairs tie, {', '.join(names[:NAMED])}{more}"
 
 
 HEAD = ("partitioner", "scheduler", "makespan", "above bound", "")

@@ -337,8 +337,9 @@ def winners(frame: pd.DataFrame, x: str, y: str, *, dark: bool | None = None, wi
     """The best strategy of a study for each pair of values of two columns that describe its problems.
 
     A cell has the strategy with the least geometric mean, over the problems of the cell, of makespan over the problem's best
-    makespan; the first of equal ones. On hover: that mean, and by how much the second best is above it. A cell in which no
-    strategy has a legal result within memory for all problems is empty.
+    makespan. Where several tie, to the last bit, the cell is hatched in the colour of the first, and names them all. On hover:
+    that mean, and by how much the second best is above it. A cell in which no strategy has a legal result within memory for all
+    problems is empty.
 
     Parameters
     ----------
@@ -376,7 +377,7 @@ def winners(frame: pd.DataFrame, x: str, y: str, *, dark: bool | None = None, wi
     )
     drawn: list[Any] = []
     for i, name in enumerate(table.strategies):
-        chosen = [j for j, winner in enumerate(cells["winner"]) if winner == name]
+        chosen = [j for j, first in enumerate(cells["first"]) if first == name]
         if chosen:
             source = ColumnDataSource({key: [values[j] for j in chosen] for key, values in cells.items()})
             drawn.append(
@@ -388,6 +389,8 @@ def winners(frame: pd.DataFrame, x: str, y: str, *, dark: bool | None = None, wi
                     source=source,
                     line_color=None,
                     fill_color=PALETTE[i % len(PALETTE)],
+                    hatch_pattern={"field": "hatch"},
+                    hatch_color="white",
                     legend_label=name,
                     name="cells",
                 )
@@ -401,7 +404,7 @@ def winners(frame: pd.DataFrame, x: str, y: str, *, dark: bool | None = None, wi
 
 
 def best(table: StrategyTable, frame: pd.DataFrame, x: str, y: str) -> dict[str, list[Any]]:
-    """One entry per cell with a winner: its values as texts, the winner, its mean ratio, and the second best in words."""
+    """One entry per cell with a winner: its values as texts, the first winner, all that tie, their mean, the next in words."""
     where = frame.drop_duplicates("problem")
     where.index = where["problem"].map(str)  # as in the table, also where a file has given numbers back
     with np.errstate(divide="ignore"):
@@ -409,15 +412,19 @@ def best(table: StrategyTable, frame: pd.DataFrame, x: str, y: str) -> dict[str,
     groups: dict[tuple[str, str], list[int]] = {}
     for i, name in enumerate(table.problems):
         groups.setdefault((_label(where.at[name, x]), _label(where.at[name, y])), []).append(i)
-    cells: dict[str, list[Any]] = {key: [] for key in ("x", "y", "winner", "mean", "second")}
+    cells: dict[str, list[Any]] = {key: [] for key in ("x", "y", "first", "hatch", "winner", "mean", "second")}
     for (a, b), members in groups.items():
         mean = np.exp(logs[members].mean(axis=0))
-        first, *others = np.argsort(mean, kind="stable")
-        if np.isfinite(mean[first]):
+        order = np.argsort(mean, kind="stable")
+        least = mean[order[0]]
+        if np.isfinite(least):
+            tied = [table.strategies[i] for i in order if mean[i] == least]
             words = ""
-            if others and np.isfinite(mean[others[0]]):
-                words = f"{table.strategies[others[0]]}, {100 * (mean[others[0]] / mean[first] - 1):.1f} % longer"
-            entry = (a, b, table.strategies[first], float(mean[first]), words)
+            if len(order) > len(tied) and np.isfinite(mean[order[len(tied)]]):
+                others = order[len(tied)]
+                words = f"{table.strategies[others]}, {100 * (mean[others] / least - 1):.1f} % longer"
+            winner = tied[0] if len(tied) == 1 else f"{', '.join(tied)} (tie)"
+            entry = (a, b, tied[0], "/" if len(tied) > 1 else " ", winner, float(least), words)
             for key, value in zip(cells, entry, strict=True):
                 cells[key].append(value)
     return cells

@@ -86,15 +86,6 @@ class KnownPairs:
         return {**numbers, "flaw": flaw, "error": row["error"], "stale": stale or pair not in self._fresh}
 
 
-def best_pair(frame: pd.DataFrame) -> Pair | None:
-    """The pair of least makespan among those that are legal and within memory, the first of equal ones; None: there is none."""
-    good = frame[frame["valid"] & ~frame["oom"] & frame["makespan"].notna()]
-    if not len(good):
-        return None
-    row = good.loc[good["makespan"].idxmin()]
-    return row["partitioner"], row["scheduler"]
-
-
 def _number(value: float | None) -> float | None:
     return float(value) if value is not None and np.isfinite(value) else None
 

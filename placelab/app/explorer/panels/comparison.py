@@ -13,9 +13,9 @@ from functools import cache
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
-from placelab.analysis.comparing import compare, fitting_schedulers
+from placelab.analysis.comparing import best_pairs, compare, fitting_schedulers
 from placelab.analysis.studies.adversary_search import Adversary
-from placelab.app.explorer.engine.pairs import KnownPairs, Pair, RivalSearch, best_pair, measures
+from placelab.app.explorer.engine.pairs import KnownPairs, Pair, RivalSearch, measures
 from placelab.app.explorer.engine.solving import Result, preparation
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import Model, State
@@ -151,9 +151,11 @@ class Comparison(Background):
         return self._frame
 
     @property
-    def best(self) -> tuple[str, str] | None:
-        """The pair of least makespan in `frame` that is legal and within memory; None where there is none."""
-        return None if self._frame is None else best_pair(self._frame)
+    def best(self) -> list[Pair]:
+        """The pairs of least makespan in `frame` that are legal and within memory, all that tie."""
+        if self._frame is None:
+            return []
+        return [*best_pairs(self._frame)[["partitioner", "scheduler"]].itertuples(index=False, name=None)]
 
     @property
     def running(self) -> bool:
