@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from placelab.base.errors import FormatError
+from placelab.base.looks import START, foreign, look, narrow
 from placelab.base.names import is_name
 
 MAX_FILE = 256 << 20  # bytes on disk, unless a format says otherwise
@@ -26,7 +27,6 @@ MAX_EXPANSION = 24  # of parsed JSON over its text, once larger than:
 MAX_EXPANDED = 100 << 20  # bytes that any parsed JSON may take
 CHUNK = 1 << 20
 GZIP = b"\x1f\x8b"  # first bytes of a gzip file
-JSON = (b"{", b"[", b"\xef\xbb\xbf")  # first bytes of JSON, if a file may be binary; the last are a byte order mark
 
 
 def path_of(path: Any) -> Path:
@@ -57,6 +57,8 @@ def read_file(path: Any, expected: str, limit: int = MAX_FILE) -> bytes:
     """
     path = path_of(path)
     with open_file(path, expected) as file:
+        refuse_foreign(file.read(START), str(path), expected)
+        file.seek(0)
         size = path.stat().st_size
         if size > limit:
             raise FormatError(f"{path} has {size:,} bytes; files over {limit:,} are not read")
@@ -64,6 +66,12 @@ def read_file(path: Any, expected: str, limit: int = MAX_FILE) -> bytes:
     if len(data) > size:
         raise FormatError(f"{path} grows while it is read; expected a whole file")
     return data
+
+
+def refuse_foreign(start: bytes, where: str, expected: str = "") -> None:
+    """FormatError if the first bytes of a file are those of a kind that is not read, such as a picture or a pickle."""
+    if found := foreign(start):
+        raise FormatError(f"{where} looks like {found}" + f"; expected {expected}" * bool(expected))
 
 
 def most_unpacked(packed: int) -> int:
@@ -75,9 +83,10 @@ def unzipped(data: bytes, where: str) -> bytes:
     """`data`, decompressed if it is a gzip file.
 
     Raises FormatError if the gzip file is damaged, or decompresses to more than 32 MiB and more than 100 times its size, or
-    to more than 1 GiB; decompression stops at the limit.
+    to more than 1 GiB; decompression stops at the limit. Also if the content is of a kind that is not read.
     """
     if data[:2] != GZIP:
+        refuse_foreign(data[:START], where)
         return data
     limit = most_unpacked(len(data))
     parts = []
@@ -94,18 +103,19 @@ def unzipped(data: bytes, where: str) -> bytes:
     unpacked = b"".join(parts)
     if unpacked[:2] == GZIP:
         raise FormatError(f"{where} is a gzip file inside a gzip file; unpack it once")
+    refuse_foreign(unpacked[:START], where)
     return unpacked
 
 
 def text_of(data: bytes, where: str, expected: str) -> str:
-    """`data`, gzipped or not, as text; FormatError unless it is UTF-8."""
+    """`data`, gzipped or not, as text; FormatError unless it is UTF-8, or UTF-16 or UTF-32 with a byte order mark."""
     data = unzipped(data, where)
     if len(data) > MAX_TEXT:
         raise FormatError(f"{where} has more than {MAX_TEXT:,} bytes; such files are not read")
     try:
-        return data.decode("utf-8-sig")
+        return narrow(data, "strict").decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise FormatError(f"{where} is not text in UTF-8; expected {expected}") from None
+        raise FormatError(f"{where} is not text in UTF-8; expected {expected}{look(data)}") from None
 
 
 def json_of(data: bytes, where: str, expected: str) -> Any:

@@ -8,7 +8,8 @@ from statistics import median as middle
 from typing import Any
 
 from placelab.base.errors import FormatError, expect
-from placelab.base.limits import JSON, json_of, read_file, unzipped
+from placelab.base.limits import json_of, read_file, unzipped
+from placelab.base.looks import is_json
 from placelab.formats.catalogue import PROFILE, module_of, readers
 from placelab.problem.graph import OpGraph
 
@@ -99,7 +100,7 @@ def median(profiles: Iterable[Profile]) -> Profile:
 def loads(data: bytes, where: str = "the upload", graph: OpGraph | None = None) -> Profile:
     """The profile in the bytes of a file; `where` names it in messages."""
     data = unzipped(data, where)
-    if not data.startswith(JSON):
+    if not is_json(data):
         return module_of(readers(PROFILE, suffix=".pb")[0]).loads(data, where)
     return profile_of(json_of(data, where, EXPECTED), where, graph)
 

@@ -24,6 +24,7 @@ from typing import Any, Protocol
 
 from placelab.base.errors import FormatError
 from placelab.base.interrupts import need
+from placelab.base.looks import START, look
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # wire types
 FIXED = {FIXED64: 8, FIXED32: 4}
@@ -100,7 +101,7 @@ def parse(kind: MessageType, data: bytes, where: str) -> Any:
     except DecodeError:
         what = kind.DESCRIPTOR.name
         raise FormatError(
-            f"{where} is not a protobuf message of the form {what}: truncated, damaged or another file"
+            f"{where} is not a protobuf message of the form {what}: truncated, damaged or another file{look(data[:START])}"
         ) from None
 
 
@@ -140,7 +141,10 @@ def fields(data: bytes, where: str, start: int = 0, end: int | None = None) -> I
             return
     except IndexError:
         pass
-    raise FormatError(f"{where} is not a complete protobuf file: no field that ends in it begins at byte {begin:,}")
+    seen = look(bytes(data[:START])) if not start else ""
+    raise FormatError(
+        f"{where} is not a complete protobuf file: no field that ends in it begins at byte {begin:,}{seen}"
+    )
 
 
 def spans_of(wanted: int, data: bytes, where: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:

@@ -10,12 +10,14 @@ from types import ModuleType
 from typing import Any, Protocol, get_type_hints
 
 from placelab.base.errors import FormatError, PlacelabError, UnsupportedError, described
-from placelab.base.limits import json_of, path_of, read_file, unzipped
+from placelab.base.limits import json_of, open_file, path_of, read_file, unzipped
+from placelab.base.looks import START, foreign
 from placelab.base.names import is_name
 from placelab.costs.roofline import with_estimates
 from placelab.formats import profiles
 from placelab.formats.catalogue import GRAPH, PROFILE, Format, module_of, readers, suffix_of
 from placelab.formats.profiles import Profile
+from placelab.formats.torch.archive import looks_like
 from placelab.formats.torch.module import from_exported, from_module, from_training, is_exported, is_module
 from placelab.graphs import datasets
 from placelab.problem.graph import OpGraph
@@ -180,9 +182,19 @@ def _suffix(name: str) -> str:
 def _readers(name: str) -> list[Format]:
     suffix = _suffix(name)
     if not suffix:
-        what = f"is a folder without {SAVED_MODEL}" if os.path.isdir(name) else "has no known format"
+        what = f"is a folder without {SAVED_MODEL}" if os.path.isdir(name) else _unknown(name)
         raise FormatError(f"{name!a:.200} {what}; files end in {', '.join(_suffixes())}, gzipped or not")
     return readers(GRAPH, PROFILE, suffix=suffix)
+
+
+def _unknown(name: str) -> str:
+    """What is wrong with a file of a suffix that no format has: of a known kind that is not read, or none that is known."""
+    if os.path.isfile(name):
+        with open_file(Path(name), EXPECTED) as file:
+            start = file.read(START)
+            if found := foreign(start) or looks_like(file, name):
+                return f"looks like {found}"
+    return "has no known format"
 
 
 def _fitting(rows: list[Format], data: bytes) -> list[Format]:

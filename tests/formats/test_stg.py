@@ -83,7 +83,7 @@ def test_zipped_files(tmp_path):
         (b"2\n0 0 0\n1 1 -1 0\n", "is '-1'; expected a whole number"),
         (b"2\n0 1 1 1\n1 1 1 0\n", "has a cycle: '1' → '0' → '1'"),
         (b"2\n0 1 1 0\n1 1 1 0\n", "op '0' consumes its own output"),
-        (b"\xff\xfe", "not text in UTF-8"),
+        (b"\xff\xfa", "not text in UTF-8"),
     ],
 )
 def test_files_that_are_none_say_what_was_found(text, words):

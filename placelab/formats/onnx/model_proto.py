@@ -23,7 +23,8 @@ from typing import Any
 from placelab.base.errors import FormatError, PlacelabError, UnsupportedError
 from placelab.base.fields import one_line, title
 from placelab.base.interrupts import need
-from placelab.base.limits import GZIP, open_file, path_of, read_file, unzipped
+from placelab.base.limits import GZIP, open_file, path_of, read_file, refuse_foreign, unzipped
+from placelab.base.looks import START
 from placelab.formats.building import build
 from placelab.formats.onnx.node_proto import (
     UNKNOWN,
@@ -108,6 +109,8 @@ def read(path: Any, *, dimensions: Mapping[str, int] | None = None) -> OpGraph:
     path = path_of(path)
     with open_file(path, EXPECTED) as file:
         size = path.stat().st_size
+        refuse_foreign(file.read(START), str(path), EXPECTED)
+        file.seek(0)
         if size > MAX_FILE:
             raise FormatError(f"{path} has {size:,} bytes; models over {MAX_FILE:,} are not read")
         if file.read(2) == GZIP or size < mmap.PAGESIZE:

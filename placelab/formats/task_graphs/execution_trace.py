@@ -19,6 +19,7 @@ https://github.com/mlcommons/chakra, schema/protobuf/et_def.proto
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ import numpy as np
 from placelab.base.errors import CycleError, FormatError
 from placelab.base.fields import cost, integer, one_line, read_from, records, text, title
 from placelab.base.limits import json_of, unzipped
+from placelab.base.looks import narrow
 from placelab.formats.building import build
 from placelab.formats.protobuf import MessageType, messages, parse, varint
 from placelab.formats.task_graphs import host_trace
@@ -68,6 +70,9 @@ TENSOR = re.compile(
 JSON = re.compile(rb"\s*\{\s*[\"}]")
 
 
+SNIFFED = 1 << 16  # bytes
+
+
 @dataclass(frozen=True)
 class Node:
     """A node of a trace in any format."""
@@ -100,7 +105,7 @@ class Node:
 def loads(data: bytes, where: str = "the upload") -> OpGraph:
     """The graph in the bytes of a Chakra trace, protobuf or JSON, gzipped or not; `where` names it in messages."""
     data = unzipped(data, where)
-    if JSON.match(data):
+    if JSON.match(narrow(data[:SNIFFED]).removeprefix(BOM_UTF8)):
         return graph_of(json_of(data, where, EXPECTED), where)
     return _graph(list(_records(data, where)), where, "protobuf")
 

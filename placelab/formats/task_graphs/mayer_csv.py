@@ -36,19 +36,16 @@ CONSTRAINTS = ("CPU", "GPU")
 
 def loads(data: bytes, where: str = "the upload") -> OpGraph:
     """The graph in the bytes of a CSV file, gzipped or not; `where` names it in messages."""
-    lines = text_of(data, where, EXPECTED).splitlines()
+    lines = [
+        (f"line {i}", line) for i, line in enumerate(text_of(data, where, EXPECTED).splitlines(), 1) if line.strip()
+    ]
     with read_from(where):
-        if not has_header(data) and not (lines and lines[0].startswith("Id,")):
+        if not lines or not lines[0][1].lstrip().startswith("Id,"):
             raise FormatError("the first line does not name the columns: expected Id,(Outgoing) node,(Incoming) node,…")
         return _graph(
-            [(f"line {i}", line.split(",")) for i, line in enumerate(lines[1:], 2) if line.strip()],
+            [(number, line.split(",")) for number, line in lines[1:]],
             title(where, "graph"),
         )
-
-
-def has_header(data: bytes) -> bool:
-    """Whether bytes begin with the header of the columns."""
-    return data[:20].startswith(b"Id,(Outgoing) node,")
 
 
 def _graph(rows: list[tuple[str, list[str]]], name: str) -> OpGraph:

@@ -7,6 +7,7 @@ the model, which no signature needs. Of protobuf's text format (``.pbtxt``) only
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import islice
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 from placelab.base.errors import FormatError
 from placelab.base.limits import MAX_OPS
+from placelab.base.looks import narrow
 from placelab.formats.protobuf import BYTES, VARINT, MessageType, fields, messages, parse, spans_of
 from placelab.formats.tensorflow.functions import Function, Library, function_of
 from placelab.formats.tensorflow.nodes import EXPECTED, Node, node_of, schema
@@ -22,7 +24,6 @@ from placelab.problem.graph_checks import check_size
 NODE, LIBRARY, FUNCTION = 1, 2, 1  # fields of GraphDef, and of the library in it
 SIGNATURE, NAME = 1, 1  # of a function, and of its signature
 MAX_TEXT_OPS = 200_000  # parsing text takes twenty times as long
-BOM = b"\xef\xbb\xbf"  # byte order mark of Windows editors
 TEXT = re.compile(
     rb"\s*(?:#[^\n]*\n\s*)*(?:node|library|versions|version|meta_graphs|saved_model_schema_version)\s*[:{<]"
 )
@@ -84,7 +85,8 @@ class _Nodes:
 
 def is_text(data: bytes) -> bool:
     """Whether a file is in protobuf's text format."""
-    return TEXT.match(data, len(BOM) if data.startswith(BOM) else 0, 10_000) is not None
+    data = narrow(data[:10_000])
+    return TEXT.match(data, len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0) is not None
 
 
 def binary(data: bytes, where: str) -> Contents:

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from placelab.base.errors import FormatError
-from placelab.base.limits import JSON, MAX_OPS, json_of, read_file, unzipped
+from placelab.base.limits import MAX_OPS, json_of, read_file, unzipped
+from placelab.base.looks import is_json
 from placelab.formats.profiles import Profile, median
 from placelab.formats.protobuf import BYTES, MessageType, fields, messages, parse, spans_of
 from placelab.formats.tensorflow.nodes import REFERENCE, size_of
@@ -75,7 +76,7 @@ def read_profile(*paths: Any) -> Profile:
 def loads(data: bytes, where: str = "the upload") -> Profile:
     """The profile in the bytes of one file; `where` names it in messages."""
     data = unzipped(data, where)
-    if data.startswith(JSON):
+    if is_json(data):
         return profile_of(json_of(data, where, EXPECTED), where)
     return _profile(_runs(data, where), where)
 

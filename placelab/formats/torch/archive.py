@@ -17,9 +17,21 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, BinaryIO
 
+from placelab.base import looks
 from placelab.base.errors import FormatError
 from placelab.base.fields import integer, read_from, record, records, text
-from placelab.base.limits import GZIP, MAX_OPS, json_of, most_unpacked, open_file, path_of, read_file, unzipped
+from placelab.base.limits import (
+    GZIP,
+    MAX_OPS,
+    json_of,
+    most_unpacked,
+    open_file,
+    path_of,
+    read_file,
+    refuse_foreign,
+    unzipped,
+)
+from placelab.base.looks import START, look
 from placelab.formats.flops.kinds import category
 from placelab.formats.torch.aten_ops import NUMBER, Op, Source, Tensor, assembled, unique
 from placelab.problem.graph import OpGraph
@@ -61,7 +73,9 @@ def read(path: Any) -> OpGraph:
     """
     path = path_of(path)
     with open_file(path, EXPECTED) as file:
-        packed = file.read(2) == GZIP
+        start = file.read(START)
+        refuse_foreign(start, str(path), EXPECTED)
+        packed = start.startswith(GZIP)
         return loads(read_file(path, EXPECTED), str(path)) if packed else _graph(file, str(path))
 
 
@@ -78,6 +92,8 @@ def _graph(file: BinaryIO, where: str) -> OpGraph:
     try:
         with zipfile.ZipFile(file) as archive:
             names = [name for name in archive.namelist() if MODEL.fullmatch(name)]
+            if not names and (seen := looks.archive(archive.namelist())):
+                raise FormatError(f"{where} looks like {seen}; expected {EXPECTED}")
             if len(names) != 1:
                 raise FormatError(f"{where} holds {len(names)} programs in models/; expected one, of torch.export.save")
             document = _json(archive, names[0], where)
@@ -89,6 +105,18 @@ def _graph(file: BinaryIO, where: str) -> OpGraph:
         raise FormatError(f"{where} is not {EXPECTED}: {str(error) or 'a broken zip archive'}") from None
     with read_from(where):
         return graph_of(document, _shared(stored), where)
+
+
+def looks_like(file: BinaryIO, where: str) -> str:
+    """What a zip archive looks like, and what helps; "" if that is not known, or the file is none."""
+    try:
+        _check_directory(file, where)
+        with zipfile.ZipFile(file) as archive:
+            names = archive.namelist()
+    except (FormatError, *BROKEN):
+        return ""
+    programs = any(map(MODEL.fullmatch, names))
+    return f"{EXPECTED}; give it a name that ends in .pt2" if programs else looks.archive(names) or "a zip archive"
 
 
 def _check_directory(file: BinaryIO, where: str) -> None:
@@ -103,7 +131,10 @@ def _check_directory(file: BinaryIO, where: str) -> None:
         there = struct.unpack_from("<Q", tail, at - 12)[0] == size - len(tail) + at - 76
         listed = struct.unpack_from("<Q", tail, at - 36)[0] if there else 1 << 64
     if at < 0 or listed > LARGEST_DIRECTORY:
-        found = f"its list of members has {listed:,} bytes" if at >= 0 else "it is no zip archive"
+        file.seek(0)
+        found = (
+            f"its list of members has {listed:,} bytes" if at >= 0 else "it is no zip archive" + look(file.read(START))
+        )
         raise FormatError(f"{where} is not {EXPECTED}: {found}")
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import PurePath
 from statistics import median as middle
 from typing import Any, NamedTuple
@@ -27,6 +29,7 @@ HOST = "cpu_op"
 ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
 STEP = "ProfilerStep#"
 MAX_EVENTS = 5_000_000
+SOME = 10_000  # events that are looked at to tell the format
 MAX_TIME = 1e18  # microseconds; time since the epoch is about 10¹⁵
 MICROSECOND = 1e-6
 LEAST_SHARE = 0.5  # of the graph's FLOP, in ops that are matched
@@ -79,7 +82,12 @@ def loads(data: bytes, where: str = "the upload", graph: OpGraph | None = None) 
 
 def matches(document: Any) -> bool:
     """Whether parsed JSON looks like a trace of ``torch.profiler``."""
-    return isinstance(document, dict) and "traceEvents" in document and "deviceProperties" in document
+    if not isinstance(document, dict) or not isinstance(document.get("traceEvents"), list):
+        return False
+    if not {"deviceProperties", "schemaVersion"}.isdisjoint(document):
+        return True
+    some = islice(document["traceEvents"], SOME)  # a trace of one device's threads may have neither
+    return any(isinstance(row, dict) and row.get("cat") in (HOST, "kernel") for row in some)
 
 
 def profile_of(document: Any, where: str, graph: OpGraph | None = None) -> Profile:
@@ -124,9 +132,13 @@ def _event(row: Mapping[str, Any], which: str) -> Event:
 
 
 def _microseconds(value: Any, key: str, which: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -MAX_TIME < value < MAX_TIME:
+    number = value
+    if isinstance(value, str):
+        with suppress(ValueError):
+            number = float(value)
+    if isinstance(number, (bool, str)) or not isinstance(number, (int, float)) or not -MAX_TIME < number < MAX_TIME:
         raise FormatError(f"{which} has {key} {value!r:.40}; expected microseconds")
-    return float(value)
+    return float(number)
 
 
 def _parents(events: Sequence[Event]) -> list[int]:
