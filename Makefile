@@ -7,7 +7,7 @@
 # make clean   remove what these have made, the environment included
 
 PYTHON ?= python3
-# EXTRAS=test,frameworks adds PyTorch and TensorFlow, without which their tests are skipped.
+# EXTRAS=test,frameworks adds PyTorch, TensorFlow and JAX, without which their tests are skipped.
 EXTRAS ?= test
 VENV := .venv
 BIN := $(VENV)/bin

@@ -6,12 +6,15 @@ added by a row: ``load``, ``export.graph``, the command line, the explorer's fil
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
+
+from placelab.base.looks import START, narrow
 
 GRAPH = "graph"
 PROFILE = "profile"
@@ -36,7 +39,7 @@ class Format(NamedTuple):
     options
         Names of the reader's options, or, of a format that is only written, what the writer needs beside.
     begins
-        First bytes of all its files, where they tell it from other formats of a suffix.
+        First bytes that its files may have, where they tell it from other formats of a suffix; before text, blanks may stand.
     """
 
     title: str
@@ -45,7 +48,13 @@ class Format(NamedTuple):
     reader: str = ""
     writer: str = ""
     options: tuple[str, ...] = ()
-    begins: bytes = b""
+    begins: tuple[bytes, ...] = ()
+
+    def may_be(self, start: bytes) -> bool:
+        """Whether a file that begins with `start` may have this format."""
+        text = tuple(begin for begin in self.begins if begin[:1].isascii() and begin > b" ")
+        blank = narrow(start).removeprefix(BOM_UTF8)
+        return not self.begins or start.startswith(self.begins) or blank.lstrip().startswith(text)
 
 
 TENSORFLOW = "TensorFlow"
@@ -56,9 +65,25 @@ FORMATS = (
     Format("dnn-partitioning", GRAPH, (".json",), "formats.task_graphs.dnn_partitioning"),
     Format("Chakra", GRAPH, (".json", ".et"), "formats.task_graphs.execution_trace"),
     Format(TENSORFLOW, GRAPH, (".pb", ".pbtxt"), "formats.tensorflow.graph_def", options=("batch", "devices")),
-    Format(ONNX, GRAPH, (".pb", ".onnx"), "formats.onnx.model_proto", options=("dimensions",), begins=b"\x08"),
+    Format(ONNX, GRAPH, (".pb", ".onnx"), "formats.onnx.model_proto", options=("dimensions",), begins=(b"\x08",)),
     Format("DOT", GRAPH, (".dot", ".gv"), "formats.task_graphs.dot", "formats.task_graphs.dot:write"),
     Format("STG", GRAPH, (".stg",), "formats.task_graphs.stg", "formats.task_graphs.stg:write"),
+    Format(
+        "HLO",
+        GRAPH,
+        (".hlo", ".txt"),
+        "formats.xla.hlo_text",
+        options=("trips",),
+        begins=(b"HloModule", b"ENTRY", b"%"),
+    ),
+    Format(
+        "StableHLO",
+        GRAPH,
+        (".mlir", ".txt"),
+        "formats.xla.stablehlo_text",
+        options=("trips",),
+        begins=(b"module", b"func.func", b'"builtin.module"', b"#", b"//"),
+    ),
     Format("PipeDream", GRAPH, (".txt",), "formats.task_graphs.pipedream", options=("backward",)),
     Format("Mayer's CSV", GRAPH, (".csv",), "formats.task_graphs.mayer_csv"),
     Format("DAX", GRAPH, (".dax", ".xml"), "formats.task_graphs.dax"),
@@ -113,8 +138,8 @@ def format_of(path: Path) -> Format | None:
         rows = [row for row in FORMATS if row.title == TENSORFLOW]
     if len(rows) > 1 and path.is_file():
         with suppress(OSError), path.open("rb") as file:
-            start = file.read(max(len(row.begins) for row in rows))
-            rows.sort(key=lambda row: not (row.begins and start.startswith(row.begins)))
+            start = file.read(START)
+            rows.sort(key=lambda row: not (row.begins and row.may_be(start)))
     return rows[0] if rows else None
 
 

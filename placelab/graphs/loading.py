@@ -200,7 +200,7 @@ def _unknown(name: str) -> str:
 def _fitting(rows: list[Format], data: bytes) -> list[Format]:
     """Formats of graphs, without those that the first bytes rule out: a million fields are not parsed twice."""
     graphs = [row for row in rows if row.holds == GRAPH]
-    return [row for row in graphs if len(graphs) == 1 or data.startswith(row.begins)]
+    return [row for row in graphs if len(graphs) == 1 or row.may_be(data[:START])]
 
 
 def _from_json(data: bytes, name: str, options: dict[str, Any], graph: OpGraph | None) -> OpGraph | Profile:

@@ -174,3 +174,123 @@ def torch_archive() -> list[bytes]:
             archive.writestr(zipfile.ZipInfo(f"small/{name}"), json.dumps(document))
         archive.writestr(zipfile.ZipInfo("small/data/sample_inputs/model.pt"), b"a pickle")
     return [file.getvalue()]
+
+
+def hlo_text() -> list[bytes]:
+    """An optimised module with a fusion, a loop, a branch, collectives and a convolution; and one as people write it."""
+    optimised = """HloModule jit_step, is_scheduled=true, entry_computation_layout={(f32[8,16]{1,0})->f32[8,4]{1,0}}
+
+FileNames
+1 "a \\"file\\".py"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=3}
+
+%sum (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %c = f32[] add(%a, %b)
+}
+
+%fused (p0: f32[8,16], p1: f32[16,4]) -> f32[8,4] {
+  %p0 = f32[8,16]{1,0:T(8,128)} parameter(0)
+  %p1 = f32[16,4]{1,0} parameter(1)
+  %d = f32[8,4]{1,0} dot(%p0, %p1), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT %t = f32[8,4]{1,0} tanh(%d), metadata={op_name="jit(f)/{tanh}" stack_frame_id=2}
+}
+
+%test (s: (s32[], f32[8,4])) -> pred[] {
+  %s = (s32[], f32[8,4]{1,0}) parameter(0)
+  %i = s32[] get-tuple-element(%s), index=0
+  %n = s32[] constant(5)
+  ROOT %less = pred[] compare(%i, %n), direction=LT
+}
+
+%body (s.1: (s32[], f32[8,4])) -> (s32[], f32[8,4]) {
+  %s.1 = (s32[], f32[8,4]{1,0}) parameter(0)
+  %i.1 = s32[] get-tuple-element(%s.1), index=0
+  %one = s32[] constant(1)
+  %next = s32[] add(%i.1, %one)
+  %v = f32[8,4]{1,0} get-tuple-element(%s.1), index=1
+  %w = f32[8,4]{1,0} multiply(%v, %v)
+  ROOT %both = (s32[], f32[8,4]{1,0}) tuple(%next, %w)
+}
+
+%cheap (q: f32[8,4]) -> f32[8,4] {
+  ROOT %q = f32[8,4]{1,0} parameter(0)
+}
+
+%dear (q.1: f32[8,4]) -> f32[8,4] {
+  %q.1 = f32[8,4]{1,0} parameter(0)
+  ROOT %neg = f32[8,4]{1,0} negate(%q.1)
+}
+
+ENTRY %main (x: f32[8,16]) -> (f32[8,4], f32[]) {
+  %x = f32[8,16]{1,0} parameter(0), sharding={replicated}
+  %w0 = f32[16,4]{1,0} constant({...})
+  %zero = s32[] constant(0)
+  %start.0 = f32[] constant(0)
+  %f = f32[8,4]{1,0} fusion(%x, %w0), kind=kOutput, calls=%fused
+  %in = (s32[], /*index=1*/f32[8,4]{1,0}) tuple(%zero, %f)
+  %loop = (s32[], f32[8,4]{1,0}) while(%in), condition=%test, body=%body, backend_config={"known_trip_count":{"n":"5"}}
+  %out = f32[8,4]{1,0} get-tuple-element(%loop), index=1
+  %which = s32[] convert(%zero)
+  %branch = f32[8,4]{1,0} conditional(%which, %out, %out), branch_computations={%cheap, %dear}
+  %start = f32[8,4]{1,0} all-reduce-start(%branch), replica_groups={{0,1}}, to_apply=%sum, control-predecessors={%f}
+  %done = f32[8,4]{1,0} all-reduce-done(%start)
+  %total = f32[] reduce(%done, %start.0), dimensions={0,1}, to_apply=%sum
+  %call = f32[8,4]{1,0} custom-call(%done), custom_call_target="mystery"
+  ROOT %result = (f32[8,4]{1,0}, f32[]) tuple(%call, %total)
+}
+"""
+    plain = """HloModule m
+ENTRY e { x = f32[1,8,8,3] parameter(0) k = f32[3,3,3,4] parameter(1) // a comment
+  c = f32[1,8,8,4] convolution(x, k), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
+  ROOT r = f32[<=8,?,4] custom-call(c), custom_call_target="reshaped" }"""
+    return [optimised.encode(), plain.encode()]
+
+
+def stablehlo_text() -> list[bytes]:
+    """A module in the pretty form with a loop, a branch, calls, a reduction and a convolution; and one in the generic form."""
+    pretty = """#loc1 = loc("a")
+module @jit_step attributes {mhlo.num_partitions = 1 : i32} {
+  func.func public @main(%arg0: tensor<8x4xf32> {mhlo.sharding = "{replicated}"}, %arg1: tensor<4x4xf32>) -> (tensor<8x4xf32>) {
+    %c = stablehlo.constant dense<0> : tensor<i32>
+    %0:2 = stablehlo.while(%iterArg = %arg0, %iterArg_0 = %c) : tensor<8x4xf32>, tensor<i32>
+    cond {
+      %c_1 = stablehlo.constant dense<3> : tensor<i32>
+      %3 = stablehlo.compare LT, %iterArg_0, %c_1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %3 : tensor<i1>
+    } do {
+      %3 = func.call @layer(%iterArg, %arg1) : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+      %c_1 = stablehlo.constant dense<1> : tensor<i32>
+      %4 = stablehlo.add %iterArg_0, %c_1 : tensor<i32>
+      stablehlo.return %3, %4 : tensor<8x4xf32>, tensor<i32>
+    }
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %1 = stablehlo.reduce(%0#0 init: %cst) applies stablehlo.add across dimensions = [1] : (tensor<8x4xf32>, tensor<f32>) -> tensor<8xf32>
+    %2 = "stablehlo.case"(%0#1) ({
+      stablehlo.return %0#0 : tensor<8x4xf32>
+    }, {
+      %3 = stablehlo.negate %0#0 : tensor<8x4xf32>
+      stablehlo.return %3 : tensor<8x4xf32>
+    }) : (tensor<i32>) -> tensor<8x4xf32>
+    stablehlo.custom_call @mystery(%1) {api_version = 2 : i32} : (tensor<8xf32>) -> ()
+    return %2 : tensor<8x4xf32> loc(#loc1)
+  }
+  func.func private @layer(%arg0: tensor<8x4xf32>, %arg1: tensor<4x4xf32>) -> tensor<8x4xf32> {
+    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT] : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+    %1 = stablehlo.tanh %0 : tensor<8x4xf32>
+    return %1 : tensor<8x4xf32>
+  }
+}
+"""  # noqa: E501
+    generic = """"builtin.module"() <{sym_name = "jit_conv"}> ({
+  "func.func"() <{function_type = (tensor<1x8x8x3xf32>, tensor<3x3x3x4xf32>) -> tensor<1x8x8x4xf32>, sym_name = "main"}> ({
+  ^bb0(%arg0: tensor<1x8x8x3xf32>, %arg1: tensor<3x3x3x4xf32>):
+    %0 = "stablehlo.convolution"(%arg0, %arg1) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, lhs_dilation = array<i64: 1, 1>, padding = dense<1> : tensor<2x2xi64>, rhs_dilation = array<i64: 1, 1>, window_strides = array<i64: 1, 1>}> : (tensor<1x8x8x3xf32>, tensor<3x3x3x4xf32>) -> tensor<1x8x8x4xf32>
+    "func.return"(%0) : (tensor<1x8x8x4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+"""  # noqa: E501
+    return [pretty.encode(), generic.encode()]

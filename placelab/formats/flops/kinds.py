@@ -1,7 +1,8 @@
-"""Categories of op types of TensorFlow, ONNX and PyTorch (aten, prims), in the frameworks' spelling.
+"""Categories of op types of TensorFlow, ONNX, PyTorch (aten, prims) and XLA, in the frameworks' spelling.
 
 A type that several frameworks have is listed once. Types of PyTorch are listed by their bare name: ``aten.add.Tensor`` and the
-in-place ``aten::add_`` are ``add``. All other types are ``unknown``, which callers report to the user.
+in-place ``aten::add_`` are ``add``. XLA's have a table of their own: its ``select`` chooses between elements. All other types
+are ``unknown``, which callers report to the user.
 """
 
 from __future__ import annotations
@@ -349,7 +350,42 @@ TABLE = {
         constant get_attr input parameter placeholder _tensor_constant
     """,
 }
+XLA = {  # opcodes of HLO; those of StableHLO (``stablehlo.dot_general``) are looked up without their dialect, `_` as `-`
+    "matmul": "dot dot-general ragged-dot",
+    "convolution": "convolution dynamic-conv",
+    "elementwise": """
+        abs acos acosh add and asin asinh atan2 atanh bessel-i1e bitcast-convert cbrt ceil clamp compare complex conj
+        convert cosh cosine count-leading-zeros digamma divide erf erf-inv erfc exponential exponential-minus-one floor
+        imag is-finite is-inf is-neg-inf is-pos-inf lgamma log log-plus-one logistic map maximum minimum multiply negate
+        next-after not or popcnt power real reduce-precision remainder round-nearest-afz round-nearest-even rsqrt select
+        shift-left shift-right-arithmetic shift-right-logical sign sine sinh sqrt square stochastic-convert subtract
+        tan tanh uniform-dequantize uniform-quantize xor
+    """,
+    "reduction": "reduce",
+    "pooling": "reduce-window select-and-scatter",
+    "normalisation": "batch-norm-grad batch-norm-inference batch-norm-training",
+    "transform": "fft",
+    "sort": "sort top-k topk",
+    "gather": "dynamic-gather dynamic-slice gather real-dynamic-slice slice torch-index-select",
+    "scatter": "scatter",
+    "fill": "dynamic-iota iota",
+    "random": "rng rng-bit-generator",
+    "movement": """
+        all-gather all-reduce all-to-all broadcast broadcast-in-dim collective-broadcast collective-permute concatenate
+        copy dynamic-broadcast-in-dim dynamic-pad dynamic-update-slice infeed outfeed pad ragged-all-to-all recv
+        recv-done reduce-scatter reverse send send-done transpose
+    """,
+    "call": "async call case composite conditional fusion if while",
+    "view": """
+        add-dependency after-all bitcast create-token domain dynamic-reshape get-dimension-size get-tuple-element
+        opt-barrier optimization-barrier partition-id replica-id reshape rng-get-and-update-state set-dimension-size
+        tuple
+    """,
+    "source": "constant parameter",
+}
 CATEGORIES = tuple(TABLE)
+DIALECTS = ("stablehlo", "mhlo", "chlo")
+_XLA = {kind: category for category, kinds in XLA.items() for kind in kinds.split()}
 _CATEGORY = {kind: category for category, kinds in TABLE.items() for kind in kinds.split()}
 
 
@@ -378,4 +414,6 @@ def category(kind: str) -> str:
     >>> category("aten.addmm.default"), category("Conv2DBackpropFilter"), category("Mystery")
     ('matmul', 'convolution', 'unknown')
     """
-    return _CATEGORY.get(kind) or _CATEGORY.get(name_of(kind), UNKNOWN)
+    dialect, _, name = kind.partition(".")
+    found = _XLA.get(name.replace("_", "-") if dialect in DIALECTS else kind)
+    return found or _CATEGORY.get(kind) or _CATEGORY.get(name_of(kind), UNKNOWN)
