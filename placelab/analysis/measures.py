@@ -10,7 +10,8 @@ from placelab.analysis.explanation import KINDS
 from placelab.base.errors import UnsupportedError, expect
 from placelab.base.interrupts import need
 from placelab.base.once import once
-from placelab.planning.lower_bounds import best_bound, busiest, critical_length, least_exec, sct_ratio, transfer_times
+from placelab.planning.input_bound import least_exec
+from placelab.planning.lower_bounds import best_bound, busiest, critical_length, sct_ratio, transfer_times
 from placelab.problem.pipeline_columns import Pipeline, pipeline_of
 from placelab.problem.problem import Problem
 from placelab.schedule.critical_steps import critical_steps

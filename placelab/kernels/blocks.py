@@ -46,6 +46,26 @@ class Times(NamedTuple):
     columns: int
 
 
+class Awaited(NamedTuple):
+    """Inputs of each op, and how long after its producer's end each is there at the earliest."""
+
+    ptr: np.ndarray  # int32 (n + 1,): inputs of op v are ptr[v] to ptr[v + 1]
+    op: np.ndarray  # int32 (m,): producer of each
+    cost: np.ndarray  # float64 (m,): seconds from another device; infinite where both ops run on one
+    always: np.ndarray  # float64 (m,): seconds wherever they run: 0, or `cost` where no device may run both
+
+
+class Forced(NamedTuple):
+    """Workspace: ops that must run on one device, at most f of them."""
+
+    op: np.ndarray  # int32 (f,)
+    until: np.ndarray  # float64 (f,): when each must have ended
+    left: np.ndarray  # float64 (f,): what is left of each
+    queue: np.ndarray  # float64 (2 f,): a heap
+    ready: np.ndarray  # float64 (2 f,): a heap
+    due: np.ndarray  # float64 (n,): by op, negative where it is not forced
+
+
 class Network(NamedTuple):
     """Links between devices."""
 

@@ -3,23 +3,47 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
 from placelab.base.errors import expect
 from placelab.base.index_arrays import frozen
-from placelab.base.once import once
 from placelab.kernels.plan import ranks as kernels
+from placelab.planning.bound_witness import witness
 from placelab.planning.favourite_child import infinite_machine_bound
+from placelab.planning.input_bound import input_bound, least_exec
 from placelab.planning.memory_plan import can_bind
 from placelab.planning.plan_arrays import successors
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import checked
 from placelab.schedule.placement import Placement
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@overload
+def bounds(
+    problem: Problem,
+    placement: Placement | None = None,
+    *,
+    inputs: bool = ...,
+    lp: bool = ...,
+    why: Literal[False] = ...,
+) -> dict[str, float]: ...
+
+
+@overload
+def bounds(
+    problem: Problem, placement: Placement | None = None, *, inputs: bool = ..., lp: bool = ..., why: Literal[True]
+) -> pd.DataFrame: ...
+
 
 @checked
-def bounds(problem: Problem, placement: Placement | None = None, *, lp: bool = False) -> dict[str, float]:
+def bounds(
+    problem: Problem, placement: Placement | None = None, *, inputs: bool = False, lp: bool = False, why: bool = False
+) -> dict[str, float] | pd.DataFrame:
     r"""Lower bounds on the makespan, in seconds, by name; the largest is the best.
 
     Of every schedule of the problem:
@@ -28,6 +52,10 @@ def bounds(problem: Problem, placement: Placement | None = None, *, lp: bool = F
       :math:`\max_{v_1 \to \ldots \to v_j} \sum_i \min_d exec(v_i, d)`;
     - ``total_work``: :math:`\sum_v c_v / \sum_d s_d`; with measured times or restricted ops
       :math:`\sum_v \min_d exec(v, d) / m` with m devices;
+    - ``inputs`` (on request, 0.1 s at 22,000 ops): an input is awaited, or its producer shares the device with the op that
+      reads it (:func:`placelab.planning.input_bound.windows`); at least the two above, and the only one that knows transfers
+      and takes no solver. With ``why`` a table is returned instead, which proves it:
+      :func:`placelab.planning.bound_witness.witness`;
     - ``lp`` (on request, seconds at 22,000 ops): the makespan on any number of machines of SCT's linear program with the least
       exec over devices and the least transfer over links (:func:`placelab.planning.favourite_child.infinite_machine_bound`).
       Absent where it is no bound: when some transfer takes longer than some op.
@@ -44,7 +72,8 @@ def bounds(problem: Problem, placement: Placement | None = None, *, lp: bool = F
 
     Notes
     -----
-    O(ops + edges), where ops are restricted O(ops × devices); with a placement also O(edges log edges). Memory is left out.
+    Without ``inputs`` and ``lp`` O(ops + edges), where ops are restricted O(ops × devices), with a placement also O(edges log
+    edges). Memory is left out.
     ``lp`` is at least ``critical_path``: its paths include a share of the transfers, because no placement avoids all of them.
 
     References
@@ -60,8 +89,12 @@ def bounds(problem: Problem, placement: Placement | None = None, *, lp: bool = F
     {'critical_path': 2.0, 'total_work': 2.0}
     """
     expect(problem, Problem, "bounds")
+    if why:
+        return witness(problem)
     least = least_exec(problem)
     limits = {"critical_path": critical_length(problem, least), "total_work": _total_work(problem, least)}
+    if inputs:
+        limits["inputs"] = input_bound(problem)
     if lp and (least_makespan := infinite_machine_bound(problem)) is not None:
         limits["lp"] = least_makespan
     if placement is not None:
@@ -75,16 +108,6 @@ def bounds(problem: Problem, placement: Placement | None = None, *, lp: bool = F
 def best_bound(problem: Problem) -> float:
     """The largest of the problem's :func:`bounds` [s]."""
     return max(bounds(problem).values())
-
-
-@once
-def least_exec(problem: Problem) -> np.ndarray:
-    """Least time of each op over the devices it may run on [s], shape (n_ops,)."""
-    if problem.restricted:
-        return frozen(problem.exec_table(otherwise=np.inf).min(axis=1))
-    fastest = np.zeros(problem.columns)
-    np.maximum.at(fastest, problem.column, problem.divisor)
-    return frozen((problem.cost_table / fastest).min(axis=1))
 
 
 def critical_length(problem: Problem, weight: np.ndarray) -> float:

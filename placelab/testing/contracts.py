@@ -147,7 +147,7 @@ def placement_faults(placement: Placement) -> Iterator[str]:
     held = np.bincount(device, problem.lasting, minlength=problem.cluster.n_devices)
     for d in np.flatnonzero(held > problem.cluster.memory * (1 + TOLERANCE)):
         yield f"puts {held[d]:g} bytes for ever on {problem.cluster.names[d]!r}, which has {problem.cluster.memory[d]:g}"
-    least = max(bounds(problem).values(), default=0.0)
+    least = max(bounds(problem, inputs=True).values(), default=0.0)
     if placement.estimate is not None and placement.estimate < least * (1 - ROUNDING):
         yield f"expects a makespan of {placement.estimate!r} s, below the lower bound {least!r} s"
     estimate = placement.estimate
@@ -220,7 +220,7 @@ def _placements(problem: Problem) -> list[Placement]:
 def _schedule_faults(schedule: Schedule) -> Iterator[str]:
     for violation in validate(schedule, memory=False)[:1]:
         yield f"gives an illegal schedule: {violation}"
-    least = max(bounds(schedule.problem, schedule.placement).values(), default=0.0)
+    least = max(bounds(schedule.problem, schedule.placement, inputs=True).values(), default=0.0)
     if schedule.makespan < least * (1 - ROUNDING):
         yield f"gives a makespan of {schedule.makespan!r} s, below the lower bound {least!r} s"
 

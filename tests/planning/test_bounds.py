@@ -9,7 +9,7 @@ from brute_force import optimum
 from examples import fewer
 
 import placelab as pl
-from placelab.planning.lower_bounds import least_exec
+from placelab.planning.input_bound import input_bound, least_exec, windows
 
 
 def test_no_bound_is_above_the_optimum():
@@ -18,7 +18,7 @@ def test_no_bound_is_above_the_optimum():
         150, seed=31, ops=6, devices=3, transfers=("parallel",), memory=("none",), transfer_ops=(0,)
     ):
         best = optimum(problem)
-        for name, bound in pl.bounds(problem).items():
+        for name, bound in pl.bounds(problem, inputs=True).items():
             assert bound <= best * (1 + 1e-9), name
 
 
@@ -137,3 +137,91 @@ def test_identical_ops_meet_the_work_bound():
     """Eight equal independent ops on four equal devices: round-robin is optimal, and the bound says so."""
     problem = pl.Problem(pl.OpGraph.from_arrays([f"op{v}" for v in range(8)], [3.0] * 8, []), pl.Cluster([1.0] * 4))
     assert pl.solve(problem, "round-robin", "fifo").makespan == pytest.approx(max(pl.bounds(problem).values()))
+
+
+def of_one_rate(ops: dict[str, float], edges: dict[tuple[int, int], float], **rules) -> pl.Problem:
+    """Two devices of speed 1 and a link of 1 byte/s."""
+    graph = pl.OpGraph.from_arrays(list(ops), list(ops.values()), list(edges), edge_bytes=list(edges.values()))
+    return pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=1.0), **rules)
+
+
+def join(size: float, **rules) -> pl.Problem:
+    """Two ops of 3 s whose outputs of `size` bytes an op of 1 s reads."""
+    return of_one_rate({"x": 3, "y": 3, "join": 1}, {(0, 2): size, (1, 2): size}, **rules)
+
+
+def test_inputs_by_hand():
+    """A chain stays on one device; of two inputs either one is awaited or both run on the reader's device."""
+    assert pl.bounds(of_one_rate({"a": 2, "b": 3}, {(0, 1): 4}), inputs=True)["inputs"] == 5
+    for size, bound, kinds in ((4, 7, ["share", "op"]), (2, 6, ["op", "transfer", "op"]), (0, 4, None)):
+        problem = join(size)
+        assert pl.bounds(problem, inputs=True)["inputs"] == bound, size
+        assert kinds is None or pl.bounds(problem, why=True)["kind"].tolist() == kinds
+    apart = join(2, allowed={"x": [0], "y": [0], "join": [1]})
+    assert pl.bounds(apart, inputs=True)["inputs"] == 6  # 3 + 2 + 1, and both on device 0: 6 + 2 + 1 is not seen
+    together = join(0, groups=[("x", "y", "join")])
+    assert pl.bounds(together, inputs=True)["inputs"] == 7
+    assert pl.bounds(pl.datasets.problem("topcuoglu"), inputs=True)["inputs"] <= 73
+    single = pl.Problem(join(4).graph, pl.Cluster([2.0]))
+    assert pl.bounds(single, inputs=True)["inputs"] == 3.5
+
+
+def test_inputs_prove_plans_optimal():
+    """On light_squeezenet a list scheduler's plan is as long as the bound."""
+    for cluster in (pl.clusters.rtx2080ti_box(), pl.clusters.nvlink_box()):
+        problem = pl.Problem(pl.load("light_squeezenet"), cluster)
+        makespan = min(pl.solve(problem, name, "pct").makespan for name in ("heft", "peft", "m-etf", "single"))
+        assert makespan == pytest.approx(pl.bounds(problem, inputs=True)["inputs"], rel=1e-9)
+
+
+def test_inputs_is_the_best_of_the_cheap_bounds():
+    """It is never below them on random problems, and in the mean nearer to the optimum."""
+    nearer = 0.0
+    for problem in problems.many(
+        90, seed=41, ops=6, devices=3, transfers=("parallel",), memory=("none",), transfer_ops=(0,)
+    ):
+        found = pl.bounds(problem, inputs=True)
+        inputs = found.pop("inputs")
+        others = max(found.values())
+        best = optimum(problem)
+        assert others * (1 - 1e-9) <= inputs <= best * (1 + 1e-9)
+        nearer += (inputs - others) / best if best else 0.0
+    assert nearer > 0.1
+
+
+def test_inputs_never_rises_with_a_better_machine():
+    """Links twice as fast, devices twice as fast, one more device: the bound stays or falls."""
+    for problem in problems.many(90, seed=42, ops=12, devices=3, time_table=False, transfer_ops=(0,)):
+        bound = input_bound(problem) * (1 + 1e-9)
+        cluster = problem.cluster
+        for better in (cluster.replace(bandwidth=cluster.bandwidth * 2), cluster.replace(speed=cluster.speed * 2)):
+            assert input_bound(problem.replace(cluster=better)) <= bound
+
+
+def test_the_proof_fills_the_time():
+    """Rows follow one another from 0 to the bound; ops of a row and its time agree with the problem."""
+    for problem in [
+        *problems.many(90, seed=43, ops=12, devices=3),
+        pl.Problem(pl.load("inception_v3"), pl.clusters.rtx2080ti_box()),
+        pl.Problem(pl.generators.layered(300, seed=1), pl.clusters.nvlink_box()),
+    ]:
+        table = pl.bounds(problem, why=True)
+        bound = input_bound(problem)
+        time, head, tail = windows(problem)
+        number = {name: op for op, name in enumerate(problem.graph.names)}
+        edges = {*zip(problem.graph.producer.tolist(), problem.graph.consumer.tolist(), strict=True)}
+        now = 0.0
+        for row in table.itertuples():
+            assert row.start == pytest.approx(now, rel=1e-6, abs=1e-9 * bound) and row.finish >= row.start
+            ops = [number[name] for name in row.ops]
+            took = row.finish - row.start
+            if row.kind == "op":
+                assert took == pytest.approx(time[ops[0]], rel=1e-6, abs=1e-6 * bound)
+            elif row.kind == "transfer":
+                assert tuple(ops) in edges
+            elif row.kind == "work":
+                assert head[ops].min() >= row.start * (1 - 1e-9) and tail[ops].min() >= (bound - row.finish) * (
+                    1 - 1e-6
+                )
+            now = row.finish
+        assert now == pytest.approx(bound, rel=1e-6)

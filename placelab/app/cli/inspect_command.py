@@ -27,7 +27,8 @@ from placelab.base.errors import PlacelabError
 from placelab.base.units import SI, Units, counted, percent
 from placelab.costs.descriptions import sources
 from placelab.pictures.cells.problem import graph_units
-from placelab.planning.lower_bounds import critical_length, least_exec, sct_ratio
+from placelab.planning.input_bound import least_exec
+from placelab.planning.lower_bounds import critical_length, sct_ratio
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem

@@ -62,7 +62,7 @@ def calls() -> Iterator[None]:
             yield
     place(problem(), "portfolio", moves=10)
     place(problem(), "ez")
-    bounds(problem(), lp=True)
+    bounds(problem(), inputs=True, lp=True)
     yield
     simulate_training(schedule, 10, every=2, failures=[1.0])
     yield

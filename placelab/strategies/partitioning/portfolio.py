@@ -21,8 +21,9 @@ from placelab.kernels.search import local_search as kernels
 from placelab.kernels.search import replaying as searching
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import Assignment
+from placelab.planning.input_bound import least_exec
 from placelab.planning.list_scheduler import planned_order
-from placelab.planning.lower_bounds import best_bound, least_exec
+from placelab.planning.lower_bounds import best_bound
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.problem import Problem
 from placelab.problem.resource_models import held

@@ -9,7 +9,8 @@ from typing import Annotated
 import numpy as np
 
 from placelab.planning.capacity import needs, units
-from placelab.planning.lower_bounds import least_exec, sct_ratio
+from placelab.planning.input_bound import least_exec
+from placelab.planning.lower_bounds import sct_ratio
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Limits, transform
 from placelab.schedule.placement import Placement

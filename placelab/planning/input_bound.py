@@ -1,0 +1,147 @@
+"""Bound ``inputs``: an input is awaited, or its producer shares the device with the op that reads it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from placelab.base.index_arrays import frozen
+from placelab.base.once import once
+from placelab.kernels import blocks
+from placelab.kernels.plan import input_heads as kernels
+from placelab.problem.problem import Problem
+
+FORCED = 256  # ops that are followed from one start; the rest would make the bound stronger, seldom and little
+SETS = 12  # sets of allowed devices that are told apart; where there are more, any device counts as allowed
+
+
+class Windows(NamedTuple):
+    """What bounds ops in time: in every schedule one starts at `head` or later, and `tail` passes after its end, or more."""
+
+    time: np.ndarray  # float64 (n,): least seconds on a device that it may run on
+    head: np.ndarray  # float64 (n,): seconds
+    tail: np.ndarray  # float64 (n,): seconds
+
+
+@once
+def windows(problem: Problem) -> Windows:
+    r"""Heads and tails of all ops.
+
+    An op v can start at t only if each producer w of v, and of each op that must run on v's device before, either is early
+    enough for a transfer, :math:`r(w) + e(w) + c(w, u) \le t_u`, or runs on that device, too; e is the least time over allowed
+    devices, c the least transfer over pairs of distinct ones. If the ops that must run there do not fit between their heads
+    and the times they are due at (preemptive, earliest due date first), t is impossible. The head r(v) is the largest t that is
+    found impossible. A tail is the head in the graph turned round.
+
+    Notes
+    -----
+    Valid for each transfer model and memory model: queues, Sends and waits for memory only delay. Ops of one group share a
+    device wherever they are. O(n_ops · f log f) with f forced ops, at most 256.
+    """
+    time = least_exec(problem)
+    head = _heads(time, arrivals(problem))
+    tail = _heads(time[::-1], arrivals(problem, backward=True))[::-1]
+    return Windows(time, frozen(head), frozen(tail))
+
+
+@once
+def least_exec(problem: Problem) -> np.ndarray:
+    """Least time of each op over the devices it may run on [s], shape (n_ops,)."""
+    if problem.restricted:
+        return frozen(problem.exec_table(otherwise=np.inf).min(axis=1))
+    fastest = np.zeros(problem.columns)
+    np.maximum.at(fastest, problem.column, problem.divisor)
+    return frozen((problem.cost_table / fastest).min(axis=1))
+
+
+def input_bound(problem: Problem) -> float:
+    """The larger of :func:`longest_window` and :func:`fullest_window` [s]."""
+    return max(longest_window(problem), fullest_window(problem))
+
+
+def longest_window(problem: Problem) -> float:
+    """The longest head + time + tail of an op [s]."""
+    found = windows(problem)
+    return float((found.head + found.time + found.tail).max())
+
+
+def fullest_window(problem: Problem) -> float:
+    """The longest a + (work of the ops whose heads are at least a and tails at least b, over all devices) + b [s]."""
+    _, head, tail = windows(problem)
+    n = len(head)
+    ascending = np.argsort(tail, kind="stable")
+    place = np.empty(n, np.int32)
+    place[ascending] = np.arange(n)
+    order = np.argsort(-head, kind="stable").astype(np.int32)
+    tree = [np.empty(2 << max(n - 1, 1).bit_length()) for _ in range(2)]
+    sorted_tail = frozen(tail[ascending])
+    return float(kernels.least_span(frozen(order), head, frozen(place), sorted_tail, shares(problem), *tree))
+
+
+@once
+def least_transfers(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Least seconds of the transfer along each edge between distinct devices, infinite where its ends share one, and 0, or
+    the same where no device may run both ends; shape (n_edges,) each."""
+    graph = problem.graph
+    kinds, row = _device_sets(problem)
+    pair = row[graph.producer] * len(kinds) + row[graph.consumer]
+    cost = np.full(graph.n_edges, np.inf)
+    always = np.zeros(graph.n_edges)
+    bandwidth = problem.cluster.narrowest if problem.transfer_model.shared else problem.cluster.bandwidth
+    for number in np.unique(pair):
+        source, destination = kinds[number // len(kinds)], kinds[number % len(kinds)]
+        edges = np.flatnonzero(pair == number)
+        links = source[:, None] & destination & ~np.eye(len(source), dtype=bool)
+        for latency, rate in np.unique(np.stack([problem.cluster.latency[links], bandwidth[links]], 1), axis=0):
+            cost[edges] = np.minimum(cost[edges], latency + graph.edge_bytes[edges] / rate)
+        if not (source & destination).any():
+            always[edges] = cost[edges]
+    group = problem.group
+    together = (group[graph.producer] >= 0) & (group[graph.producer] == group[graph.consumer])
+    cost[together] = np.inf
+    return cost, always
+
+
+def _device_sets(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """The sets of devices that ops may run on, as rows of booleans, and the row of each op."""
+    graph = problem.graph
+    if problem.restricted:
+        kinds, row = np.unique(problem.may_run, axis=0, return_inverse=True)
+        if len(kinds) <= SETS:
+            return kinds, row.reshape(-1)
+    return np.ones((1, problem.cluster.n_devices), bool), np.zeros(graph.n_ops, int)
+
+
+def arrivals(problem: Problem, backward: bool = False) -> blocks.Awaited:
+    """Inputs of all ops as the kernel takes them; backward, of the graph turned round, in which op v is op n - 1 - v."""
+    graph = problem.graph
+    n = graph.n_ops
+    source = n - 1 - graph.consumer if backward else graph.producer
+    destination = n - 1 - graph.producer if backward else graph.consumer
+    by_destination = np.argsort(destination, kind="stable")
+    ptr = np.concatenate([[0], np.bincount(destination, minlength=n).cumsum()])
+    cost, always = least_transfers(problem)
+    inputs = source[by_destination].astype(np.int32)
+    return blocks.Awaited(
+        frozen(ptr.astype(np.int32)), frozen(inputs), frozen(cost[by_destination]), frozen(always[by_destination])
+    )
+
+
+def workspace(n: int) -> blocks.Forced:
+    """Room for the forced ops of one start among n ops."""
+    until, left, queue, ready = (np.empty(FORCED * width) for width in (1, 1, 2, 2))
+    return blocks.Forced(np.empty(FORCED, np.int32), until, left, queue, ready, np.full(n, -1.0))
+
+
+def _heads(time: np.ndarray, inputs: blocks.Awaited) -> np.ndarray:
+    head = np.empty(len(time))
+    kernels.heads(frozen(time), inputs, workspace(len(time)), head)
+    return head
+
+
+def shares(problem: Problem) -> np.ndarray:
+    """Seconds that each op takes of all devices together, at least."""
+    if problem.graph.time is None and not problem.restricted:
+        return frozen(problem.graph.compute / problem.cluster.speed.sum())
+    return frozen(windows(problem).time / problem.cluster.n_devices)
