@@ -19,7 +19,7 @@ KINDS = 8  # unknown kinds and unknown dimensions listed by name
 
 
 def sources(graph: OpGraph) -> list[tuple[str, str]]:
-    """(label, sentence) pairs for operations, time columns, unknown kinds, sizes and dimensions, and factors.
+    """(label, sentence) pairs for operations, time columns, unknown kinds, sizes and dimensions, factors, loops and branches.
 
     The sentences contain names from the file unescaped: escape them where they are shown.
 
@@ -37,6 +37,8 @@ def sources(graph: OpGraph) -> list[tuple[str, str]]:
         ("unknown size", _unsized(known.get("unsized"))),
         ("open dimension", _assumed(known.get("assumed"), known.get("batch"))),
         ("scaled", _scaled(known.get("scaled", {}))),
+        ("loops", _loops(graph.metadata.get("loops"))),
+        ("branches", _branches(graph.metadata.get("branches"))),
     ]
     return [(label, text) for label, text in rows if text]
 
@@ -111,6 +113,40 @@ def _assumed(assumed: Any, batch: Any) -> str:
 
 def _scaled(factors: Mapping[str, Any]) -> str:
     return ", ".join(f"{label} × {factor:.3g}" for label, factor in factors.items() if factor != 1)
+
+
+def _loops(loops: Any) -> str:
+    """How often each loop runs, and how many of them have a number that the file does not say."""
+    rows = _rows(loops, "trips")
+    assumed = [row for row in rows if row.get("known") is not True]
+    listed = [
+        f"{row['op']} × {row['trips']:,}{'' if row.get('known') is True else ' (assumed' + _most(row) + ')'}"
+        for row in rows
+    ]
+    hint = f"; the file does not say how often {len(assumed):,} of {len(rows):,} run: trips" if assumed else ""
+    return _shown(listed) + hint
+
+
+def _most(row: Mapping[str, Any]) -> str:
+    return f", at most {row['most']:,}" if is_number(row.get("most")) else ""
+
+
+def _branches(branches: Any) -> str:
+    """Which side of each branch counts."""
+    rows = _rows(branches, "taken", "branches")
+    listed = [f"{row['op']}: {row['taken'] + 1:,} of {row['branches']:,}" for row in rows]
+    return ("the side of most operations counts: " if rows else "") + _shown(listed)
+
+
+def _rows(rows: Any, *numbers: str) -> list[Mapping[str, Any]]:
+    """The rows that have an op and these numbers; metadata may hold anything."""
+    listed = [row for row in rows if isinstance(row, Mapping) and "op" in row] if isinstance(rows, list) else []
+    return [row for row in listed if all(is_number(row.get(number)) for number in numbers)]
+
+
+def _shown(texts: list[str]) -> str:
+    more = f" and {len(texts) - KINDS:,} more" if len(texts) > KINDS else ""
+    return ", ".join(texts[:KINDS]) + more
 
 
 def describe_op(graph: OpGraph, op: str | int, device: str) -> str:

@@ -65,7 +65,9 @@ FORMATS = (
     Format("dnn-partitioning", GRAPH, (".json",), "formats.task_graphs.dnn_partitioning"),
     Format("Chakra", GRAPH, (".json", ".et"), "formats.task_graphs.execution_trace"),
     Format(TENSORFLOW, GRAPH, (".pb", ".pbtxt"), "formats.tensorflow.graph_def", options=("batch", "devices")),
-    Format(ONNX, GRAPH, (".pb", ".onnx"), "formats.onnx.model_proto", options=("dimensions",), begins=(b"\x08",)),
+    Format(
+        ONNX, GRAPH, (".pb", ".onnx"), "formats.onnx.model_proto", options=("dimensions", "trips"), begins=(b"\x08",)
+    ),
     Format("DOT", GRAPH, (".dot", ".gv"), "formats.task_graphs.dot", "formats.task_graphs.dot:write"),
     Format("STG", GRAPH, (".stg",), "formats.task_graphs.stg", "formats.task_graphs.stg:write"),
     Format(

@@ -200,9 +200,10 @@ def test_a_branch_is_one_op_that_reads_what_its_bodies_capture():
     assert column(graph, graph.persistent)["if"] == 4 * 16 * 16
 
 
-def test_a_loop_counts_its_body_once():
-    """The number of trips is an input."""
+def test_a_loop_of_unknown_length_counts_its_body_once():
+    """The number of trips is an input, which the metadata says."""
     graph = loaded(onnx_models.model(onnx_models.LOOP))
+    assert graph.metadata["loops"] == [{"op": "loop", "trips": 1, "known": False}]
     assert ops(graph) == {"x": "Input", "trips": "Input", "go": "Input", "loop": "Loop"}
     assert graph.compute.max() == 2 * 4 * 4 * 4
     assert graph.persistent.max() == 64

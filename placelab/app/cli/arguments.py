@@ -92,6 +92,7 @@ def add_model(command: Any, default: str = "") -> None:
         metavar="NAME=N",
         help="ONNX: size of an open dimension; may be given several times",
     )
+    command.add_argument("--trips", type=_size, metavar="N", help="iterations of loops whose files do not say how many")
 
 
 def add_cluster(command: Any) -> None:
@@ -119,7 +120,7 @@ def model_of(options: argparse.Namespace) -> OpGraph:
     """The graph asked for; raise FormatError for an option that its format does not have."""
     for flag, option, instead in _given(options):
         _check_flag(options.model, flag, option, instead)
-    given = {"batch": options.batch, "dimensions": dict(options.dimension or ())}
+    given = {"batch": options.batch, "dimensions": dict(options.dimension or ()), "trips": options.trips}
     return load(options.model, **{name: value for name, value in given.items() if value})
 
 
@@ -216,6 +217,8 @@ def _given(options: argparse.Namespace) -> Iterator[tuple[str, str, str]]:
         yield "--batch", "batch", f"--dimension batch={options.batch}"
     if options.dimension:
         yield "--dimension", "dimensions", f"--batch {options.dimension[0][1]}"
+    if options.trips:
+        yield "--trips", "trips", ""
 
 
 def _check_flag(model: str, flag: str, option: str, instead: str) -> None:
@@ -224,10 +227,10 @@ def _check_flag(model: str, flag: str, option: str, instead: str) -> None:
     if (found is None and not dataset) or (found and option in found.options):
         return
     suffix = catalogue.suffix_of(model)
-    owner = next(row.title for row in catalogue.FORMATS if option in row.options)
-    others = found and {"batch", "dimensions"} & {*found.options}
+    owners = ", ".join(row.title for row in catalogue.FORMATS if option in row.options)
+    others = instead and found and {"batch", "dimensions"} & {*found.options}
     remedy = f"use {instead}" if others else f"{'datasets' if dataset else f'{suffix} files'} have none"
-    raise FormatError(f"{model}: {flag} is an option of {owner} files; {remedy}")
+    raise FormatError(f"{model}: {flag} is an option of {owners} files; {remedy}")
 
 
 def _size(text: str) -> int:

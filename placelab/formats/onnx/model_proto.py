@@ -8,7 +8,7 @@ are not ops but ``persistent`` bytes of the first op that reads them; all reader
 group. The same holds for values computed from initializers alone, such as a transposed weight or the ``ConstantOfShape``
 weights of onnx's own test models: runtimes compute them once, when they load the model. Quantised weights keep their stored
 form: ``DequantizeLinear`` is an op. ``If``, ``Loop`` and ``Scan`` are one op each, which reads what their body graphs capture,
-holds the parameters in them, and counts a body once (of ``If`` the branch of more operations).
+holds the parameters in them, and counts their operations (:mod:`placelab.formats.onnx.bodies`).
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from placelab.base.interrupts import need
 from placelab.base.limits import GZIP, open_file, path_of, read_file, refuse_foreign, unzipped
 from placelab.base.looks import START
 from placelab.formats.building import build
+from placelab.formats.loops import Control, Trips
+from placelab.formats.onnx.bodies import Work, with_body_shapes
 from placelab.formats.onnx.node_proto import (
     UNKNOWN,
     assume,
     body_graphs,
     held_bytes,
     is_sized,
-    node_flop,
     node_reads,
     op_name,
     values_of,
@@ -59,6 +60,7 @@ NOT_FOLDED = {  # ops that run each time although all their inputs are constant
 }
 SMALL = 1 << 10  # bytes; smaller tensors are kept, as shapes are computed from them
 MAX_DEPTH = 100  # messages, protobuf's own limit
+MAX_ROUNDS = 6  # of shape inference, of models with loops
 INSIDE = {  # message → field number → message in it, on the paths to tensors
     "ModelProto": {7: "GraphProto", 25: "FunctionProto"},
     "FunctionProto": {7: "NodeProto", 11: "AttributeProto"},
@@ -77,7 +79,7 @@ INSIDE = {  # message → field number → message in it, on the paths to tensor
 NUMBERS = {4, 5, 6, 7, 9, 10, 11}  # fields of a tensor: float_data … raw_data … uint64_data
 
 
-def read(path: Any, *, dimensions: Mapping[str, int] | None = None) -> OpGraph:
+def read(path: Any, *, dimensions: Mapping[str, int] | None = None, trips: Trips = 1) -> OpGraph:
     """Read an ONNX file, without its weights.
 
     Parameters
@@ -87,6 +89,8 @@ def read(path: Any, *, dimensions: Mapping[str, int] | None = None) -> OpGraph:
     dimensions
         Sizes of unknown dimensions of the inputs, by name (``{"batch": 32}``; ``input[axis]`` for one without a name). Others
         count as 1; ``metadata["costs"]["assumed"]`` lists all unknown dimensions.
+    trips
+        Iterations of a ``Loop`` of which the file does not say how many; ``metadata["loops"]`` lists all loops.
 
     Returns
     -------
@@ -114,19 +118,22 @@ def read(path: Any, *, dimensions: Mapping[str, int] | None = None) -> OpGraph:
         if size > MAX_FILE:
             raise FormatError(f"{path} has {size:,} bytes; models over {MAX_FILE:,} are not read")
         if file.read(2) == GZIP or size < mmap.PAGESIZE:
-            return loads(read_file(path, EXPECTED), str(path), dimensions=dimensions)
+            return loads(read_file(path, EXPECTED), str(path), dimensions=dimensions, trips=trips)
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             slim = without_weights(data, str(path))
-    return _graph_of(slim, str(path), dimensions or {})
+    return _graph_of(slim, str(path), dimensions or {}, trips)
 
 
-def loads(data: bytes, where: str = "the upload", *, dimensions: Mapping[str, int] | None = None) -> OpGraph:
+def loads(
+    data: bytes, where: str = "the upload", *, dimensions: Mapping[str, int] | None = None, trips: Trips = 1
+) -> OpGraph:
     """Read the bytes of an ONNX file, gzipped or not, as :func:`read` does; `where` names it in messages."""
-    return _graph_of(without_weights(unzipped(data, where), where), where, dimensions or {})
+    return _graph_of(without_weights(unzipped(data, where), where), where, dimensions or {}, trips)
 
 
-def _graph_of(slim: bytes, where: str, dimensions: Mapping[str, int]) -> OpGraph:
+def _graph_of(slim: bytes, where: str, dimensions: Mapping[str, int], trips: int) -> OpGraph:
     onnx = _onnx()
+    control = Control(trips)
     _check_dimensions(dimensions)
     if len(slim) > MAX_SLIM:
         raise FormatError(f"{where} has {len(slim):,} bytes besides its weights; models over {MAX_SLIM:,} are not read")
@@ -140,13 +147,23 @@ def _graph_of(slim: bytes, where: str, dimensions: Mapping[str, int]) -> OpGraph
     if strange := sorted(dimensions.keys() - assumed.keys()):
         raise UnsupportedError(f"{where} has no open dimension {strange[0]!r}; open are {', '.join(assumed) or 'none'}")
     data, problem = inferred(model.SerializeToString(), bool(model.functions))
-    model = onnx.ModelProto.FromString(data)
-    if _computes_shapes(model.graph):
-        model = onnx.ModelProto.FromString(completed(data))
     try:
-        return graph_of(model, assumed, problem, where)
+        model = _settled(onnx.ModelProto, data, trips)
+        return graph_of(model, assumed, problem, where, control)
     except PlacelabError as error:
         raise type(error)(f"{where}: {error}") from None
+
+
+def _settled(kind: Any, data: bytes, trips: int) -> Any:
+    """The model in `data` with the shapes that follow from values, and with those of loops, as long as more follow."""
+    for _ in range(MAX_ROUNDS):
+        model = kind.FromString(data)
+        if _computes_shapes(model.graph):
+            model = kind.FromString(completed(data))
+        if not any(any(body_graphs(node)) for node in model.graph.node) or not with_body_shapes(model, trips):
+            break
+        data, _ = inferred(model.SerializeToString())
+    return model
 
 
 def _computes_shapes(graph: Any) -> bool:
@@ -213,7 +230,7 @@ class Nodes:
     producer: dict[str, tuple[int, int]]  # value → op, output number
 
 
-def graph_of(model: Any, assumed: Mapping[str, int], problem: str, where: str) -> OpGraph:
+def graph_of(model: Any, assumed: Mapping[str, int], problem: str, where: str, control: Control) -> OpGraph:
     """Build the graph of a model.
 
     Parameters
@@ -226,6 +243,8 @@ def graph_of(model: Any, assumed: Mapping[str, int], problem: str, where: str) -
         Why shape inference failed, for the metadata; "" if it did not.
     where
         Name of the file, whose stem names a model without a name.
+    control
+        Where loops and branches are recorded.
     """
     values = values_of(model.graph)
     ops = _ops(model.graph)
@@ -238,17 +257,18 @@ def graph_of(model: Any, assumed: Mapping[str, int], problem: str, where: str) -
     read_by = _readers(ops)
     shared = {name: sorted(set(readers)) for name, readers in read_by.items() if size_of(name) > SHARED}
     groups = {name: readers for name, readers in shared.items() if len(readers) > 1}
-    unknown: Counter[str] = Counter()
-    compute = [node_flop(node, values, unknown) for node in ops.nodes]
+    names = _names(ops)
+    work = Work(model, values, control)
+    compute = [work.of(node, name) for node, name in zip(ops.nodes, names[first:], strict=True)]
     costs = {
         "compute": "FLOP",
-        "unknown": dict(unknown),
+        "unknown": dict(work.unknown),
         "unsized": sum(values.get(name, UNKNOWN).bytes is None for name in (*ops.producer, *read_by)),
         "assumed": dict(assumed),
         "folded": len(model.graph.node) - len(ops.nodes),
     } | _precision(model.graph)
     return build(
-        _names(ops),
+        names,
         [0.0] * first + compute,
         [(u, v) for u, _, v, _ in edges],
         edge_bytes=[size for *_, size in edges],
@@ -262,7 +282,8 @@ def graph_of(model: Any, assumed: Mapping[str, int], problem: str, where: str) -
             "name": one_line(model.graph.name) or title(where, "model"),
             "provenance": _provenance(model),
             "costs": costs | ({"problem": problem} if problem else {}),
-        },
+        }
+        | control.metadata(),
     )
 
 

@@ -1,10 +1,10 @@
-"""Read a NodeProto of an ONNX model: name, values, their sizes, body graphs, and floating-point operations."""
+"""Read a NodeProto of an ONNX model: name, values, their sizes, body graphs, and operations of the node itself."""
 
 from __future__ import annotations
 
 import math
-from collections import ChainMap, Counter
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ BITS = {  # of an element, by TensorProto.DataType; texts (8) have any length
     **dict.fromkeys((25, 26), 2),  # uint2 int2
     **dict.fromkeys((27, 28), 6),  # float6…
 }
+WHOLE = {2, 3, 4, 5, 6, 7, 9, 12, 13}  # integers and bool
 MAX_RANK = 64
 MAX_ELEMENTS = 1 << 60
 
@@ -59,33 +60,20 @@ def _captured(body: Any) -> dict[str, None]:
     return wanted | dict.fromkeys(info.name for info in body.output if info.name not in known)
 
 
-def node_flop(node: Any, values: MutableMapping[str, Value], unknown: Counter[str]) -> float:
-    """Operations of a node, its body graphs included; 0 if unknown, and then counted in `unknown` by kind.
-
-    A loop counts its body once, an ``If`` the branch of more operations.
-    """
-    bodies = [_body_flop(body, values, unknown) for body in body_graphs(node)]
-    if bodies:
-        return max(bodies) if node.op_type == "If" else sum(bodies)
-    inputs = _shapes(node.input, values)
-    outputs = _shapes(node.output, values)
-    operations = count(node.op_type, inputs, outputs, _attributes(node))
+def node_flop(node: Any, values: Mapping[str, Value], unknown: Counter[str]) -> float:
+    """Operations of a node without body graphs; 0 if unknown, and then counted in `unknown` by kind."""
+    operations = count(node.op_type, _shapes(node.input, values), _shapes(node.output, values), attributes_of(node))
     if operations is None or not 0 <= operations < math.inf:
         unknown[one_line(node.op_type)] += 1
         return 0.0
     return float(operations)
 
 
-def _shapes(names: Iterable[str], values: MutableMapping[str, Value]) -> list[tuple[int, ...] | None]:
+def _shapes(names: Iterable[str], values: Mapping[str, Value]) -> list[tuple[int, ...] | None]:
     return [values.get(name, UNKNOWN).shape for name in names]
 
 
-def _body_flop(body: Any, values: MutableMapping[str, Value], unknown: Counter[str]) -> float:
-    inside = ChainMap(values_of(body), values)
-    return sum(node_flop(node, inside, unknown) for node in body.node)
-
-
-def _attributes(node: Any) -> dict[str, Any]:
+def attributes_of(node: Any) -> dict[str, Any]:
     """A node's attributes as Python values, except tensors, graphs and long lists."""
     found: dict[str, Any] = {}
     for attribute in node.attribute:
@@ -110,10 +98,11 @@ def held_bytes(body: Any) -> float:
 
 @dataclass(frozen=True)
 class Value:
-    """A tensor: its shape and the bits of an element; None if unknown."""
+    """A tensor: its shape and the bits of an element, None if unknown; `whole`: of whole numbers or truth values."""
 
     shape: tuple[int, ...] | None
     bits: int | None
+    whole: bool = False
 
     @property
     def bytes(self) -> float | None:
@@ -181,7 +170,7 @@ def _value(info: Any) -> Value:
     tensor = info.type.tensor_type
     bits = BITS.get(tensor.elem_type)
     if not is_sized(info):
-        return Value(None, bits)
+        return Value(None, bits, tensor.elem_type in WHOLE)
     return _checked(info.name, [dim.dim_value for dim in _dims(info)], tensor.elem_type)
 
 
@@ -199,4 +188,4 @@ def _checked(name: str, dims: Iterable[int], data_type: int) -> Value:
             f"value {name!r:.80} has the shape ({shown}); expected at most {MAX_RANK} sizes, 0 or more each, "
             f"and {MAX_ELEMENTS:.0e} elements"
         )
-    return Value(shape, BITS.get(data_type))
+    return Value(shape, BITS.get(data_type), data_type in WHOLE)
