@@ -10,9 +10,10 @@ import placelab.strategies.scheduling  # noqa: F401
 from placelab import costs
 from placelab.analysis import faults
 from placelab.analysis.comparing import best_pairs, compare, list_members
-from placelab.analysis.explanation import critical_path, idle_reasons
+from placelab.analysis.explanation import critical_path
 from placelab.analysis.faster import what_if
 from placelab.analysis.faults.expectations import checkpoint_interval
+from placelab.analysis.idle_time import idle_reasons
 from placelab.analysis.measures import metrics, stages
 from placelab.analysis.studies.adversary_search import Adversary, adversarial
 from placelab.analysis.studies.many_runs import iterations

@@ -1,4 +1,4 @@
-"""Explain a schedule: the realised critical path, the idle gaps, why an op started when it did, and its slack."""
+"""Explain a schedule: the realised critical path, why an op started when it did, and its slack."""
 
 from __future__ import annotations
 
@@ -7,32 +7,41 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from placelab.base.errors import expect
+from placelab.base.errors import FormatError, expect
 from placelab.base.index_arrays import frozen
 from placelab.base.interrupts import need
 from placelab.kernels import blocks
 from placelab.kernels.explain import explain as kernels
 from placelab.kernels.plan import ranks
-from placelab.schedule.critical_steps import critical_steps, inputs, items_run
-from placelab.schedule.schedule import Schedule, carried, carriers
+from placelab.schedule.critical_steps import StepsBack, critical_steps
+from placelab.schedule.held_bytes import HeldBytes
+from placelab.schedule.schedule import Schedule, carriers
 from placelab.schedule.shared_way import said_of_sharing
 
 if TYPE_CHECKING:
     import pandas as pd
 
 KINDS = ("op", "transfer", "wait")
-REASONS = ("transfer", "upstream", "memory", "end")
-GAP = np.dtype([("device", "i4"), ("start", "f8"), ("finish", "f8"), ("reason", "u1"), ("op", "i4")])
+COLUMNS = ("kind", "name", "device", "start", "finish", "reason")
+FEW = 3  # ops that a sentence names
 
 
-def critical_path(schedule: Schedule) -> pd.DataFrame:
+def critical_path(schedule: Schedule, to: int | str | None = None) -> pd.DataFrame:
     """What the makespan is made of: a chain of ops, transfers and waits from 0 to the last finish, without a gap.
 
-    From the op that finishes last (ties: lowest number) back through what it waited for. An op that starts when its
-    last input arrives waited for that: the way goes on with the transfer or the op that brought it (kinds
+    From the op that finishes last (ties: lowest number), or from `to`, back through what it waited for. An op that starts
+    when its last input arrives waited for that: the way goes on with the transfer or the op that brought it (kinds
     ``transfer``, ``op``). One that was ready earlier queued for its device, and the way goes on with the op before it
     there, whose time is a ``wait``; likewise a transfer that queued for a port or channel. A Send op counts as
-    ``transfer``. One that shared its links does not wait; `reason` says with whom, and how much longer it took.
+    ``transfer``. One that shared its links does not wait; `reason` says with whom, and how much longer it took. An op that was
+    ready on an idle device waited for room in memory, if there was none: `reason` says what took it, first what gave it back.
+
+    Parameters
+    ----------
+    schedule
+        From :func:`placelab.simulate`, :func:`placelab.solve`, or a file.
+    to
+        The op with which the chain ends, a name or number; default: the one that finishes last.
 
     Returns
     -------
@@ -53,25 +62,49 @@ def critical_path(schedule: Schedule) -> pd.DataFrame:
     import pandas as pd
 
     expect(schedule, Schedule, "critical_path")
-    steps = critical_steps(schedule)
-    columns = ("kind", "name", "device", "start", "finish", "reason")
+    steps = critical_steps(schedule) if to is None else StepsBack(schedule).to(_number(schedule, to))
     sharing = said_of_sharing(
         schedule, steps["by"][(steps["kind"] == kernels.TRANSFER) & (steps["cause"] != kernels.BY_SEND)]
     )
-    rows = [_describe(schedule, step, i == len(steps) - 1, sharing) for i, step in enumerate(steps)]
-    return pd.DataFrame(rows, columns=list(columns))
+    held = HeldBytes(schedule)
+    rows = [described(schedule, step, held, sharing) for step in steps]
+    rows[-1] = (*rows[-1][:-1], "finishes last" if to is None else "the path is to it")
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _describe(schedule: Schedule, step: np.void, last: bool, sharing: Mapping[int, str]) -> tuple:
-    """A step of the critical path in words: one row of :func:`critical_path`."""
+def _number(schedule: Schedule, op: int | str) -> int:
+    """The number of an op, given by name or number."""
+    graph = schedule.problem.graph
+    if isinstance(op, str):
+        return graph.index(op)
+    expect(op, (int, np.integer), "an op, a name or number,")
+    if not 0 <= op < graph.n_ops:
+        raise FormatError(f"there is no op number {op}; {graph.title} has ops 0 to {graph.n_ops - 1}")
+    return int(op)
+
+
+def described(schedule: Schedule, step: np.void, held: HeldBytes, sharing: Mapping[int, str] | None = None) -> tuple:
+    """A step of the critical path in words: one row of :func:`critical_path`.
+
+    Parameters
+    ----------
+    step
+        Of :func:`placelab.schedule.critical_steps.critical_steps`.
+    held
+        The memory of the schedule.
+    sharing
+        What is said of transfers that shared links, by row.
+    """
     names = schedule.problem.graph.names
     devices = schedule.problem.cluster.names
     kind, row, cause, by = (int(step[label]) for label in ("kind", "row", "cause", "by"))
     moved = schedule.transfers[by] if _moves(step) else None
     if moved is None:  # an op, or a wait for one or for memory
         d = schedule.device[by if cause == kernels.BY_OP else row]
-        reason = f"{devices[d]} ran {names[by]}" if cause == kernels.BY_OP else _no_room(schedule)
-        reason = reason if kind == kernels.WAIT else "finishes last" if last else "its output is awaited"
+        reason = "its output is awaited"
+        if kind == kernels.WAIT:
+            span = float(step["start"]), float(step["finish"])
+            reason = f"{devices[d]} ran {names[by]}" if cause == kernels.BY_OP else _kept(held, row, *span)
         return KINDS[kind], names[row], devices[d], step["start"], step["finish"], reason
     made = names[schedule.problem.graph.tensor_producer[moved["tensor"]]]
     source = devices[moved["source"]]
@@ -81,7 +114,7 @@ def _describe(schedule: Schedule, step: np.void, last: bool, sharing: Mapping[in
         return KINDS[kind], names[row], source, step["start"], step["finish"], reason
     sent = cause == kernels.BY_SEND
     where = source if sent else devices[moved["destination"]]
-    reason = f"Send op {link}" if sent else f"transfer {link}{sharing.get(by, '')}"
+    reason = f"Send op {link}" if sent else f"transfer {link}{(sharing or {}).get(by, '')}"
     return KINDS[kind], made, where, step["start"], step["finish"], reason
 
 
@@ -90,67 +123,15 @@ def _moves(step: np.void) -> bool:
     return step["kind"] == kernels.TRANSFER or (step["kind"] == kernels.WAIT and step["cause"] >= kernels.BY_SEND)
 
 
-def _no_room(schedule: Schedule) -> str:
-    return "no room in memory" if schedule.problem.memory != "none" else "not started though it could"
-
-
-def idle_reasons(schedule: Schedule) -> pd.DataFrame:
-    """Why each device idles, gap by gap.
-
-    A gap ends when an op starts. What that op waited for last is charged: until the op upstream had finished, that op
-    (``upstream``); from then on its tensor's way here (``transfer``: Send, queueing for the link, transfer). A gap
-    that goes on though all inputs are there is a lack of room (``memory``: ``oom="wait"``, or a plan that waited); after a
-    device's last op comes its ``end``.
-
-    Returns
-    -------
-    DataFrame
-        ``device``, ``start``, ``finish`` [s], ``reason``, ``name`` (the op upstream; under ``memory`` the op that
-        waits; empty at the end), by device and time. Together the gaps are exactly the time when a device runs
-        nothing.
-
-    References
-    ----------
-    Srivastava (2018) §3.3.1, wait time.
-    """
-    need("pandas")
-    import pandas as pd
-
-    gaps = idle_gaps(schedule)
-    names = np.append(schedule.problem.graph.names, "")  # op -1
-    devices = np.array(schedule.problem.cluster.names, dtype=object)
-    reason = np.array(REASONS, dtype=object)[gaps["reason"]]
-    columns = dict(
-        device=devices[gaps["device"]],
-        start=gaps["start"],
-        finish=gaps["finish"],
-        reason=reason,
-        name=names[gaps["op"]],
-    )
-    return pd.DataFrame(columns)
-
-
-def idle_gaps(schedule: Schedule) -> np.ndarray:
-    """:func:`idle_reasons` as an array, without a Python object per gap.
-
-    Returns
-    -------
-    structured ndarray
-        ``device``, ``start``, ``finish`` [s], ``reason`` (0 transfer, 1 upstream, 2 memory, 3 end), ``op`` (-1 at the
-        end).
-    """
-    expect(schedule, Schedule, "idle_reasons")
-    items = items_run(schedule)
-    k = schedule.problem.cluster.n_devices
-    most = 3 * len(items.start) + k
-    columns = kernels.Gaps(*(np.zeros(most, dtype) for dtype in (np.int32, np.float64, np.float64, np.uint8, np.int32)))
-    pred = inputs(schedule.problem.graph)
-    count = kernels.idle_gaps(schedule.makespan, items, pred, carried(schedule), np.zeros(k), columns)
-    gaps = np.empty(count, GAP)
-    order = np.lexsort((columns.begin[:count], columns.device[:count]))
-    for label, column in zip(GAP.names or (), columns, strict=True):
-        gaps[label] = column[:count][order]
-    return frozen(gaps)
+def _kept(held: HeldBytes, op: int, begin: float, end: float) -> str:
+    """Why an op that was ready did not start in [begin, end) on its device, which was idle."""
+    if held.has_room(op, begin, end):
+        return "not started though it could"
+    problem = held.problem
+    holders = held.holders(int(held.device[op]), end)
+    some = [f"{problem.graph.names[v]} {problem.cluster.units.amount(size, 'B')}" for v, size in holders[:FEW]]
+    more = f" and {len(holders) - FEW} more" if len(holders) > FEW else ""
+    return f"no room in memory, taken by {', '.join(some)}{more}" if some else "no room in memory"
 
 
 def why(schedule: Schedule, op: int | str) -> str:
@@ -168,7 +149,7 @@ def why(schedule: Schedule, op: int | str) -> str:
     problem = schedule.problem
     graph = schedule.problem.graph
     device = schedule.device
-    v = graph.index(op) if isinstance(op, str) else int(op)
+    v = _number(schedule, op)
     time = problem.cluster.units.time
     names = graph.names
     devices = problem.cluster.names
@@ -193,7 +174,8 @@ def why(schedule: Schedule, op: int | str) -> str:
     ready = f"ready at {time(arrived)}, " if edge >= 0 else ""
     if idle_from >= began:
         return f"{here} was {ready}in line for {time(began - arrived)}; {devices[device[v]]} ran {runner} just before"
-    return f"{here} was {ready}kept for {time(began - max(arrived, idle_from))}: {_no_room(schedule)}"
+    kept = _kept(HeldBytes(schedule), v, max(arrived, idle_from), began)
+    return f"{here} was {ready}kept for {time(began - max(arrived, idle_from))}: {kept}"
 
 
 def _before(schedule: Schedule, v: int) -> tuple[float, str]:

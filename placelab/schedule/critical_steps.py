@@ -26,22 +26,34 @@ def critical_steps(schedule: Schedule) -> np.ndarray:
         ``cause`` (of a wait: 0 memory, 1 an op, 2 a Send, 3 a transfer; of a transfer: 2 its Send), ``by`` (that op
         or transfer).
     """
-    problem = schedule.problem
-    moved = schedule.transfers
-    items = items_run(schedule)
-    n = len(items.start)
-    most = 2 * (len(items.start) + len(moved)) + 2
-    walk = kernels.Walk(
-        np.full(problem.cluster.n_devices, -1, np.int32), np.zeros(n, np.int32), np.zeros(n + len(moved), np.uint8)
-    )
-    found_steps = kernels.PathSteps(
-        *(np.zeros(most, dtype) for dtype in (np.uint8, *3 * (np.int32,), *2 * (np.float64,)))
-    )
-    count = kernels.walk_back(items, inputs(problem.graph), carried(schedule), _moved(schedule), walk, found_steps)
-    steps = np.empty(count, STEP)
-    for label, column in zip(("kind", "row", "cause", "by", "start", "finish"), found_steps, strict=True):
-        steps[label] = column[:count][::-1]
-    return frozen(steps)
+    return StepsBack(schedule).to(int(np.argmax(schedule.finish)))
+
+
+class StepsBack:
+    """Walks from ops of a schedule back to time 0, through what each of them waited for."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        items = items_run(schedule)
+        n = len(items.start)
+        x = len(schedule.transfers)
+        before = np.zeros(n, np.int32)
+        kernels.link_items(items, np.full(schedule.problem.cluster.n_devices, -1, np.int32), before)
+        self._given = (items, inputs(schedule.problem.graph), carried(schedule), _moved(schedule))
+        self._walk = kernels.Walk(before, np.zeros(n + x, np.int32))
+        self._walks = 0
+        kinds = (np.uint8, *3 * (np.int32,), *2 * (np.float64,))
+        self._found = kernels.PathSteps(*(np.zeros(2 * (n + x) + 2, kind) for kind in kinds))
+
+    none = frozen(np.empty(0, STEP))  # no way
+
+    def to(self, op: int) -> np.ndarray:
+        """The way to op number `op`, which is its last step, as :func:`critical_steps` has it."""
+        self._walks += 1
+        count = kernels.walk_back(op, self._walks, *self._given, self._walk, self._found)
+        steps = np.empty(count, STEP)
+        for label, column in zip(("kind", "row", "cause", "by", "start", "finish"), self._found, strict=True):
+            steps[label] = column[:count][::-1]
+        return frozen(steps)
 
 
 def inputs(graph: OpGraph) -> Predecessors:

@@ -1,10 +1,13 @@
 """Memory that a schedule takes, by the rules of its problem alone: an independent check of the simulator's spans over a capacity.
 
+It also says what took the room for which an op waited.
+
 Nothing here is shared with the simulator, the planners or the memory curves.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import isclose
 
 import numpy as np
@@ -59,9 +62,7 @@ class HeldBytes:
         u = graph.tensor_producer
         here = np.arange(graph.n_tensors)
         home = self.device[u]
-        last_move = np.full(graph.n_tensors, -np.inf)
-        np.maximum.at(last_move, self.rows["tensor"], self.rows["finish"])
-        end = np.maximum(self.last_use(here, home, release), last_move)  # -inf where neither used nor sent
+        end = np.maximum(self.last_use(here, home, release), self.last_move)  # -inf where neither used nor sent
         tensor = self.rows["tensor"]
         destination = self.rows["destination"]
         arrival = self.rows["start" if dynamic else "finish"]
@@ -75,6 +76,67 @@ class HeldBytes:
             columns.append((self.device, *always, graph.persistent))
             columns.append((self.device, self.start, self.finish, graph.temporary))
         return tuple(np.concatenate(column) for column in zip(*columns, strict=True))
+
+    @cached_property
+    def last_move(self) -> np.ndarray:
+        """When the last transfer of each tensor is over [s], -inf without one; shape (n_tensors,)."""
+        last = np.full(self.graph.n_tensors, -np.inf)
+        np.maximum.at(last, self.rows["tensor"], self.rows["finish"])
+        return last
+
+    @cached_property
+    def named(self) -> tuple[np.ndarray, ...]:
+        """The columns of :meth:`held` that take room, and the op that each belongs to, of tensors their producer."""
+        n = np.arange(self.graph.n_ops)
+        owner = [self.graph.tensor_producer, self.graph.tensor_producer[self.rows["tensor"]], n, n]
+        columns = (*self.held(), n if self.problem.memory == "reserved" else np.concatenate(owner))
+        device, begin, end, size, op = (column[: len(columns[0])] for column in columns)
+        real = (begin < end) & (size > 0)
+        return device[real], begin[real], end[real], size[real], op[real]
+
+    def holders(self, device: int, time: float) -> list[tuple[int, float]]:
+        """The ops whose tensors, or which themselves, take memory on a device just before `time`, and their bytes.
+
+        Those that give some back at `time` come first, then those that hold most.
+        """
+        where, begin, end, size, op = self.named
+        rows = np.flatnonzero((where == device) & (begin < time) & (end >= time))
+        ops, index = np.unique(op[rows], return_inverse=True)
+        held = np.bincount(index, size[rows], minlength=len(ops))
+        leaves = np.bincount(index, end[rows] == time, minlength=len(ops)) > 0
+        order = np.lexsort((ops, -held, ~leaves))
+        return [(int(ops[i]), float(held[i])) for i in order]
+
+    def has_room(self, op: int, begin: float, end: float) -> bool:
+        """Whether there was room for an op on its device at some time in [begin, end), in which that ran nothing."""
+        if not self.problem.memory_model.timed:
+            return True
+        d = self.device[op]
+        where, start, finish, size, _ = self.named
+        mine = where == d
+        start, finish, size = start[mine], finish[mine], size[mine]
+        times = np.unique(np.concatenate([[begin], start, finish]))
+        limit = self.cluster.memory[d] * (1 + TOLERANCE)
+        need = float(self.graph.tensor_bytes[self.graph.tensor_producer == op].sum())
+        dynamic = self.problem.memory == "dynamic"
+        need += float(self.graph.temporary[op]) if dynamic else 0.0
+        for t in times[(times >= begin) & (times < end)].tolist():
+            freed = 0.0 if dynamic else self._freed(op, t)
+            if size[(start <= t) & (finish > t)].sum() - freed + need <= limit:
+                return True
+        return False
+
+    def _freed(self, op: int, time: float) -> float:
+        """Bytes that op would be the last to hold on its device if it started at `time` (``edges``)."""
+        graph = self.graph
+        d = self.device[op]
+        total = 0.0
+        for t in np.unique(graph.edge_tensor[graph.pred_edge[graph.pred_ptr[op] : graph.pred_ptr[op + 1]]]).tolist():
+            readers = graph.consumer[graph.tensor_ptr[t] : graph.tensor_ptr[t + 1]]
+            later = (self.device[readers] == d) & (self.start[readers] > time) & (readers != op)
+            leaves = self.device[graph.tensor_producer[t]] == d and self.last_move[t] > time
+            total += 0.0 if later.any() or leaves else float(graph.tensor_bytes[t])
+        return total
 
     def last_use(self, tensor: np.ndarray, device: np.ndarray, release: np.ndarray) -> np.ndarray:
         """When the last consumer of each tensor on each device releases it [s]; -inf where it has none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from itertools import chain, pairwise
 
 import numpy as np
@@ -10,7 +11,8 @@ import problems
 import pytest
 
 import placelab as pl
-from placelab.analysis.explanation import KINDS, REASONS, critical_steps, idle_gaps, why
+from placelab.analysis.explanation import KINDS, critical_steps, why
+from placelab.analysis.idle_time import REASONS, idle_gaps
 from placelab.problem.resource_models import TRANSFER_MODELS
 from placelab.schedule.schedule import TRANSFER
 from placelab.schedule.shared_way import free_again
@@ -25,6 +27,21 @@ def runs(count, seed, **limits):
                 yield pl.simulate(problem, placement, scheduler, oom=oom)
             except pl.InfeasibleError:
                 continue
+
+
+def plans(count, seed):
+    """Random placements whose devices run their ops in a random order that contradicts no edge, and wait for it."""
+    for i, problem in enumerate(problems.many(count, seed=seed)):
+        rng = np.random.default_rng(i)
+        placement = pl.place(problem.replace(memory="none"), "random", seed=i)
+        graph = problem.graph
+        order, waiting = [], np.array([len(graph.predecessors_of(v)) for v in range(graph.n_ops)])
+        while len(order) < graph.n_ops:
+            v = int(rng.choice([v for v in np.flatnonzero(waiting == 0) if v not in order]))
+            order.append(v)
+            for u in graph.successors_of(v):
+                waiting[u] -= 1
+        yield pl.simulate(problem, replace(placement, planned=np.array(order), problem=problem), "planned")
 
 
 def example(**rules):
@@ -166,25 +183,40 @@ def test_gaps_are_exactly_the_idle_time():
 
 @pytest.mark.slow
 def test_each_gap_has_the_reason_that_ended_it():
-    """upstream: that op is not done; transfer: its tensor is on the way; both: it is read next; end: nothing follows."""
+    """upstream: that op is not done; transfer: its tensor is on the way; both: it is read next; end: nothing follows.
+
+    memory and left waiting: all inputs of that op are there, and of no other one that starts later earlier.
+    """
     seen = set()
-    for schedule in chain([short_of_memory()], runs(200, seed=55)):
+    for schedule in chain([short_of_memory()], runs(200, seed=55), plans(60, seed=58)):
         graph = schedule.problem.graph
         device = schedule.device
-        for d, start, finish, code, op in idle_gaps(schedule).tolist():
+        for d, start, finish, code, op, _ in idle_gaps(schedule).tolist():
             reason = REASONS[code]
             seen.add(reason)
             later = [v for v in range(graph.n_ops) if device[v] == d and schedule.start[v] >= finish]
-            if reason == "end":
+            if reason in ("end", "never chosen"):
                 assert op == -1
                 assert finish == schedule.makespan
                 assert not [v for v in later if schedule.finish[v] > finish]
-            elif reason == "memory":
-                assert schedule.start[op] == finish
+                assert (reason == "end") == bool((device == d).any())
+            elif reason in ("memory", "left waiting"):
+                ready = {v: ready_at(schedule, v) for v in later}
+                assert op in later and ready[op] <= start and ready[op] == min(ready.values())
+                assert schedule.scheduler == "planned" or reason == "memory"
             else:
                 assert (schedule.finish[op] >= finish) if reason == "upstream" else (schedule.finish[op] <= start)
                 assert {w for u, w in graph.edges.tolist() if u == op} & set(later)
     assert seen == set(REASONS)
+
+
+def ready_at(schedule, op):
+    """When all inputs of an op were on its device, by the definition."""
+    graph = schedule.problem.graph
+    moved = {(t, d): finish for t, _, d, _, finish in schedule.transfers.tolist()}
+    edges = graph.pred_edge[graph.pred_ptr[op] : graph.pred_ptr[op + 1]].tolist()
+    there = [moved.get((graph.edge_tensor[e], schedule.device[op]), schedule.finish[graph.producer[e]]) for e in edges]
+    return max(there, default=0.0)
 
 
 @pytest.mark.parametrize("transfers", TRANSFER_MODELS)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.analysis.explanation import critical_steps, idle_gaps
+from placelab.analysis.explanation import critical_steps
+from placelab.analysis.idle_time import idle_gaps
 from placelab.app.widgets import gantt_wire as wire
 from placelab.pictures import kind_colours
 

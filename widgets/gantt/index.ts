@@ -24,7 +24,10 @@ function render({ model, el, alone = false }: Context): () => void {
     model.save_changes();
   };
   const tell = {
-    selected: (op: number) => send("selection", op),
+    selected: (op: number, gap: number) => {
+      model.set("gap", gap);
+      send("selection", op);
+    },
     memory: (shown: boolean) => send("memory_shown", shown),
     links: (shown: boolean) => send("links_shown", shown),
     axis: (kept: boolean) => send("keep_axis", kept),

@@ -27,8 +27,8 @@ const DIMMED_AFTER = 300; // ms
 
 /** Called when the user changes something that other views need to know. */
 export interface Tell {
-  /** Another op was selected; -1: none. */
-  selected(op: number): void;
+  /** Another op was selected, or by a click on another idle gap; -1: none. */
+  selected(op: number, gap: number): void;
   /** Lanes of memory or of links were shown or hidden, the axis was fixed or let go. */
   memory(shown: boolean): void;
   links(shown: boolean): void;
@@ -55,6 +55,7 @@ export class GanttView {
   readonly #drawing: Drawing;
   readonly #forgetTheme: () => void;
   #dimming = 0; // timer
+  #gap = -1; // row of the idle gap that was clicked, as Python knows it
 
   /** `alone`: there is no Python to ask. */
   constructor(tell: Tell, alone: boolean) {
@@ -77,7 +78,7 @@ export class GanttView {
       this.#controls.show(head, this.#board.makespan, this.#board.labels.units),
     );
     const pointed = {
-      choose: (op: number) => this.#choose(op),
+      choose: (op: number, gap: number) => this.#choose(op, gap),
       fit: () => this.#board.fit(),
       scrub: (time: number) => this.#player.move(time),
     };
@@ -106,6 +107,7 @@ export class GanttView {
 
   /** Shows another schedule; the view stays where it was, or at the whole. */
   show(chart: Chart): void {
+    this.#gap = -1;
     const before = this.#board.chart ? this.#board.makespan : NaN;
     this.#board.show(chart);
     this.#player.carry(before);
@@ -235,10 +237,11 @@ export class GanttView {
 
   // ---- what the user does ------------------------------------------------------------------------------------------
 
-  #choose(op: number): void {
-    if (op === this.#board.picked) return;
+  #choose(op: number, gap = -1): void {
+    if (op === this.#board.picked && gap === this.#gap) return;
+    this.#gap = gap;
     this.showSelection(op);
-    this.#tell.selected(op);
+    this.#tell.selected(op, gap);
   }
 
   #toggle(what: Shown, on: boolean): void {

@@ -385,7 +385,7 @@ class Explorer(Readable):
         self.actions.frame.whole = self.model_id
         self.actions.frame.on_stale_picture = lambda: self._say(LOADED_AGAIN, "note")
         self.canvas.observe(self._edited, ["value", "dragging", "cluster"])
-        self.gantt.observe(lambda _: self._computation.wake(), "selection")
+        self.gantt.observe(lambda _: self._computation.wake(), ["selection", "gap"])
         self.shared.observe(lambda change: self.keep(change["new"]), "kept")
         self.observe(self._seen_or_not, "_view_count")
         strategies.on_change.append(self._catalogue_changed)

@@ -239,13 +239,14 @@ class Computation(Background):
     def _explain(self) -> None:
         """Explain the device and the start of the selected op."""
         result = self.result
-        op = self._view.gantt.selection
+        gantt = self._view.gantt
+        woken = lambda: self._worker.woken  # noqa: E731
         assert result is not None  # an answer is a result or a failure
         with suppress(Abandoned):
             detail = self._solver.call(
-                lambda: self._reasons.detail(result, op), lambda: self._worker.woken, result.state
+                lambda: self._reasons.detail(result, gantt.selection, gantt.gap, woken), woken, result.state
             )
-            self._view.gantt.detail = detail
+            gantt.detail = detail
 
     def _await_compiler(self) -> None:
         """Say why things take longer while kernels are being compiled."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import anywidget
 import traitlets
 
 from placelab.analysis.explanation import carriers, why
+from placelab.analysis.idle_time import MOST_TRIED, idle_gaps, said_of_gap
 from placelab.app.widgets.gantt_wire import (
     JOB_WAYS,
     WAYS,
@@ -21,6 +23,7 @@ from placelab.app.widgets.gantt_wire import (
     pack_names,
     pack_schedule,
 )
+from placelab.base.progress import never
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 
@@ -67,6 +70,16 @@ def reason(schedule: Schedule, op: int) -> str:
     return "\n".join([*decision, why(schedule, op)])
 
 
+def detail_of(
+    schedule: Schedule, op: int, gap: int, most: int = MOST_TRIED, cancel: Callable[[], bool] = never
+) -> list[str]:
+    """A sentence on an idle gap, by row, if that is what selected op number `op`; else none. See `said_of_gap` for the others."""
+    gaps = idle_gaps(schedule)
+    if not 0 <= gap < len(gaps) or gaps["op"][gap] != op:
+        return []
+    return [said_of_gap(schedule, gap, most=most, cancel=cancel)]
+
+
 def inputs_of(schedule: Schedule, op: int) -> list[int]:
     """Op number `op` and the rows of the transfers that bring its inputs; nothing for -1."""
     graph = schedule.problem.graph
@@ -101,7 +114,8 @@ class Gantt(anywidget.AnyWidget):
     memory = traitlets.Bytes().tag(sync=True)  # memory in use, see placelab.app.widgets.gantt_wire
     memory_shown = traitlets.Bool(False).tag(sync=True)  # lanes of memory are drawn; both ways
     selection = traitlets.Int(-1).tag(sync=True)  # op number, -1 for none
-    detail = traitlets.Unicode("").tag(sync=True)  # why the selected op is on its device and starts when it does
+    gap = traitlets.Int(-1).tag(sync=True)  # row of the idle gap whose click selected the op, or nothing; -1 for none
+    detail = traitlets.Unicode("").tag(sync=True)  # why the selected op is where it is and starts then; of a gap, too
     numbers = traitlets.List(traitlets.Dict()).tag(sync=True)  # strip: key, label, value, title, tone
     warning = traitlets.Unicode("").tag(sync=True)  # one sentence above the chart
     stale = traitlets.Bool(False).tag(sync=True)  # what is shown is being recomputed
@@ -135,7 +149,7 @@ class Gantt(anywidget.AnyWidget):
         """The chart of one schedule, which explains the selected op."""
         chart = cls(**traits)
         chart.show(schedule)
-        chart.observe(chart._explain, "selection")
+        chart.observe(chart._explain, ["selection", "gap"])
         return chart
 
     def show(self, schedule: Schedule, *, dragging: bool = False) -> None:
@@ -152,6 +166,7 @@ class Gantt(anywidget.AnyWidget):
             before = self._shown
             cluster = schedule.problem.cluster
             another = before is None or graph is not before.problem.graph
+            self.gap = -1
             if another:
                 self.names = pack_names(graph.names)
                 self.kinds, self.kind_names = pack_kinds(graph)
@@ -234,9 +249,10 @@ class Gantt(anywidget.AnyWidget):
         with self._lock:
             self.incoming = [] if self._shown is None else inputs_of(self._shown, change["new"])
 
-    def _explain(self, change: dict[str, Any]) -> None:
+    def _explain(self, _: object) -> None:
         if self._shown is not None:
-            self.detail = reason(self._shown, change["new"])
+            lines = [*detail_of(self._shown, self.selection, self.gap), reason(self._shown, self.selection)]
+            self.detail = "\n".join(filter(None, lines))
 
     def __repr__(self) -> str:
         ops = len(self.kinds)

@@ -10,7 +10,8 @@ transfers      f4 start minus its producer's finish, f4 duration, u2 source, u2 
 sends          f4 start, f4 duration, u2 device, u4 transfer it feeds
 critical path  u1 kind (0 op, 1 transfer, 2 wait, 3 Send), u4 row (op; transfer; op that waited; transfer it feeds),
                f4 start, f4 duration
-idle gaps      u2 device, f4 start, f4 duration, u1 reason (0 transfer, 1 upstream, 2 memory, 3 end), u4 op waited for
+idle gaps      u2 device, f4 start, f4 duration, u1 reason (its place in ``REASONS`` of
+               :mod:`placelab.analysis.idle_time`), u4 op waited for
 =============  ====================================================================================================
 
 Single precision is enough to draw with: a picture has thousands of columns, not millions. A transfer's start is counted
@@ -39,7 +40,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from placelab.analysis.explanation import GAP, idle_gaps, slack
+from placelab.analysis.explanation import slack
+from placelab.analysis.idle_time import GAP, idle_gaps
 from placelab.base.index_arrays import frozen
 from placelab.kernels.explain.explain import BY_SEND, TRANSFER
 from placelab.kernels.plan import ranks

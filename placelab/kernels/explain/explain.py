@@ -52,9 +52,8 @@ class CarrierWork(NamedTuple):
 class Walk(NamedTuple):
     """Workspace: what ran before what, and what is on the path."""
 
-    last: np.ndarray  # int32 (k,), -1 at first: last item of each device
-    before: np.ndarray  # int32 (items,): item before each on its device, -1 for the first
-    visited: np.ndarray  # uint8 (items + x,), 0 at first
+    before: np.ndarray  # int32 (items,): item before each on its device, -1 for the first; see :func:`link_items`
+    visited: np.ndarray  # int32 (items + x,), 0 at first: the stamp of the walk that came here last
 
 
 class PathSteps(NamedTuple):
@@ -76,11 +75,22 @@ class Gaps(NamedTuple):
     end: np.ndarray  # float64 (most,)
     reason: np.ndarray  # uint8 (most,)
     op: np.ndarray  # int32 (most,)
+    next: np.ndarray  # int32 (most,)
+
+
+class GapWork(NamedTuple):
+    """Workspace: what each device was free for."""
+
+    free: np.ndarray  # float64 (k,), 0 at first: when each device had finished what it ran
+    ready: np.ndarray  # float64 (items,): when the inputs of each op were there
+    first: np.ndarray  # int32 (k,), -1 at first: of the ops yet to start on each device the one that was ready first
+    waiting: np.ndarray  # int32 (items,): the same, by place in `by_start`
 
 
 OP, TRANSFER, WAIT = 0, 1, 2  # kinds on the critical path
 NOTHING, BY_OP, BY_SEND, BY_LINK = 0, 1, 2, 3  # what a wait was for: room in memory, else an op, a Send, a transfer
-FOR_TRANSFER, FOR_UPSTREAM, FOR_MEMORY, FOR_END = 0, 1, 2, 3  # reasons of idle gaps
+# Reasons of idle gaps; whether an op that is left waiting lacks memory is found out afterwards.
+FOR_TRANSFER, FOR_UPSTREAM, FOR_MEMORY, FOR_END, LEFT_WAITING, NEVER_CHOSEN = 0, 1, 2, 3, 4, 5
 
 
 @kernel
@@ -124,9 +134,9 @@ def last_input(v, items, pred, carried):
     return latest
 
 
-@helper
+@kernel
 def link_items(items, last, before):
-    """before[i]: the item that ran before item i on its device, -1 for the first. `last` (devices) is workspace.
+    """before[i]: the item that ran before item i on its device, -1 for the first. `last` (devices, -1 at first) is workspace.
 
     Of items that start at the same time the ones that take no time come first, then by number.
     """
@@ -169,21 +179,17 @@ def holder(x, until, moved):
 
 
 @kernel
-def walk_back(items, pred, carried, moved, walk, steps):
-    """The critical path from its last entry to its first, in `steps`; returns the number of entries.
+def walk_back(v, stamp, items, pred, carried, moved, walk, steps):
+    """The critical path to op v from its last entry to its first, in `steps`; returns the number of entries.
 
-    O(items + transfers + edges).
+    `stamp`: a number above 0 that no walk before had.
+    O(entries and their inputs); at most O(items + transfers + edges).
     """
     n_ops = items.n_ops
     n_items = len(items.start)
     start = items.start
     finish = items.finish
     kind, row, cause, by, begin, end = steps
-    link_items(items, walk.last, walk.before)
-    v = 0
-    for u in range(n_ops):
-        if finish[u] > finish[v]:
-            v = u
     what = OP  # OP: v is an op, TRANSFER: v is a transfer, WAIT: v is the Send of transfer v
     waiting = v  # the op for whose sake we are here
     time = finish[v]
@@ -193,7 +199,7 @@ def walk_back(items, pred, carried, moved, walk, steps):
     while True:
         item = v if what == OP else n_ops + v  # place in the list of items
         mark = item if what != TRANSFER else n_items + v
-        walk.visited[mark] = 1
+        walk.visited[mark] = stamp
         began = moved.start[v] if what == TRANSFER else start[item]
         kind[n] = label
         row[n] = waiting if label == WAIT else v
@@ -274,7 +280,7 @@ def walk_back(items, pred, carried, moved, walk, steps):
                 what = OP
                 v = hurdle
         mark = n_items + v if what == TRANSFER else v if what == OP else n_ops + v
-        if walk.visited[mark] != 0:  # no schedule of ours: ops that overlap or start before their inputs
+        if walk.visited[mark] == stamp:  # no schedule of ours: ops that overlap or start before their inputs
             kind[n] = WAIT
             row[n] = waiting
             cause[n] = NOTHING
@@ -286,7 +292,7 @@ def walk_back(items, pred, carried, moved, walk, steps):
 
 
 @helper
-def add_gap(n, d, a, b, why, what, gaps):
+def add_gap(n, d, a, b, why, what, following, gaps):
     """Append the idle gap [a, b) of device d when it is one; returns the number of gaps."""
     if b > a:
         gaps.device[n] = d
@@ -294,61 +300,96 @@ def add_gap(n, d, a, b, why, what, gaps):
         gaps.end[n] = b
         gaps.reason[n] = why
         gaps.op[n] = what
+        gaps.next[n] = following
         n += 1
     return n
 
 
 @helper
-def last_awaited(j, d, items, pred, carried):
-    """Of all ops that start on device d at the instant of ``by_start[j]``, the input that came last; -1 if none has any.
+def arrival(e, items, pred, carried):
+    """When the tensor of edge e was where its consumer is."""
+    x = carried.carrier[e]
+    return items.finish[pred.producer[e]] if x < 0 else carried.finish[x]
 
-    Several ops of no time may start at once, and the one of the lowest number need not be the first the device ran.
+
+@helper
+def last_awaited(j, d, items, pred, carried):
+    """Of all ops that start on device d at the instant of ``by_start[j]``: the input that came last, and the op that reads it.
+
+    -1 for an input if none has any, -1 for an op if none starts. Several ops of no time may start at once, and the one of the
+    lowest number need not be the first the device ran.
     """
-    n_ops, start, finish, place, by_start = items
+    n_ops, start, _, place, by_start = items
     now = start[by_start[j]]
     awaited = -1
+    reader = -1
     latest = -1.0
     while j < len(by_start) and start[by_start[j]] == now:
         i = by_start[j]
         j += 1
         if i >= n_ops or place[i] != d:
             continue
+        if reader < 0:
+            reader = i
         edge = last_input(i, items, pred, carried)
         if edge >= 0:
-            x = carried.carrier[edge]
-            came = finish[pred.producer[edge]] if x < 0 else carried.finish[x]
+            came = arrival(edge, items, pred, carried)
             if came > latest and came <= now:
                 latest = came
                 awaited = edge
-    return awaited
+                reader = i
+    return awaited, reader
+
+
+@helper
+def find_waiting(items, pred, carried, work):
+    """waiting[j]: of the ops that start on the device of ``by_start[j]`` then or later the one whose inputs were there first.
+
+    Ties: the lowest number; -1 where there is none.
+    """
+    n_ops, _, _, place, by_start = items
+    _, ready, first, waiting = work
+    for j in range(len(by_start) - 1, -1, -1):
+        i = by_start[j]
+        d = place[i]
+        if i < n_ops:
+            edge = last_input(i, items, pred, carried)
+            ready[i] = 0.0 if edge < 0 else arrival(edge, items, pred, carried)
+            u = first[d]
+            if u < 0 or ready[i] < ready[u] or (ready[i] == ready[u] and i < u):
+                first[d] = i
+        waiting[j] = first[d]
 
 
 @kernel
-def idle_gaps(makespan, items, pred, carried, free, gaps):
+def idle_gaps(makespan, items, pred, carried, work, gaps):
     """Idle gaps of all devices by the time they end, in `gaps`; returns their number. O(items + edges).
 
-    `free` (devices, zeros) is workspace; the results have room for three gaps per item and one per device.
+    The results have room for three gaps per item and one per device.
     """
-    n_ops, start, finish, place, by_start = items
+    _, start, finish, place, by_start = items
+    free, ready, first, waiting = work
+    find_waiting(items, pred, carried, work)
     n = 0
     for j in range(len(by_start)):
         i = by_start[j]
         d = place[i]
         if start[i] > free[d]:
             at = free[d]
-            edge = last_awaited(j, d, items, pred, carried)
+            w = waiting[j]
+            until = start[i] if w < 0 else min(max(ready[w], at), start[i])
+            edge, reader = last_awaited(j, d, items, pred, carried)
             if edge >= 0:
                 u = pred.producer[edge]
-                x = carried.carrier[edge]
-                made = min(finish[u], start[i])
-                n = add_gap(n, d, at, made, FOR_UPSTREAM, u, gaps)
+                made = min(finish[u], until)
+                n = add_gap(n, d, at, made, FOR_UPSTREAM, u, reader, gaps)
                 at = max(at, made)
-                came = min(finish[u] if x < 0 else carried.finish[x], start[i])
-                n = add_gap(n, d, at, came, FOR_TRANSFER, u, gaps)
+                came = min(arrival(edge, items, pred, carried), until)
+                n = add_gap(n, d, at, came, FOR_TRANSFER, u, reader, gaps)
                 at = max(at, came)
-            n = add_gap(n, d, at, start[i], FOR_MEMORY, i if i < n_ops else -1, gaps)
+            n = add_gap(n, d, at, start[i], LEFT_WAITING, w, reader, gaps)
         if finish[i] > free[d]:
             free[d] = finish[i]
     for d in range(len(free)):
-        n = add_gap(n, d, free[d], makespan, FOR_END, -1, gaps)
+        n = add_gap(n, d, free[d], makespan, NEVER_CHOSEN if first[d] < 0 else FOR_END, -1, -1, gaps)
     return n

@@ -1,6 +1,6 @@
 /** The meaning of the colours and patterns that the schedule on show contains. */
 import { h } from "../../shared/dom.ts";
-import { IDLE_LOOK, IDLE_TEXT, TRANSFER } from "../scene/colours.ts";
+import { IDLE_LOOK, IDLE_TEXT, isAwaited, TRANSFER } from "../scene/colours.ts";
 import { CRITICAL, IDLE_REASONS } from "../wire/decode.ts";
 import type { Board } from "./board.ts";
 
@@ -19,7 +19,7 @@ export function showLegend(box: HTMLElement, board: Board): void {
   if (has(CRITICAL.wait)) items.push(item(h("i.swatch.waiting"), "critical path waits in line"));
   const reasons = new Set(columns.idle.reason);
   IDLE_REASONS.forEach((reason, i) => {
-    if (!reasons.has(i) || reason === "end") return;
+    if (!reasons.has(i) || !isAwaited(reason)) return;
     const box = h("i", { class: `swatch ${IDLE_LOOK[reason].pattern}` });
     box.style.setProperty("--pl-mark", IDLE_LOOK[reason].colour);
     items.push(item(box, `idle: ${IDLE_TEXT[reason]}`));

@@ -3,7 +3,7 @@ import { download } from "../../shared/download.ts";
 import { painter } from "../paint/draw.ts";
 import { drawOverlay, type Moving } from "../paint/overlay.ts";
 import { escaped, hex, SvgContext } from "../paint/vector.ts";
-import { FONT, IDLE_TEXT, TRANSFER } from "../scene/colours.ts";
+import { FONT, IDLE_TEXT, isAwaited, TRANSFER } from "../scene/colours.ts";
 import type { Scene } from "../scene/scene.ts";
 import { IDLE_REASONS } from "../wire/decode.ts";
 import type { Board } from "./board.ts";
@@ -53,7 +53,7 @@ function entriesOf({ colours, look, chart }: Board): Entry[] {
   const moved = columns.nTransfers ? [{ colour: look.barCss[TRANSFER]!, text: "transfer" }] : [];
   const reasons = new Set(columns.idle.reason);
   const idle = IDLE_REASONS.flatMap((reason, i) =>
-    reason !== "end" && reasons.has(i)
+    isAwaited(reason) && reasons.has(i)
       ? [{ colour: hex(look.idle[reason].mark), text: `idle: ${IDLE_TEXT[reason]}` }]
       : [],
   );

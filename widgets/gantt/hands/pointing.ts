@@ -14,7 +14,8 @@ import { watchPointer } from "./stage.ts";
 
 /** What a click, a double-click or a drag along the axis asks for. */
 export interface Pointed {
-  choose(op: number): void;
+  /** An op, or with it the idle gap, by row, that is the reason for it. */
+  choose(op: number, gap: number): void;
   fit(): void;
   scrub(time: number): void;
 }
@@ -37,7 +38,10 @@ export class Pointing {
       onAxis: (x: number, y: number) => y < AXIS && x >= board.plot().left,
       hover: (x: number, y: number) => this.#hover(x, y),
       leave: () => this.leave(),
-      click: (x: number, y: number) => on.choose(this.#opAt(this.#at(x, y), board.timeAt(x))),
+      click: (x: number, y: number) => {
+        const found = this.#at(x, y);
+        on.choose(this.#opAt(found, board.timeAt(x)), found?.kind === "idle" ? found.row : -1);
+      },
       doubleClick: (x: number, y: number) => this.#doubleClick(this.#at(x, y)),
       pan: (dx: number, dy: number) => this.#pan(dx, dy),
       scrub: (x: number) => on.scrub(board.timeAt(x)),

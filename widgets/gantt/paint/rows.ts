@@ -1,6 +1,6 @@
 /** The rows of a scene as pixels: lanes, memory, grid, idle gaps, bars, and the critical path's underline. */
 
-import { TRANSFER } from "../scene/colours.ts";
+import { isAwaited, TRANSFER } from "../scene/colours.ts";
 import { colourOf, type Scene, windowOf, xOf, yOf } from "../scene/scene.ts";
 import { CRITICAL, IDLE_REASONS } from "../wire/decode.ts";
 import { axisTicks } from "./axis.ts";
@@ -83,16 +83,7 @@ function paintIdle(r: Raster, scene: Scene): void {
     const x1 = Math.round(xOf(scene, idle.start[i]! + idle.duration[i]!));
     const y = yOf(scene, idle.device[i]!);
     const reason = IDLE_REASONS[idle.reason[i]!];
-    if (
-      reason === undefined ||
-      reason === "end" ||
-      x1 - x0 < 2 ||
-      x1 < r.left ||
-      x0 > r.width ||
-      y > height ||
-      y + ops < r.top
-    )
-      continue;
+    if (!isAwaited(reason) || x1 - x0 < 2 || x1 < r.left || x0 > r.width || y > height || y + ops < r.top) continue;
     const look = scene.paint.idle[reason];
     fill(r, x0, y, x1, y + ops, look.tint);
     hatch(r, x0, y, x1, y + ops, look.mark, look.pattern, Math.round(8 * ratio));

@@ -11,14 +11,15 @@ export const FADED = TRANSFER + 1;
 export type Pattern = "solid" | "diagonal" | "dots" | "cross";
 
 export type Reason = (typeof IDLE_REASONS)[number];
-/** A device with nothing left to run is not waiting, so its lane stays empty. */
-export type Awaited = Exclude<Reason, "end">;
+/** A device with nothing left to run, or nothing ever, is not waiting, so its lane stays empty. */
+export type Awaited = Exclude<Reason, "end" | "never">;
 
 /** How a gap looks, by reason: tint and pattern, so that colour is never the only sign. */
 export const IDLE_LOOK: Record<Awaited, { colour: string; pattern: Pattern }> = {
   transfer: { colour: "#D55E00", pattern: "diagonal" },
   upstream: { colour: "#0072B2", pattern: "dots" },
   memory: { colour: "#CC79A7", pattern: "cross" },
+  left: { colour: "#E69F00", pattern: "solid" },
 };
 
 export const IDLE_TEXT: Record<Reason, string> = {
@@ -26,7 +27,14 @@ export const IDLE_TEXT: Record<Reason, string> = {
   upstream: "waits for an op upstream",
   memory: "waits for memory",
   end: "nothing left to run",
+  left: "an op that could run is left waiting",
+  never: "never chosen",
 };
+
+/** Whether a gap is drawn, and told in the legend. */
+export function isAwaited(reason: Reason | undefined): reason is Awaited {
+  return reason !== undefined && reason in IDLE_LOOK;
+}
 
 export interface Paint {
   readonly theme: Theme;
@@ -73,7 +81,7 @@ export function paint(theme: Theme, palette: readonly string[] | null = KINDS): 
     bars: Uint32Array.from(barCss, (colour) => pixel(colour)),
     barCss,
     inks: barCss.map(inkOn),
-    idle: { transfer: gap("transfer"), upstream: gap("upstream"), memory: gap("memory") },
+    idle: { transfer: gap("transfer"), upstream: gap("upstream"), memory: gap("memory"), left: gap("left") },
   };
 }
 

@@ -4,7 +4,7 @@ import type { Description } from "../../shared/tooltip.ts";
 import { type Columns, IDLE_REASONS } from "../wire/decode.ts";
 import { type Memory, usedAt } from "../wire/memory.ts";
 import type { Bars } from "./bars.ts";
-import { IDLE_TEXT } from "./colours.ts";
+import { IDLE_TEXT, isAwaited } from "./colours.ts";
 import type { Hit } from "./hit.ts";
 import type { Kept } from "./kept.ts";
 import { carriedAt, type Links } from "./links.ts";
@@ -139,7 +139,7 @@ function describeIdle(columns: Columns, labels: Labels, row: number): Descriptio
   const op = idle.op[row]!;
   const [from, to] = instants(idle.start[row]!, idle.start[row]! + duration, labels.units);
   const waited =
-    reason === "end" || op >= columns.nOps
+    !isAwaited(reason) || op >= columns.nOps
       ? []
       : [[reason === "transfer" ? "output of" : "op", nameOf(labels, op)] as const];
   return {

@@ -48,7 +48,7 @@ export interface Columns {
 }
 
 export const CRITICAL = { op: 0, transfer: 1, wait: 2, send: 3 } as const;
-export const IDLE_REASONS = ["transfer", "upstream", "memory", "end"] as const;
+export const IDLE_REASONS = ["transfer", "upstream", "memory", "end", "left", "never"] as const;
 
 /** Reads the columns, as views on the message where its alignment allows it. */
 export function decode(message: DataView): Columns {

@@ -16,6 +16,8 @@ export interface GanttTraits {
   memory_shown: boolean;
   /** Selected op, -1 for none; both ways. */
   selection: number;
+  /** Row of the idle gap that a click chose, which selects the op that its device waited for, -1 for none; set here. */
+  gap: number;
   /** Why the selected op is on its device and starts when it does; plain text from Python. */
   detail: string;
   /** The numbers strip. */

@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 from placelab.analysis import explanation
 from placelab.analysis.validation import Violation, validate
 from placelab.app.explorer.state import State
+from placelab.app.widgets.gantt_chart import detail_of
 from placelab.base.compiling import compiling
 from placelab.base.errors import PlacelabError
 from placelab.base.leaving import Abandoned, Caller
-from placelab.base.progress import Progress
+from placelab.base.progress import Progress, never
 from placelab.base.units import SI, Units, seconds
 from placelab.costs import describe_op
 from placelab.graphs.transforms import chain
@@ -215,21 +216,28 @@ def solve_state(
     return Result(state, schedule, violations, preview, stopped=search.halted, ops=ops)
 
 
+MOST_TRIED = 5_000  # ops; each is simulated on a device that was never chosen, in some seconds together
+
+
 class Reasons:
     """Explain ops; keep the decision trace of the latest result."""
 
     def __init__(self) -> None:
         self._traced: tuple[Result, Trace | None] | None = None
 
-    def detail(self, result: Result, op: int) -> str:
-        """A line each for its device, if that was recorded, its start, and the source of its time; "" for -1."""
+    def detail(self, result: Result, op: int, gap: int = -1, cancel: Callable[[], bool] = never) -> str:
+        """A line each for the idle gap that selected an op, its device, if that was recorded, its start, the source of its time.
+
+        "" where both are -1. A device that was never chosen is tried by each op of smaller graphs, until `cancel` returns True.
+        """
+        idle = detail_of(result.schedule, op, gap, MOST_TRIED, cancel)
         if not 0 <= op < result.state.graph.n_ops:
-            return ""
+            return "\n".join(idle)
         if self._traced is None or self._traced[0] is not result:
             self._traced = (result, traced(result).trace)
         trace = self._traced[1]
         decision = [trace.line(result.schedule.problem, op)] if trace else []
-        return "\n".join([*decision, explanation.why(result.schedule, op), *_source(result, op)])
+        return "\n".join([*idle, *decision, explanation.why(result.schedule, op), *_source(result, op)])
 
 
 def _source(result: Result, op: int) -> list[str]:
