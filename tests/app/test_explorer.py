@@ -33,7 +33,7 @@ from explorer_hands import (
 )
 
 import placelab as pl
-from placelab.analysis import explanation
+from placelab.analysis import explanation, idle_time
 from placelab.app.explorer import Explorer
 from placelab.app.explorer.engine import curve, solving
 from placelab.app.explorer.panels.comparison import Comparison
@@ -338,6 +338,23 @@ def test_the_selected_op_is_explained(explorer):
     wait_for(lambda: "single" in explorer.gantt.detail or explorer.gantt.detail.count("\n"))
     explorer.settled(120)
     assert explanation.why(explorer.schedule, 5) in explorer.gantt.detail
+
+
+def test_a_clicked_gap_is_explained(explorer):
+    """The first line of the detail is the gap's; a device that one partitioner never chose has the best visit."""
+    schedule = explorer.schedule
+    gaps = idle_time.idle_gaps(schedule)
+    row = int(np.flatnonzero(gaps["op"] >= 0)[0])
+    explorer.gantt.gap = row
+    explorer.gantt.selection = int(gaps["op"][row])
+    wait_for(lambda: explorer.gantt.detail.startswith(idle_time.said_of_gap(schedule, row)))
+    assert explanation.why(schedule, int(gaps["op"][row])) in explorer.gantt.detail
+    pick(explorer, "Partitioner", "single")
+    schedule = explorer.schedule
+    assert explorer.settled(120) and explorer.gantt.gap == -1
+    explorer.gantt.selection = -1
+    explorer.gantt.gap = int(np.flatnonzero(idle_time.idle_gaps(schedule)["op"] < 0)[-1])
+    wait_for(lambda: "was never chosen: the best visit, of " in explorer.gantt.detail)
 
 
 # ---------------------------------------------------------------- what goes wrong stays in place

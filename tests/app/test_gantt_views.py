@@ -10,6 +10,7 @@ import pytest
 
 import placelab as pl
 from placelab.analysis.explanation import slack
+from placelab.analysis.idle_time import REASONS, idle_gaps
 from placelab.app.widgets import gantt_wire as wire
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.schedule import schedule as schedules
@@ -153,6 +154,28 @@ def test_transfers_to_the_selected_op(schedule):
     assert chart.incoming == [op, *expected] and expected
     chart.selection = -1
     assert chart.incoming == []
+
+
+def test_a_clicked_gap_is_explained():
+    """With the op that its device waited for; a device that was never chosen with the best visit. Another op ends it."""
+    graph = pl.OpGraph.from_arrays(["a", "b"], [2.0, 3.0], [(0, 1)], edge_bytes=[4.0])
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0, 4.0], bandwidth=2.0))
+    schedule = pl.simulate(problem, pl.Placement(problem, [0, 1]), "fifo")
+    chart = Gantt.of(schedule)
+    of = {(REASONS[gap["reason"]], gap["device"]): i for i, gap in enumerate(idle_gaps(schedule))}
+    chart.gap = of["transfer", 1]  # selects a
+    chart.selection = 0
+    assert chart.detail.split("\n") == [
+        "dev1 waited for: transfer of a ← a",
+        "a on dev0 started at once: it has no inputs",
+    ]
+    chart.selection = 1
+    assert chart.detail == "b on dev1 waited 4 for a from dev0 (transfer 2)"
+    chart.selection = -1
+    chart.gap = of["never chosen", 2]
+    assert chart.detail == "dev2 was never chosen: the best visit, of b, would save 2.25"
+    chart.show(schedule)
+    assert chart.gap == -1
 
 
 def test_memory_curves_are_packed_once_a_move(monkeypatch):

@@ -10,6 +10,7 @@ from browser import bare_page
 from playwright.sync_api import Locator, Page, expect
 
 import placelab as pl
+from placelab.analysis.idle_time import idle_gaps
 from placelab.app import export
 from placelab.app.widgets.gantt_chart import Gantt
 
@@ -152,6 +153,30 @@ def test_a_click_selects_in_python_and_python_selects_in_the_chart(page, rnn, ch
     expect(page.locator(".detail")).to_be_hidden()
     bare_page.heard(page)
     assert chart.selection == -1
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_click_on_a_gap_says_what_it_waited_for(page, theme, screenshot):
+    """The chain of causes; an op that was left waiting; the best visit to a device that was never chosen; then the op alone."""
+    names = ["read", "embed", "loss"]
+    graph = pl.OpGraph.from_arrays(names, [3e9, 1e9, 2e9], [(0, 1)], edge_bytes=[4e9], kind=["R", "E", "L"])
+    problem = pl.Problem(graph, pl.Cluster([1e9, 1e9, 2e9], bandwidth=1e9))
+    schedule = pl.simulate(problem, pl.Placement(problem, [0, 1, 1], planned=np.arange(3)), "planned")
+    gantt = Gantt.of(schedule)
+    bare_page.show(page, gantt, theme)
+    box = page.locator(".stage").bounding_box()
+    rows = (box["height"] - 24) / 3
+    expect(page.locator(".legend")).to_contain_text("idle: an op that could run is left waiting")
+    page.mouse.click(across(page, 2.0), box["y"] + 24 + rows + 8)
+    detail = page.locator(".detail")
+    expect(detail).to_contain_text("dev1 waited for: transfer of read ← read; loss could run and was left waiting")
+    bare_page.heard(page)
+    assert (gantt.gap, gantt.selection) == (int(np.flatnonzero(idle_gaps(schedule)["device"] == 1)[0]), 2)
+    screenshot(theme)
+    page.mouse.click(across(page, 2.0), box["y"] + 24 + 2 * rows + 8)
+    expect(detail).to_contain_text("dev2 was never chosen: the best visit, of embed, would save 2.5 s")
+    page.mouse.click(across(page, 1.0), box["y"] + 24 + 8)
+    expect(detail).to_have_text("read on dev0 started at once: it has no inputs")
 
 
 def test_wheel_zooms_around_the_pointer_and_drag_pans(page, rnn, chart):

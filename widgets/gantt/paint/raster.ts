@@ -50,6 +50,7 @@ export function hatch(
 
 function inPattern(pattern: Pattern, x: number, y: number, step: number): boolean {
   if (pattern === "diagonal") return (x + y) % step < step / 5;
+  if (pattern === "upright") return x % step < step / 5;
   if (pattern === "dots") return x % step < step / 4 && y % step < step / 4;
   return (x + y) % step < 1 || (x - y + 65536 * step) % step < 1;
 }

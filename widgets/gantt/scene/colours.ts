@@ -8,7 +8,7 @@ export const TRANSFER = KINDS.length;
 /** Colour index of ops that are not looked for. */
 export const FADED = TRANSFER + 1;
 
-export type Pattern = "solid" | "diagonal" | "dots" | "cross";
+export type Pattern = "solid" | "diagonal" | "dots" | "cross" | "upright";
 
 export type Reason = (typeof IDLE_REASONS)[number];
 /** A device with nothing left to run, or nothing ever, is not waiting, so its lane stays empty. */
@@ -19,7 +19,7 @@ export const IDLE_LOOK: Record<Awaited, { colour: string; pattern: Pattern }> = 
   transfer: { colour: "#D55E00", pattern: "diagonal" },
   upstream: { colour: "#0072B2", pattern: "dots" },
   memory: { colour: "#CC79A7", pattern: "cross" },
-  left: { colour: "#E69F00", pattern: "solid" },
+  left: { colour: "#E69F00", pattern: "upright" },
 };
 
 export const IDLE_TEXT: Record<Reason, string> = {
