@@ -15,6 +15,23 @@ from placelab.costs.roofline import TO_MATRIX_UNITS, bytes_touched, distinct
 from placelab.formats.flops.kinds import FREE, UNKNOWN, category
 from placelab.problem.graph import OpGraph
 
+COUNTS = {  # key of metadata["costs"] → label, what one of them is, what several are
+    "untimed": ("unknown time", "job counts 0 s", "jobs count 0 s"),
+    "negative": ("negative size", "size counts without its sign", "sizes count without their signs"),
+    "sized_by_readers": ("size by readers", "file has no size at its writer", "files have no size at their writers"),
+    "other_sizes": (
+        "other size",
+        "reader gives another size than the writer",
+        "readers give other sizes than the writers",
+    ),
+    "external": ("from outside", "file that no job writes costs nothing", "files that no job writes cost nothing"),
+    "unparented": (
+        "no parent",
+        "reading of a file that several jobs write, no parent among them, has no edge",
+        "readings of files that several jobs write, no parent among them, have no edge",
+    ),
+    "unwaited": ("not waited for", "kernel that nothing waits for", "kernels that nothing waits for"),
+}
 KINDS = 8  # unknown kinds and unknown dimensions listed by name
 
 
@@ -35,6 +52,7 @@ def sources(graph: OpGraph) -> list[tuple[str, str]]:
         *_columns(graph, known.get("columns", {})),
         ("unknown kind", _unknown(known.get("unknown", {}), "columns" in known)),
         ("unknown size", _unsized(known.get("unsized"))),
+        *_counts(known),
         ("open dimension", _assumed(known.get("assumed"), known.get("batch"))),
         ("scaled", _scaled(known.get("scaled", {}))),
         ("loops", _loops(graph.metadata.get("loops"))),
@@ -97,6 +115,15 @@ def _unknown(kinds: Mapping[str, Any], timed: bool) -> str:
 
 def _unsized(n: Any) -> str:
     return f"{n:,} {'output counts' if n == 1 else 'outputs count'} 0 bytes" if is_number(n) and n > 0 else ""
+
+
+def _counts(known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What readers count, in words: of each key of ``COUNTS`` that is above 0."""
+    for key, (label, one, several) in COUNTS.items():
+        n: Any = known.get(key)
+        size: Any = known.get(f"{key}_bytes")
+        if is_number(n) and n > 0:
+            yield label, f"{n:,} {one if n == 1 else several}" + (f", {si(size, 'B')}" if is_number(size) else "")
 
 
 def _assumed(assumed: Any, batch: Any) -> str:

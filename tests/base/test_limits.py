@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import placelab as pl
 from placelab import formats
 from placelab.base import limits
-from placelab.formats.task_graphs.wfformat import workflow_edges
+from placelab.formats.task_graphs.workflows import workflow_edges
 from placelab.problem import graph_checks
 
 MIB = 1 << 20

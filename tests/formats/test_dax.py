@@ -40,7 +40,8 @@ def test_jobs_files_and_parents():
     assert graph.outputs.tolist() == [1000, 200, 300, 0]
     assert graph.edge_tensor[0] == graph.edge_tensor[1]
     assert graph.metadata["name"] == "diamond"
-    assert graph.metadata["costs"] == {"compute": "seconds × 1e+13", "unsized": 1, "untimed": 1}
+    expected = {"compute": "seconds × 1e+13", "unsized": 1, "untimed": 1, "external": 1, "external_bytes": 100}
+    assert graph.metadata["costs"] == expected
 
 
 def test_version_3_names_files_and_profiles_differently():
@@ -57,6 +58,48 @@ def test_a_file_that_several_write_comes_from_the_parent():
     assert loaded(twice).edges.tolist() == [[0, 1], [0, 2], [0, 3], [1, 3], [2, 3]]
     nobody = twice.replace('<parent ref="ID1"/><parent ref="ID2"/>', "")
     assert loaded(nobody).edges.tolist() == [[0, 1], [0, 2], [0, 3]]
+    assert loaded(nobody).metadata["costs"]["unparented"] == 1
+
+
+def uses(name, *files):
+    """A job with (file, link, size)."""
+    lines = (f'<uses file="{f}" link="{link}" size="{size}"/>' for f, link, size in files)
+    return f'<job id="{name}" name="n" runtime="1">{"".join(lines)}</job>'
+
+
+def test_the_size_of_a_tensor_is_its_writers():
+    """Each of several writers has its own; readers count only where the writer gives none, and the largest."""
+    jobs = [
+        uses("A", ("f", "output", 100), ("g", "output", ""), ("h", "output", "")),
+        uses("B", ("f", "output", 7)),
+        uses("C", ("f", "input", 300), ("g", "input", 5)),
+        uses("D", ("f", "input", 50), ("g", "input", 9), ("h", "input", "")),
+        uses("E", ("f", "inout", 3), ("x", "input", 40), ("y", "input", 2)),
+        uses("F", ("f", "input", 3), ("x", "input", 60)),
+    ]
+    parents = [("A", "C"), ("B", "D"), ("A", "D"), ("B", "E"), ("E", "F")]
+    listed = [f'<child ref="{child}"><parent ref="{parent}"/></child>' for parent, child in parents]
+    graph = loaded(f"<adag>{''.join(jobs + listed)}</adag>")
+    found = {(*graph.names[list(edge)], size) for edge, size in zip(graph.edges, graph.edge_bytes, strict=True)}
+    data = {("A", "C", 100), ("A", "C", 9), ("A", "D", 100), ("A", "D", 9), ("A", "D", 0), ("B", "E", 7), ("E", "F", 3)}
+    assert found == data | {("B", "D", 0)}
+    counts = graph.metadata["costs"]
+    assert (counts["unsized"], counts["sized_by_readers"], counts["other_sizes"]) == (1, 1, 4)
+    assert (counts["external"], counts["external_bytes"]) == (2, 62)
+
+
+def test_negative_sizes_count_without_their_sign():
+    """They are counted, and inspect's rows say so; a number below infinity stays one."""
+    graph = loaded(
+        f"<adag>{uses('A', ('f', 'output', -5))}{uses('B', ('f', 'input', '-0'), ('g', 'input', ' -7 '))}</adag>"
+    )
+    assert graph.edge_bytes.tolist() == [5]
+    rows = dict(pl.costs.sources(graph))
+    assert rows["negative size"] == "2 sizes count without their signs"
+    assert rows["from outside"] == "1 file that no job writes costs nothing, 7 B"
+    for size in ("--5", "-nan", "-1e999", "- 5x"):
+        with pytest.raises(pl.FormatError, match="line 1: size of file 'f'"):
+            loaded(f"<adag>{uses('A', ('f', 'output', size))}</adag>")
 
 
 def test_a_job_that_changes_a_file_does_not_wait_for_itself():

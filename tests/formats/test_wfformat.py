@@ -85,6 +85,27 @@ def test_files_without_size_are_counted():
     assert not graph.tensor_bytes.any() and graph.metadata["costs"]["unsized"] == 3
 
 
+def test_negative_sizes_and_files_from_outside_are_counted():
+    """A size counts without its sign; a file that no task writes costs nothing."""
+    graph = loads(workflow__specification__files=[{"id": "a", "sizeInBytes": -8}, {"id": "outside", "sizeInBytes": 5}])
+    assert graph.edge_bytes.max() == 8
+    costs = graph.metadata["costs"]
+    assert (costs["negative"], costs["external"], costs["external_bytes"], costs["unsized"]) == (1, 1, 5, 2)
+
+
+def test_a_workflow_without_a_version_is_read_by_its_parts():
+    """As version 1.6, or refused as an older one."""
+    given = document()
+    del given["schemaVersion"]
+    assert wfformat.matches(given) and not wfformat.matches({"workflow": {"other": 1}})
+    assert wfformat.graph_of(given, "x").edges.tolist() == loads().edges.tolist()
+    for key in ("tasks", "jobs"):
+        old = {"name": "old", "workflow": {key: [{"name": "a", "runtime": 1, "parents": []}]}}
+        assert wfformat.matches(old)
+        with pytest.raises(pl.FormatError, match=r"no schemaVersion, .* 1.4 and older .* reads WfFormat 1.5 and 1.6"):
+            wfformat.graph_of(old, "x")
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

@@ -74,6 +74,36 @@ def wfformat() -> list[bytes]:
     return [json.dumps(dict(name="small", schemaVersion="1.5", workflow=workflow)).encode()]
 
 
+def pegasus() -> list[bytes]:
+    """A workflow with sizes in three places, a runtime, an alias, standard output, and a catalogue of replicas."""
+    return [
+        b"""pegasus: "5.0"
+name: small
+replicaCatalog:
+  replicas:
+  - {lfn: in.txt, pfns: [{site: local, pfn: /in.txt}], metadata: {size: "100"}}
+jobs:
+- type: job
+  name: split
+  id: A
+  stdout: log.txt
+  uses: &shared
+  - {lfn: in.txt, type: input}
+  - {lfn: a.txt, type: output, size: 1000, stageOut: false}
+  profiles: {pegasus: {runtime: "13.5"}, env: {A: b}}
+- type: pegasusWorkflow
+  id: B
+  uses:
+  - {lfn: a.txt, type: input, metadata: {size: 900}}
+- {type: job, name: other, id: C, uses: *shared}
+jobDependencies:
+- id: A
+  children: [B, C]
+""",
+        b'# JSON is YAML\n{"pegasus": "5.0.4", "jobs": [{"type": "job", "id": "A", "name": "a"}]}',
+    ]
+
+
 def dnn_partitioning() -> list[bytes]:
     """A layer and its gradient in one colour, an op for the CPU alone, and booleans as numbers."""
     node = lambda i, fpga, cpu, **more: dict(  # noqa: E731

@@ -1,10 +1,9 @@
 """Read DAX, the abstract workflows of Pegasus in XML: jobs become ops, files become tensors.
 
-An op is a job, named by its ``id``; its ``kind`` is the job's ``name``. Its ``compute`` is ``runtime`` [s] × 10¹³ operations/s,
-so that a device of that speed takes the time in the file; a profile ``pegasus::runtime`` is read, too. A file is a tensor of the
-job that writes it, with an edge to each job that reads it; if several jobs write it, from the one that is the reader's parent. A
-parent that passes no file has a control edge. Files that no job writes exist from the beginning and cost nothing to read.
-``metadata["costs"]`` counts files without a size as ``unsized``, jobs without a runtime as ``untimed``.
+An op is a job, named by its ``id``; its ``kind`` is the job's ``name``. Its ``compute`` is ``runtime`` [s] × 10¹³
+operations/s, so that a device of that speed takes the time in the file; a profile ``pegasus::runtime`` is read, too. Edges,
+tensors and counts of what is missing or wrong are those of :mod:`placelab.formats.task_graphs.workflows`. A ``.dax`` may also
+be YAML of Pegasus 5, which :mod:`placelab.formats.task_graphs.pegasus` reads.
 
 Document types, and with them entities of any kind, are refused: the XML parser opens no other files.
 
@@ -23,11 +22,11 @@ from placelab.base.errors import FormatError
 from placelab.base.fields import cost_of_text, one_line, read_from, title
 from placelab.base.limits import MAX_OPS, unzipped
 from placelab.formats.building import build
-from placelab.formats.task_graphs.wfformat import numbered, unsized, workflow_edges
+from placelab.formats.task_graphs import pegasus
+from placelab.formats.task_graphs.workflows import SPEED, Job, columns, numbers_of
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a DAX workflow of Pegasus"
-SPEED = 1e13  # operations/s of a device that takes the runtimes in the file
 MAX_DEPTH = 100  # of nested elements
 MAX_ATTRIBUTES = 100  # of an element
 MAX_EDGES = 5_000_000
@@ -37,24 +36,14 @@ MAX_NUMBER = 1000  # characters
 
 
 @dataclass
-class _Task:
-    name: str
-    kind: str
-    seconds: float | None
-    reads: list[str] = field(default_factory=list)
-    writes: list[str] = field(default_factory=list)
-
-
-@dataclass
 class _Workflow:
     """The part of a workflow that has been read."""
 
     name: str = ""
     version: str = ""
-    jobs: dict[str, _Task] = field(default_factory=dict)
+    jobs: dict[str, Job] = field(default_factory=dict)
     parents: list[tuple[str, str]] = field(default_factory=list)  # (parent, child)
-    size: dict[str, float] = field(default_factory=dict)
-    job: _Task = field(default_factory=lambda: _Task("", "", None))  # the last one that began
+    job: Job = field(default_factory=lambda: Job(""))  # the last one that began
     child: str = ""
     runtime: str | None = None  # text of the open runtime profile
     path: list[str] = field(default_factory=list)  # open elements
@@ -63,6 +52,8 @@ class _Workflow:
 def loads(data: bytes, where: str = "the upload") -> OpGraph:
     """The graph in the bytes of a DAX file, gzipped or not; `where` names it in messages."""
     data = unzipped(data, where)
+    if pegasus.is_one(data):
+        return pegasus.loads(data, where)
     with read_from(where):
         return _graph(_parsed(data), where)
 
@@ -134,20 +125,14 @@ def _job(workflow: _Workflow, attributes: dict[str, str], line: int) -> None:
         raise FormatError(f"it has more than {MAX_OPS:,} jobs; such workflows are not read")
     given = attributes.get("runtime")
     seconds = None if given is None else cost_of_text(given, f"line {line}: runtime of job {name!r:.80}")
-    workflow.job = workflow.jobs[name] = _Task(name, attributes.get("name", ""), seconds)
+    workflow.job = workflow.jobs[name] = Job(name, attributes.get("name", ""), seconds)
 
 
 def _uses(workflow: _Workflow, attributes: dict[str, str], line: int) -> None:
     """Read a file of the job; its name is ``file`` up to version 2, ``name`` from version 3 on."""
     file = attributes.get("file") or _named(attributes, "name", "a file", line)
-    if attributes.get("size"):
-        size = cost_of_text(attributes["size"], f"line {line}: size of file {file!r:.80}")
-        workflow.size[file] = max(size, workflow.size.get(file, 0.0))
-    link = attributes.get("link", "").lower()
-    if link in ("input", "inout"):
-        workflow.job.reads.append(file)
-    if link in ("output", "inout"):
-        workflow.job.writes.append(file)
+    size, link = attributes.get("size"), attributes.get("link", "").lower()
+    workflow.job.use(file, link, size, f"line {line}: size of file {file!r:.80}")
 
 
 def _profile(workflow: _Workflow, attributes: dict[str, str], line: int) -> None:
@@ -187,34 +172,16 @@ def _graph(workflow: _Workflow, where: str) -> OpGraph:
     jobs = list(workflow.jobs.values())
     if not jobs:
         raise FormatError("it has no job")
-    number = {job.name: v for v, job in enumerate(jobs)}
-    parents = _parents(workflow, number)
-    writes = [numbered(job.writes) for job in jobs]
-    edges = workflow_edges([job.reads for job in jobs], writes, parents)
+    edges, counts = columns(jobs, numbers_of(workflow.parents, workflow.jobs))
     return build(
         [job.name for job in jobs],
         [(job.seconds or 0.0) * SPEED for job in jobs],
-        **edges.columns(writes, workflow.size),
+        **edges,
         kind=[one_line(job.kind) for job in jobs],
         metadata={
             "name": one_line(workflow.name) or title(where, "workflow"),
             "reference_speed": SPEED,
             "provenance": one_line(f"DAX {workflow.version:.20}"),
-            "costs": {
-                "compute": f"seconds × {SPEED:g}",
-                "unsized": unsized(writes, workflow.size),
-                "untimed": sum(job.seconds is None for job in jobs),
-            },
+            "costs": counts,
         },
     )
-
-
-def _parents(workflow: _Workflow, number: dict[str, int]) -> dict[int, set[int]]:
-    """Job → its parents, as numbers."""
-    parents: dict[int, set[int]] = {}
-    for parent, child in workflow.parents:
-        for name in (parent, child):
-            if name not in number:
-                raise FormatError(f"{name!r:.80} is called a parent or child, but is not the id of a job")
-        parents.setdefault(number[child], set()).add(number[parent])
-    return parents
