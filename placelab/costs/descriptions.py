@@ -53,6 +53,8 @@ def sources(graph: OpGraph) -> list[tuple[str, str]]:
         ("unknown kind", _unknown(known.get("unknown", {}), "columns" in known)),
         ("unknown size", _unsized(known.get("unsized"))),
         *_counts(known),
+        ("guessed shape", _kept(known.get("kept"))),
+        ("contradiction", _contradicted(known.get("contradicted"))),
         ("open dimension", _assumed(known.get("assumed"), known.get("batch"))),
         ("scaled", _scaled(known.get("scaled", {}))),
         ("loops", _loops(graph.metadata.get("loops"))),
@@ -124,6 +126,21 @@ def _counts(known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         size: Any = known.get(f"{key}_bytes")
         if is_number(n) and n > 0:
             yield label, f"{n:,} {one if n == 1 else several}" + (f", {si(size, 'B')}" if is_number(size) else "")
+
+
+def _kept(kinds: Any) -> str:
+    """Ops of unknown kinds whose output is taken to be like their first input."""
+    found = {kind: n for kind, n in kinds.items() if is_number(n)} if isinstance(kinds, Mapping) else {}
+    listed = _unknown(found, timed=False)
+    return f"the first input's for {listed}" if listed else ""
+
+
+def _contradicted(values: Any) -> str:
+    """Values of which the file declares another shape than the one that follows."""
+    if not isinstance(values, Mapping) or not values:
+        return ""
+    listed = "; ".join(f"{name} is declared {shapes}" for name, shapes in list(values.items())[:KINDS])
+    return f"{listed}{f'; and {len(values) - KINDS:,} more' if len(values) > KINDS else ''}"
 
 
 def _assumed(assumed: Any, batch: Any) -> str:

@@ -262,14 +262,14 @@ def test_every_element_type_has_a_size():
         assert node_proto.BITS[number] == 8 * helper.tensor_dtype_to_np_dtype(number).itemsize
 
 
-def test_unknown_sizes_and_operations_are_counted_not_guessed():
-    """Another vendor's op has outputs without shapes and unknown operations; both are counted as unknown."""
+def test_an_op_of_an_unknown_kind_keeps_the_shape_of_its_first_input():
+    """Another vendor's op has unknown operations and an output like its input; both are counted."""
     nodes = [helper.make_node("Quantum", ["x"], ["y"], domain="com.example"), helper.make_node("Relu", ["y"], ["z"])]
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.example", 1)]
     graph = loaded(onnx_models.built(nodes, {"x": (TensorProto.FLOAT, [7])}, opset_imports=opsets))
     costs = graph.metadata["costs"]
     assert costs["unknown"]["Quantum"] == 1
-    assert costs["unsized"] == 2
+    assert costs["unsized"] == 0 and costs["kept"] == {"Quantum": 1}
     assert "problem" not in costs
 
 
@@ -499,7 +499,7 @@ def test_a_model_that_inference_refuses_still_loads():
     graph = loaded(model)
     assert graph.n_ops == 5
     assert "shape inference failed" in graph.metadata["costs"]["problem"]
-    assert graph.metadata["costs"]["unsized"] == 3
+    assert graph.metadata["costs"]["unsized"] == 2
 
 
 def test_inference_that_cannot_start_says_so(monkeypatch):

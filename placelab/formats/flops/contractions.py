@@ -14,6 +14,8 @@ from typing import Any
 
 FACTORS = {  # indices of the two factors among the inputs, if not 0 and 1
     "QLinearMatMul": (0, 3),
+    "QGemm": (0, 3),
+    "QOrderedMatMul": (0, 2),
     "addmm": (1, 2),
     "addmm_dtype": (1, 2),
     "_addmm_activation": (1, 2),
@@ -23,6 +25,8 @@ FACTORS = {  # indices of the two factors among the inputs, if not 0 and 1
 }
 PACKED = {  # weights whose shape is not that of a matrix; the first factor's last dimension is summed over
     "MatMulNBits",
+    "MatMulBnb4",
+    "MatMulFpQ4",
     "_dyn_quant_matmul_4bit",
     "_weight_int4pack_mm",
     "_weight_int4pack_mm_for_cpu",
@@ -38,6 +42,7 @@ ROWS_ARE_OUTPUTS = (
     "_weight_int8pack_mm",
     "inner",
     "linalg_vecdot",
+    "CDist",
 )  # the weight is (out, in)
 MOST_FACTORS = 100
 TENSORFLOW = (
@@ -50,6 +55,23 @@ TENSORFLOW = (
     "QuantizedConv2D",
     "QuantizedDepthwiseConv2D",
 )
+EXPERTS = {"MoE": (2, 4, 6), "QMoE": (2, 5, 8)}  # indices of the layers' weights
+PROJECTED = {  # attention with its own projections: indices of their weights
+    "Attention": (1,),
+    "QAttention": (1,),
+    "PackedAttention": (1,),
+    "DecoderMaskedSelfAttention": (1,),
+    "LongformerAttention": (1, 4),
+    "QOrderedAttention": (5, 6, 7),
+}
+PAST = {  # index of the keys of earlier tokens
+    "Attention": 4,
+    "DecoderMaskedSelfAttention": 4,
+    "QAttention": 8,
+    "MultiHeadAttention": 6,
+    "GroupQueryAttention": 3,
+    "DecoderMaskedMultiHeadAttention": 5,
+}
 SEQUENCE_FIRST = ("_flash_attention", "_efficient_attention")  # (batch, sequence, heads, depth)
 WEIGHTS = {  # indices of the weight matrices among the inputs
     "BlockLSTM": (4,),
@@ -85,6 +107,10 @@ def matmul(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attribu
         return einsum(attributes.get("equation"), inputs)
     if name in PACKED:
         return 2.0 * size(at(outputs, 0)) * at(inputs, 0)[-1]
+    if name in EXPERTS:
+        return _experts(name, inputs, attributes)
+    if name == "Inverse":
+        return 2.0 * size(at(inputs, 0)) * at(inputs, 0)[-1]
     if name in ("ger", "outer"):
         return float(size(at(inputs, 0)) * size(at(inputs, 1)))
     if name.endswith("_backward"):  # (x, gradient, weight) or (gradient, x, other): twice the product of the last two
@@ -98,6 +124,16 @@ def matmul(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attribu
     if outputs and outputs[0] is not None and None not in outputs[0] and not summed:
         return 2.0 * size(outputs[0]) * _contracted(first, second, turned, flipped)
     return _products(first, second, turned, flipped)
+
+
+def _experts(name: str, inputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
+    """Each row passes through `k` experts, whose weights are stacked in a tensor per layer; quantised, several in a byte."""
+    rows = prod(at(inputs, 0)[:-1])
+    layers = [at(inputs, i) for i in EXPERTS[name] if _maybe(inputs, i) is not None]
+    packed = 8 // int(attributes.get("expert_weight_bits", 4)) if name == "QMoE" else 1
+    if len(layers) < 2 or any(not weight or not weight[0] for weight in layers):
+        raise Unknown
+    return 2.0 * rows * int(attributes.get("k", 1)) * packed * sum(prod(weight[1:]) for weight in layers)
 
 
 def _maybe(inputs: Sequence[Shape], i: int) -> Shape:
@@ -231,23 +267,58 @@ def attention(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attr
     >>> attention("_scaled_dot_product_flash_attention", [(2, 8, 64, 32)] * 3, [], {}) == 4 * 2 * 8 * 64 * 64 * 32
     True
     """
+    if name in PROJECTED and len(at(inputs, PROJECTED[name][0])) == 2:
+        return _projected(name, inputs, outputs, attributes)
+    if name[0].isupper():
+        return _with_past(name, inputs, outputs)
     backward = name.endswith("_backward")
     query, key, value = (at(inputs, i + backward) for i in range(3))
     if len(query) != len(key) or len(query) < 3:
         raise Unknown
-    pairs, depth, value_depth = _pairs(name, query, key, value, outputs)
+    depth, value_depth = query[-1], value[-1]
+    if name.startswith(SEQUENCE_FIRST) and len(query) == 4:
+        pairs = query[0] * query[2] * query[1] * key[1]
+    else:
+        pairs = prod(query[:-1]) * key[-2]
     return 2.0 * pairs * ((3 * depth + 2 * value_depth) if backward else (depth + value_depth))
 
 
-def _pairs(
-    name: str, query: tuple[int, ...], key: tuple[int, ...], value: tuple[int, ...], outputs: Sequence[Shape]
-) -> tuple[int, int, int]:
-    """Pairs of a query and a key, over batch and heads, and the depths of keys and values."""
-    if len(query) == 3 and name[0].isupper():  # (batch, sequence, heads · depth): the depths include the heads
-        return query[0] * query[1] * key[1], query[2], at(outputs, 0)[-1]
-    if name.startswith(SEQUENCE_FIRST) and len(query) == 4:
-        return query[0] * query[2] * query[1] * key[1], query[-1], value[-1]
-    return prod(query[:-1]) * key[-2], query[-1], value[-1]
+def _projected(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
+    """Projections of all tokens by the weights, and attention; Longformer's to the tokens in its window on both sides."""
+    query, width = at(inputs, 0), at(outputs, 0)[-1]
+    projections = 2.0 * prod(query[:-1]) * sum(size(at(inputs, i)) for i in PROJECTED[name])
+    batch, length = at(inputs, 3) if name == "PackedAttention" else query[:2]
+    past = _maybe(inputs, PAST.get(name, -1)) if name in PAST else None
+    keys = length + (known(past)[3] if past is not None else 0)
+    if name == "LongformerAttention":
+        keys = min(2 * int(attributes["window"]) + 1, length)
+    depth = (attributes.get("qkv_hidden_sizes") or [width])[0]
+    return projections + 2.0 * batch * length * keys * (depth + width)
+
+
+def _with_past(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> float:
+    """ONNX's ops: queries, keys and values packed or apart, with heads in a dimension of their own or not, and earlier keys.
+
+    The depths in (batch, sequence, width) include the heads. The present keys, output 1, have the earlier ones among them.
+    """
+    query = at(inputs, 0)
+    if name == "PackedMultiHeadAttention":
+        batch, length = at(inputs, 4)
+        depth = query[1] * query[3] if len(query) == 4 else query[-1]
+        return 2.0 * batch * length * length * (depth + at(outputs, 0)[-1])
+    if len(query) == 4 and len(at(inputs, 1)) == len(at(inputs, 2)) == 4:
+        rows, depth, value_depth, own = prod(query[:-1]), query[-1], at(inputs, 2)[-1], at(inputs, 1)[-2]
+    elif len(query) == 5 or name == "GroupQueryAttention":  # packed; of grouped heads the queries' count
+        rows, depth, value_depth, own = query[0] * query[1], at(outputs, 0)[-1], at(outputs, 0)[-1], query[1]
+    elif len(query) == 3 and len(at(inputs, 1)) >= 3:
+        key = at(inputs, 1)
+        rows, depth, value_depth = query[0] * query[1], query[2], at(outputs, 0)[-1]
+        own = key[2] if len(key) == 4 else key[1]
+    else:
+        raise Unknown
+    present, past = _maybe(outputs, 1), _maybe(inputs, PAST.get(name, len(inputs)))
+    keys = known(present)[2] if present is not None else own + (known(past)[2] if past is not None else 0)
+    return 2.0 * rows * keys * (depth + value_depth)
 
 
 # -------------------------------------------------------------------- recurrent networks

@@ -95,6 +95,13 @@ PER_ELEMENT = {  # operations per output element, if not 1
     "native_dropout_backward": 2,
     "Gelu": 5,
     "FastGelu": 8,
+    "BiasGelu": 6,
+    "BiasSplitGelu": 8,
+    "QuickGelu": 3,
+    "RotaryEmbedding": 3,
+    "GemmaRotaryEmbedding": 6,
+    "ComplexMul": 3,
+    "ComplexMulConj": 3,
     "gelu": 5,
     "gelu_backward": 9,
     "silu": 2,
@@ -186,6 +193,8 @@ def _normalisation(
         return size(at(inputs, 0)) * (2 * window + 3) * (2 if "Grad" in name else 1)
     if "Grad" in name or name.endswith("_backward"):
         return 11 * size(at(inputs, 0))
+    if name.startswith("Embed"):  # of ids, which have no elements to normalise
+        return 8 * size(at(outputs, 0))
     trained = next((bool(attributes[key]) for key in TRAINING if key in attributes), name not in GIVEN)
     return (8 if trained else 4) * size(at(inputs, 0))
 
@@ -203,10 +212,20 @@ def _sort(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attribut
 
 
 def _transform(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
-    """Fast Fourier transforms: 5·n·log₂ n, n the product of the transformed dimensions, by default the last ones."""
+    """Fast Fourier transforms: 5·n·log₂ n, n the product of the transformed dimensions, by default the last ones.
+
+    ONNX's have real and imaginary parts in the last dimension, `STFT` (batch, frames, frequencies, 2) of its output.
+    """
+    if name == "STFT":
+        batch, frames, bins, _ = at(outputs, 0)
+        length = 2 * (bins - 1) if attributes.get("onesided", 1) else bins
+        return 5 * batch * frames * length * log2(max(length, 2))
     shape = at(inputs, 0)
     rank = next((int(digit) for digit in name if digit in "123"), 1)
     axes = attributes.get("dim") or ([attributes["axis"]] if "axis" in attributes else range(-rank, 0))
+    if name == "DFT":
+        axes = [attributes.get("axis", 1 if len(inputs) < 3 else -2)]  # an input since opset 20, there -2 by default
+        shape = shape if len(shape) < 3 else (*shape[:-1], 1)  # the last one has real and imaginary parts
     lengths = prod(shape[axis] for axis in axes if -len(shape) <= axis < len(shape))
     return 5 * prod(shape) * log2(max(lengths, 2))
 

@@ -16,20 +16,21 @@ PRODUCTS = frozenset({"matmul", "convolution", "attention", "recurrent"})  # run
 # A gather reads only the rows that it returns, a fill only writes, a call contains ops of its own.
 TABLE = {
     "matmul": """
-        BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum _FusedBatchMatMulV2 FusedGemm FusedMatMul _FusedMatMul Gemm
-        MatMul MatMulInteger MatMulNBits QLinearMatMul QuantizedMatMul _QuantizedMatMul QuantizedMatMulWithBias
-        SparseMatMul
+        BatchMatMul BatchMatMulV2 BatchMatMulV3 CDist DynamicQuantizeMatMul Einsum _FusedBatchMatMulV2 FusedGemm
+        FusedMatMul _FusedMatMul FusedMatMulActivation Gemm GemmFastGelu GemmFloat8 Inverse MatMul MatMulBnb4 MatMulFpQ4
+        MatMulInteger MatMulInteger16 MatMulIntegerToFloat MatMulNBits MoE QGemm QLinearMatMul QMoE QOrderedMatMul
+        QuantizedMatMul _QuantizedMatMul QuantizedMatMulWithBias SparseMatMul SparseToDenseMatMul TransposeMatMul
         addbmm addmm _addmm_activation addmm_dtype addmv baddbmm bmm bmm_dtype chain_matmul dot _dyn_quant_matmul_4bit
         einsum ger inner _int_mm linalg_matmul linalg_vecdot linear linear_backward matmul matmul_backward
         _mixed_dtypes_linear _mkl_linear mkldnn_linear mkldnn_linear_backward mkldnn_linear_pointwise mm mm_dtype mv
         outer _scaled_mm vdot _weight_int4pack_mm _weight_int4pack_mm_for_cpu _weight_int8pack_mm
     """,
     "convolution": """
-        Conv Conv2D Conv2DBackpropFilter Conv2DBackpropFilterV2 Conv2DBackpropInput Conv2DBackpropInputV2 Conv3D
-        Conv3DBackpropFilter Conv3DBackpropFilterV2 Conv3DBackpropInput Conv3DBackpropInputV2 ConvInteger
-        ConvTranspose DeformConv DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter
-        DepthwiseConv2dNativeBackpropInput FusedConv _FusedConv2D _FusedConv3D _FusedDepthwiseConv2dNative QLinearConv
-        QuantizedConv2D QuantizedDepthwiseConv2D
+        CausalConvWithState Conv Conv2D Conv2DBackpropFilter Conv2DBackpropFilterV2 Conv2DBackpropInput
+        Conv2DBackpropInputV2 Conv3D Conv3DBackpropFilter Conv3DBackpropFilterV2 Conv3DBackpropInput
+        Conv3DBackpropInputV2 ConvInteger ConvTranspose ConvTransposeWithDynamicPads DeformConv DepthwiseConv2dNative
+        DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput FusedConv _FusedConv2D _FusedConv3D
+        _FusedDepthwiseConv2dNative NhwcConv NhwcFusedConv QLinearConv QuantizedConv2D QuantizedDepthwiseConv2D
         conv1d conv2d conv3d _conv_depthwise2d conv_depthwise3d conv_transpose1d conv_transpose2d conv_transpose3d
         _convolution convolution convolution_backward convolution_backward_overrideable convolution_overrideable
         cudnn_convolution cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose
@@ -39,7 +40,8 @@ TABLE = {
         slow_conv_dilated3d slow_conv_transpose2d slow_conv_transpose3d thnn_conv2d
     """,
     "attention": """
-        Attention GroupQueryAttention MultiHeadAttention
+        Attention DecoderMaskedMultiHeadAttention DecoderMaskedSelfAttention GroupQueryAttention LongformerAttention
+        MultiHeadAttention PackedAttention PackedMultiHeadAttention QAttention QOrderedAttention
         _cudnn_attention_backward _cudnn_attention_forward _efficient_attention_backward _efficient_attention_forward
         _flash_attention_backward _flash_attention_forward scaled_dot_product_attention
         _scaled_dot_product_attention_math _scaled_dot_product_cudnn_attention
@@ -57,12 +59,12 @@ TABLE = {
         rnn_relu_cell rnn_tanh rnn_tanh_cell
     """,
     "normalisation": """
-        BatchNormalization BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad
-        EmbedLayerNormalization FusedBatchNorm _FusedBatchNormEx FusedBatchNormGrad _FusedBatchNormGradEx
-        FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormV2 FusedBatchNormV3 GroupNormalization
-        InstanceNormalization LayerNormalization LpNormalization LRN LRNGrad MeanVarianceNormalization
+        BatchNormalization BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad EmbedLayerNormalization
+        FusedBatchNorm _FusedBatchNormEx FusedBatchNormGrad _FusedBatchNormGradEx FusedBatchNormGradV2
+        FusedBatchNormGradV3 FusedBatchNormV2 FusedBatchNormV3 GroupNorm GroupNormalization InstanceNormalization
+        LayerNormalization LpNormalization LRN LRNGrad MeanVarianceNormalization QOrderedLayerNormalization
         QuantizedBatchNormWithGlobalNormalization QuantizedInstanceNorm RMSNormalization SimplifiedLayerNormalization
-        SkipLayerNormalization SkipSimplifiedLayerNormalization
+        SkipGroupNorm SkipLayerNormalization SkipSimplifiedLayerNormalization
         batch_norm batch_norm_backward batch_norm_backward_elemt batch_norm_elemt _batch_norm_impl_index
         _batch_norm_impl_index_backward _batch_norm_no_update _batch_norm_with_update
         _batch_norm_with_update_functional cudnn_batch_norm cudnn_batch_norm_backward _fused_rms_norm
@@ -72,8 +74,8 @@ TABLE = {
         native_layer_norm_backward quantized_batch_norm rms_norm
     """,
     "softmax": """
-        Hardmax LogSoftmax NegativeLogLikelihoodLoss ReduceLogSumExp Softmax SoftmaxCrossEntropyLoss
-        SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits
+        BiasSoftmax Hardmax LogSoftmax NegativeLogLikelihoodLoss QLinearSoftmax ReduceLogSumExp Softmax
+        SoftmaxCrossEntropyLoss SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits
         cross_entropy_loss _log_softmax log_softmax _log_softmax_backward_data logsumexp _masked_softmax
         _masked_softmax_backward _safe_softmax _softmax softmax _softmax_backward_data special_log_softmax
         special_logsumexp special_softmax
@@ -82,27 +84,29 @@ TABLE = {
         Abs AccumulateNV2 Acos Acosh Add AddN AddV2 AdjustContrast AdjustContrastv2 AdjustHue AdjustSaturation
         AffineGrid And Angle ApproximateEqual Asin Asinh AssignAdd AssignAddVariableOp AssignSub AssignSubVariableOp
         Atan Atan2 Atanh BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e BesselK1 BesselK1e
-        BesselY0 BesselY1 Betainc BiasAdd BiasAddV1 BiasGelu BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor
-        Bucketize Cast CastLike Ceil Celu CheckNumerics CheckNumericsV2 Clip ClipByValue Complex ComplexAbs Conj Cos
-        Cosh CropAndResize CropAndResizeGradImage Cross Dawsn Dequantize DequantizeLinear Digamma Div DivNoNan
+        BesselY0 BesselY1 Betainc BiasAdd BiasAddV1 BiasDropout BiasGelu BiasSplitGelu BitmaskBiasDropout BitmaskDropout
+        BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Bucketize Cast CastLike Ceil Celu CheckNumerics
+        CheckNumericsV2 Clip ClipByValue Complex ComplexAbs ComplexMul ComplexMulConj Conj Cos Cosh CropAndResize
+        CropAndResizeGradImage Cross Dawsn Dequantize DequantizeLinear DequantizeWithOrder Digamma Div DivNoNan
         DynamicQuantizeLinear Elu EluGrad Equal Erf Erfc Erfinv Exp Expint Expm1 FakeQuantWithMinMaxArgs
         FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars FakeQuantWithMinMaxVarsGradient
         FakeQuantWithMinMaxVarsPerChannel FakeQuantWithMinMaxVarsPerChannelGradient FastGelu Floor FloorDiv FloorMod
-        FresnelCos FresnelSin _FusedBiasAddGrad Gelu Greater GreaterEqual GreaterOrEqual GridSample HardSigmoid
-        HardSwish _HostCast HSVToRGB Igamma Igammac IgammaGradA Imag ImageProjectiveTransformV2
-        ImageProjectiveTransformV3 InplaceAdd InplaceSub Inv Invert InvGrad IsFinite IsInf IsNaN IsNan LeakyRelu
-        LeakyReluGrad LeftShift Less LessEqual LessOrEqual Lgamma Log Log1p LogicalAnd LogicalNot LogicalOr Maximum
-        Minimum Mish Mod Mul MulNoNan Ndtri Neg NextAfter Not NotEqual Or Polygamma PopulationCount Pow PRelu Quantize
-        QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 QuantizeAndDequantizeV4
-        QuantizeAndDequantizeV4Grad QuantizedAdd QuantizedBiasAdd QuantizedMul QuantizedRelu QuantizedRelu6
-        QuantizedReluX QuantizedResizeBilinear QuantizeLinear QuantizeV2 QuickGelu RandomGammaGrad Real RealDiv
-        Reciprocal ReciprocalGrad Relu Relu6 Relu6Grad ReluGrad Requantize Resize ResizeArea ResizeBicubic
-        ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad RGBToHSV RightShift Rint RotaryEmbedding Round Rsqrt
-        RsqrtGrad ScaleAndTranslate ScaleAndTranslateGrad Select SelectV2 Selu SeluGrad Shrink Sigmoid SigmoidGrad
-        Sign Sin Sinh Softplus SoftplusGrad Softsign SoftsignGrad Spence Sqrt SqrtGrad Square SquaredDifference
-        StochasticCastToInt Sub SwiGLU Swish Tan Tanh TanhGrad ThresholdedRelu ToBool Trilu TruncateDiv TruncateMod
-        _UnaryOpsComposition UniformDequantize UniformQuantize UniformQuantizedAdd UniformQuantizedClipByValue
-        UniformRequantize Upsample Where Xdivy Xlog1py Xlogy Xor Zeta
+        FresnelCos FresnelSin _FusedBiasAddGrad GatedRelativePositionBias Gelu GemmaRotaryEmbedding Greater GreaterEqual
+        GreaterOrEqual GridSample HardSigmoid HardSwish _HostCast HSVToRGB Igamma Igammac IgammaGradA Imag
+        ImageProjectiveTransformV2 ImageProjectiveTransformV3 InplaceAdd InplaceSub Inv Invert InvGrad IsFinite IsInf
+        IsNaN IsNan LeakyRelu LeakyReluGrad LeftShift Less LessEqual LessOrEqual Lgamma Log Log1p LogicalAnd LogicalNot
+        LogicalOr Maximum Minimum Mish Mod Mul MulInteger MulNoNan MurmurHash3 Ndtri Neg NextAfter Not NotEqual Or
+        Polygamma PopulationCount Pow PRelu QLinearAdd QLinearLeakyRelu QLinearMul QLinearSigmoid QLinearWhere
+        QOrderedGelu Quantize QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3
+        QuantizeAndDequantizeV4 QuantizeAndDequantizeV4Grad QuantizedAdd QuantizedBiasAdd QuantizedMul QuantizedRelu
+        QuantizedRelu6 QuantizedReluX QuantizedResizeBilinear QuantizeLinear QuantizeV2 QuantizeWithOrder QuickGelu
+        RandomGammaGrad Real RealDiv Reciprocal ReciprocalGrad Relu Relu6 Relu6Grad ReluGrad Requantize Resize
+        ResizeArea ResizeBicubic ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad RGBToHSV RightShift Rint
+        RotaryEmbedding Round Rsqrt RsqrtGrad ScaleAndTranslate ScaleAndTranslateGrad Select SelectV2 Selu SeluGrad
+        Shrink Sigmoid SigmoidGrad Sign Sin Sinh Softplus SoftplusGrad Softsign SoftsignGrad Spence Sqrt SqrtGrad Square
+        SquaredDifference StochasticCastToInt Sub SwiGLU Swish Tan Tanh TanhGrad ThresholdedRelu ToBool Trilu
+        TruncateDiv TruncateMod _UnaryOpsComposition UniformDequantize UniformQuantize UniformQuantizedAdd
+        UniformQuantizedClipByValue UniformRequantize Upsample Where Xdivy Xlog1py Xlogy Xor Zeta
         abs absolute acos acosh add _add_relu add_relu addcdiv addcmul addr affine_grid_generator alpha_dropout
         _amp_foreach_non_finite_check_and_unscale __and__ angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh
         asin asinh atan atan2 atanh bessel_i0 bessel_i1 bessel_j0 bessel_j1 binary_cross_entropy
@@ -147,12 +151,12 @@ TABLE = {
     "reduction": """
         All Any ArgMax ArgMin BiasAddGrad Bincount CTCLoss CTCLossV2 CumProd Cumprod CumSum Cumsum CumulativeLogsumexp
         DebugNanCount DebugNumericSummary DebugNumericSummaryV2 DenseBincount EuclideanNorm GlobalAveragePool
-        GlobalLpPool GlobalMaxPool HistogramFixedWidth InTopK InTopKV2 L2Loss Max Mean Min Prod RaggedBincount
-        ReduceL1 ReduceL2 ReduceLogSum ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare SegmentMax
-        SegmentMaxV2 SegmentMean SegmentMin SegmentMinV2 SegmentProd SegmentProdV2 SegmentSum SegmentSumV2
-        SparseSegmentMean SparseSegmentMeanWithNumSegments SparseSegmentSqrtN SparseSegmentSqrtNWithNumSegments
-        SparseSegmentSum SparseSegmentSumWithNumSegments Sum TileGrad UnsortedSegmentMax UnsortedSegmentMin
-        UnsortedSegmentProd UnsortedSegmentSum
+        GlobalLpPool GlobalMaxPool HistogramFixedWidth InTopK InTopKV2 L2Loss Max Mean Min Prod QLinearGlobalAveragePool
+        QLinearReduceMean RaggedBincount ReduceL1 ReduceL2 ReduceLogSum ReduceMax ReduceMean ReduceMin ReduceProd
+        ReduceSum ReduceSumInteger ReduceSumSquare SegmentMax SegmentMaxV2 SegmentMean SegmentMin SegmentMinV2
+        SegmentProd SegmentProdV2 SegmentSum SegmentSumV2 SparseSegmentMean SparseSegmentMeanWithNumSegments
+        SparseSegmentSqrtN SparseSegmentSqrtNWithNumSegments SparseSegmentSum SparseSegmentSumWithNumSegments Sum
+        TileGrad UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd UnsortedSegmentSum
         adaptive_avg_pool1d _adaptive_avg_pool2d adaptive_avg_pool2d _adaptive_avg_pool3d adaptive_avg_pool3d
         adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d all allclose amax amin _aminmax aminmax any argmax
         argmin bincount cosine_similarity count_nonzero _ctc_loss ctc_loss _ctc_loss_backward cummax _cummax_helper
@@ -167,8 +171,8 @@ TABLE = {
         AveragePool AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad Dilation2D Dilation2DBackpropFilter
         Dilation2DBackpropInput FractionalAvgPool FractionalAvgPoolGrad FractionalMaxPool FractionalMaxPoolGrad LpPool
         MaxPool MaxPool3D MaxPool3DGrad MaxPool3DGradGrad MaxPoolGrad MaxPoolGradGrad MaxPoolGradGradV2
-        MaxPoolGradGradWithArgmax MaxPoolGradV2 MaxPoolGradWithArgmax MaxPoolV2 MaxPoolWithArgmax MaxRoiPool MaxUnpool
-        QLinearAveragePool QuantizedAvgPool QuantizedMaxPool RoiAlign
+        MaxPoolGradGradWithArgmax MaxPoolGradV2 MaxPoolGradWithArgmax MaxPoolV2 MaxPoolWithArgmax MaxpoolWithMask
+        MaxRoiPool MaxUnpool NhwcMaxPool QLinearAveragePool QuantizedAvgPool QuantizedMaxPool RoiAlign
         _adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward adaptive_avg_pool3d_backward
         adaptive_max_pool2d_backward adaptive_max_pool3d_backward avg_pool1d avg_pool2d avg_pool2d_backward avg_pool3d
         avg_pool3d_backward fractional_max_pool2d fractional_max_pool2d_backward fractional_max_pool3d
@@ -180,7 +184,7 @@ TABLE = {
     """,
     "transform": """
         BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D DFT FFT FFT2D FFT3D FFTND IFFT IFFT2D IFFT3D
-        IFFTND IRFFT IRFFT2D IRFFT3D IRFFTND RFFT RFFT2D RFFT3D RFFTND
+        IFFTND IRFFT Irfft IRFFT2D IRFFT3D IRFFTND RFFT Rfft RFFT2D RFFT3D RFFTND STFT
         _fft_c2c fft_c2c _fft_c2r fft_c2r fft_fft fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn fft_ihfft
         fft_irfft fft_irfft2 fft_irfftn _fft_r2c fft_r2c fft_rfft fft_rfft2 fft_rfftn
     """,
@@ -192,10 +196,11 @@ TABLE = {
         unique_consecutive unique_dim unique_dim_consecutive
     """,
     "gather": """
-        ArrayFeatureExtractor BatchGather BatchMatrixDiagPart Compress EmbeddingLookup Gather GatherElements GatherND
-        GatherNd GatherV2 LookupTableFind LookupTableFindV2 NonZero OneHot RaggedGather ResizeNearestNeighbor
-        ResizeNearestNeighborGrad ResourceGather ResourceGatherNd SequenceAt Slice StackPop StackPopV2 StridedSlice
-        TensorArrayRead TensorArrayReadV2 TensorArrayReadV3 TensorListGetItem TensorListPopBack
+        ArrayFeatureExtractor BatchGather BatchMatrixDiagPart Compress EmbeddingLookup Gather GatherBlockQuantized
+        GatherElements GatherND GatherNd GatherV2 LookupTableFind LookupTableFindV2 NonZero OneHot RaggedGather
+        RelativePositionBias ResizeNearestNeighbor ResizeNearestNeighborGrad ResourceGather ResourceGatherNd SequenceAt
+        Slice StackPop StackPopV2 StridedSlice TensorArrayRead TensorArrayReadV2 TensorArrayReadV3 TensorListGetItem
+        TensorListPopBack
         argwhere diagonal_copy embedding _embedding_bag embedding_bag _embedding_bag_forward_only gather index
         index_select index_select_copy masked_select masked_select_backward narrow_copy nll_loss nll_loss2d
         nll_loss2d_forward nll_loss_forward nll_loss_nd nonzero nonzero_numpy nonzero_static one_hot select_copy
@@ -271,18 +276,19 @@ TABLE = {
         DepthToSpace Diag DiagPart DynamicPartition DynamicStitch Expand ExtractImagePatches ExtractVolumePatches
         ListDiff MatrixBandPart MatrixDiag MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 MatrixDiagV2 MatrixDiagV3
         MatrixSetDiag MatrixSetDiagV2 MatrixSetDiagV3 Memcpy MirrorPad MirrorPadGrad NcclAllReduce NcclBroadcast
-        NcclReduce Pack Pad PadV2 ParallelConcat _ParallelConcatUpdate ParallelDynamicStitch QuantizedConcat
-        QuantizedConcatV2 QueueDequeue QueueDequeueMany QueueDequeueManyV2 QueueDequeueUpTo QueueDequeueUpToV2
-        QueueDequeueV2 QueueEnqueue QueueEnqueueMany QueueEnqueueManyV2 QueueEnqueueV2 RaggedRange
-        RaggedTensorToTensor Relayout ResourceStridedSliceAssign Reverse ReverseSequence ReverseV2 Roll
-        _ScopedAllocatorConcat SequenceConstruct SequenceErase SequenceInsert SpaceToBatch SpaceToBatchND SpaceToDepth
-        SparseReshape Split SplitToSequence SplitV Stack StackPush StackPushV2 Stage StridedSliceAssign
-        StridedSliceGrad TensorArrayConcat TensorArrayConcatV2 TensorArrayConcatV3 TensorArrayGather
-        TensorArrayGatherV2 TensorArrayGatherV3 TensorArrayPack TensorArrayScatter TensorArrayScatterV2
-        TensorArrayScatterV3 TensorArraySplit TensorArraySplitV2 TensorArraySplitV3 TensorArrayUnpack TensorArrayWrite
-        TensorArrayWriteV2 TensorArrayWriteV3 TensorListConcat TensorListConcatLists TensorListConcatV2
-        TensorListFromTensor TensorListGather TensorListPushBack TensorListPushBackBatch TensorListSetItem
-        TensorListSplit TensorListStack TensorStridedSliceUpdate Tile Transpose Unpack UnravelIndex Unstage
+        NcclReduce NGramRepeatBlock Pack Pad PadV2 ParallelConcat _ParallelConcatUpdate ParallelDynamicStitch
+        QLinearConcat QuantizedConcat QuantizedConcatV2 QueueDequeue QueueDequeueMany QueueDequeueManyV2
+        QueueDequeueUpTo QueueDequeueUpToV2 QueueDequeueV2 QueueEnqueue QueueEnqueueMany QueueEnqueueManyV2
+        QueueEnqueueV2 RaggedRange RaggedTensorToTensor Relayout RemovePadding ResourceStridedSliceAssign RestorePadding
+        Reverse ReverseSequence ReverseV2 Roll _ScopedAllocatorConcat SequenceConstruct SequenceErase SequenceInsert
+        SpaceToBatch SpaceToBatchND SpaceToDepth SparseReshape Split SplitToSequence SplitV Stack StackPush StackPushV2
+        Stage StridedSliceAssign StridedSliceGrad TensorArrayConcat TensorArrayConcatV2 TensorArrayConcatV3
+        TensorArrayGather TensorArrayGatherV2 TensorArrayGatherV3 TensorArrayPack TensorArrayScatter
+        TensorArrayScatterV2 TensorArrayScatterV3 TensorArraySplit TensorArraySplitV2 TensorArraySplitV3
+        TensorArrayUnpack TensorArrayWrite TensorArrayWriteV2 TensorArrayWriteV3 TensorListConcat TensorListConcatLists
+        TensorListConcatV2 TensorListFromTensor TensorListGather TensorListPushBack TensorListPushBackBatch
+        TensorListSetItem TensorListSplit TensorListStack TensorStridedSliceUpdate Tile Transpose UnfoldTensor Unpack
+        UnravelIndex Unstage
         alias_copy all_gather_into_tensor all_gather_into_tensor_coalesced all_reduce all_reduce_coalesced
         all_to_all_single as_strided_copy block_diag broadcast cartesian_prod cat channel_shuffle _chunk_cat clone
         col2im collapse column_stack combinations concat concatenate constant_pad_nd contiguous copy _copy_from

@@ -36,6 +36,8 @@ from placelab.formats.onnx.node_proto import (
     is_sized,
     node_reads,
     op_name,
+    put_declared,
+    take_declared,
     values_of,
 )
 from placelab.formats.onnx.shape_inference import completed, inferred
@@ -96,8 +98,10 @@ def read(path: Any, *, dimensions: Mapping[str, int] | None = None, trips: Trips
     -------
     OpGraph
         ``compute`` in floating-point operations, ``persistent`` in bytes. ``metadata["costs"]["unknown"]`` counts, by kind, the
-        ops whose operations are unknown (0), ``["unsized"]`` the values whose bytes are unknown; ``["precision"]`` is present
-        if most parameters have 16 bits.
+        ops whose operations are unknown (0), ``["unsized"]`` the values whose bytes are unknown. As far as they apply,
+        ``["kept"]`` counts, by kind, the ops of unknown kinds whose output was given the shape of their first input;
+        ``["contradicted"]`` has the values whose declared shape is not the computed one, which counts; ``["precision"]`` is
+        the number type of most parameters if it has 16 bits.
 
     Raises
     ------
@@ -144,34 +148,58 @@ def _graph_of(slim: bytes, where: str, dimensions: Mapping[str, int], trips: int
     if strange is not None:
         raise FormatError(f"{where} has the name {strange!r:.80}, which is not text in UTF-8")
     assumed = assume(model.graph, dimensions)
-    if strange := sorted(dimensions.keys() - assumed.keys()):
-        raise UnsupportedError(f"{where} has no open dimension {strange[0]!r}; open are {', '.join(assumed) or 'none'}")
+    declared = take_declared(model.graph)
     data, problem = inferred(model.SerializeToString(), bool(model.functions))
+    model = onnx.ModelProto.FromString(data)
+    contradicted = put_declared(model.graph, declared)
     try:
-        model = _settled(onnx.ModelProto, data, trips)
-        return graph_of(model, assumed, problem, where, control)
+        model, more, kept, failed = _settled(model, dimensions, trips)
+        assumed |= more
+        _check_open(dimensions, assumed)
+        notes = {"problem": problem or failed, "contradicted": contradicted, "kept": dict(kept)}
+        return graph_of(model, assumed, {key: note for key, note in notes.items() if note}, where, control)
     except PlacelabError as error:
         raise type(error)(f"{where}: {error}") from None
 
 
-def _settled(kind: Any, data: bytes, trips: int) -> Any:
-    """The model in `data` with the shapes that follow from values, and with those of loops, as long as more follow."""
-    for _ in range(MAX_ROUNDS):
-        model = kind.FromString(data)
-        if _computes_shapes(model.graph):
-            model = kind.FromString(completed(data))
-        if not any(any(body_graphs(node)) for node in model.graph.node) or not with_body_shapes(model, trips):
+def _settled(
+    model: Any, dimensions: Mapping[str, int], trips: int
+) -> tuple[Any, dict[str, int], Mapping[str, int], str]:
+    """The model with the shapes that follow from values and rules, and with those of loops, as long as more follow.
+
+    Only then do dimensions that are still open count as 1. Beside the model: these, the ops of unknown kinds whose output is
+    taken to be like their input, and why this failed.
+    """
+    assumed, kept, failed = dict[str, int](), Counter[str](), ""
+    last = not any(any(body_graphs(node)) for node in model.graph.node)
+    for turn in range(MAX_ROUNDS):
+        last = last or turn == MAX_ROUNDS - 2
+        if _stops(model.graph):
+            data, found, failed = completed(model.SerializeToString(), dimensions, last)
+            model = type(model).FromString(data)
+            assumed |= found["assumed"]
+            kept.update(found["kept"])
+        if with_body_shapes(model, trips):
+            model = type(model).FromString(inferred(model.SerializeToString())[0])
+        elif last:
             break
-        data, _ = inferred(model.SerializeToString())
-    return model
+        else:
+            last = True
+    return model, assumed, kept, failed
 
 
-def _computes_shapes(graph: Any) -> bool:
-    """Whether the graph computes with shapes and some shapes are still unknown."""
+def _check_open(dimensions: Mapping[str, int], assumed: Mapping[str, int]) -> None:
+    if strange := sorted(dimensions.keys() - assumed.keys()):
+        raise UnsupportedError(f"no open dimension is called {strange[0]!r}; open are {', '.join(assumed) or 'none'}")
+
+
+def _stops(graph: Any) -> bool:
+    """Whether the shape of some tensor is unknown that a node or the caller reads."""
     known = {info.name for info in (*graph.value_info, *graph.output) if is_sized(info)}
-    if not any(node.op_type in ("Shape", "Size", "Constant") for node in graph.node):
-        return False
-    return any(name and name not in known for node in graph.node for name in node.output)
+    made = {name for node in graph.node for name in node.output if name not in known}
+    return any(name in made for node in graph.node for name in node_reads(node)) or any(
+        info.name in made for info in graph.output
+    )
 
 
 def _texts(model: Any) -> Iterator[Any]:
@@ -230,7 +258,7 @@ class Nodes:
     producer: dict[str, tuple[int, int]]  # value → op, output number
 
 
-def graph_of(model: Any, assumed: Mapping[str, int], problem: str, where: str, control: Control) -> OpGraph:
+def graph_of(model: Any, assumed: Mapping[str, int], notes: Mapping[str, Any], where: str, control: Control) -> OpGraph:
     """Build the graph of a model.
 
     Parameters
@@ -239,8 +267,8 @@ def graph_of(model: Any, assumed: Mapping[str, int], problem: str, where: str, c
         ModelProto with shapes, functions inlined.
     assumed
         Name → assumed size of unknown dimensions, for the metadata.
-    problem
-        Why shape inference failed, for the metadata; "" if it did not.
+    notes
+        What else the metadata say of the costs, such as why shape inference failed.
     where
         Name of the file, whose stem names a model without a name.
     control
@@ -281,7 +309,7 @@ def graph_of(model: Any, assumed: Mapping[str, int], problem: str, where: str, c
         metadata={
             "name": one_line(model.graph.name) or title(where, "model"),
             "provenance": _provenance(model),
-            "costs": costs | ({"problem": problem} if problem else {}),
+            "costs": costs | dict(notes),
         }
         | control.metadata(),
     )

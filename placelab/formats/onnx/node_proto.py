@@ -154,7 +154,59 @@ def assume(graph: Any, dimensions: Mapping[str, int]) -> dict[str, int]:
     return assumed
 
 
-def _dims(info: Any) -> Iterable[Any]:
+def take_declared(graph: Any) -> list[Any]:
+    """Take the shapes of the values of a GraphProto that are no inputs out of it, and return what said them.
+
+    Inference then computes them all, also behind a value of which the file says something else.
+    """
+    inputs = {info.name for info in graph.input}
+    found = [info for info in (*graph.value_info, *graph.output) if info.type.tensor_type.HasField("shape")]
+    declared = [type(info).FromString(info.SerializeToString()) for info in found if info.name not in inputs]
+    del graph.value_info[:]
+    for info in graph.output:
+        if info.name not in inputs and info.type.WhichOneof("value") == "tensor_type":
+            info.type.tensor_type.ClearField("shape")
+    return declared
+
+
+def put_declared(graph: Any, declared: Iterable[Any]) -> dict[str, str]:
+    """Put declared shapes back where inference found none; value → both shapes where they contradict each other."""
+    computed = {info.name: info for info in (*graph.value_info, *graph.output)}
+    contradicted: dict[str, str] = {}
+    for info in declared:
+        found = computed.get(info.name)
+        if found is None:
+            graph.value_info.append(info)
+        elif not found.type.tensor_type.HasField("shape"):
+            found.type.CopyFrom(info.type)
+        elif not _merged(found, info):
+            contradicted[one_line(info.name)] = f"{_written(info)}, computed {_written(found)}"
+    return contradicted
+
+
+def _merged(found: Any, declared: Any) -> bool:
+    """Give open dimensions of a computed shape their declared size; False, and nothing, if the shapes contradict."""
+    pairs = list(zip(_dims(found), _dims(declared), strict=False))
+    sizes = [(_length(a), _length(b)) for a, b in pairs]
+    if len(_dims(found)) != len(_dims(declared)) or any(a != b for a, b in sizes if None not in (a, b)):
+        return False
+    for a, b in pairs:
+        if _length(b) is not None and _length(a) is None:
+            a.dim_value = b.dim_value
+    return True
+
+
+def _length(dim: Any) -> int | None:
+    """The length of a dimension; None if it is open."""
+    return dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else None
+
+
+def _written(info: Any) -> str:
+    shape = ["?" if _length(dim) is None else str(dim.dim_value) for dim in _dims(info)]
+    return f"({', '.join(shape[:8])}{', …' * (len(shape) > 8)})"
+
+
+def _dims(info: Any) -> Any:
     return info.type.tensor_type.shape.dim
 
 

@@ -7,11 +7,13 @@ the program of the child process, where it imports nothing of placelab.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 
 MEMORY = 160 << 20, 16  # limit on the memory of inference: bytes, and bytes per byte of the model
@@ -40,14 +42,26 @@ def inferred(model: bytes, functions: bool = False) -> tuple[bytes, str]:
     return (models or [model])[-1], "" if len(models) == 2 else f"shape inference {problem}"
 
 
-def completed(model: bytes) -> bytes:
-    """Add the shapes that follow from values in the model; see :mod:`placelab.formats.onnx.shape_completion`."""
-    return (_run("complete", model)[0] or [model])[-1]
+def completed(model: bytes, dimensions: Mapping[str, int], close: bool) -> tuple[bytes, dict[str, dict[str, int]], str]:
+    """Add the shapes that ONNX's inference does not find; see :mod:`placelab.formats.onnx.shape_completion`.
+
+    With `close`, dimensions that are still open get a size.
+
+    Returns
+    -------
+    bytes, dict, str
+        The model with shapes, what was ``assumed`` (dimension → size) and ``kept`` (kind → ops whose output counts as their
+        first input), and "". If that fails, `model` itself, nothing, and the reason.
+    """
+    parts, problem = _run("complete", model, json.dumps(dict(dimensions)), "close" * close)
+    if len(parts) != 2:
+        return model, {"assumed": {}, "kept": {}}, f"completion of shapes {problem}"
+    return parts[0], json.loads(parts[1]), ""
 
 
-def _run(task: str, model: bytes) -> tuple[list[bytes], str]:
+def _run(task: str, model: bytes, *arguments: str) -> tuple[list[bytes], str]:
     """Run a task in a child process: the models it returns, and why it ended."""
-    command = [sys.executable, "-P", os.path.abspath(__file__), task]
+    command = [sys.executable, "-P", os.path.abspath(__file__), task, *arguments]
     path = os.pathsep.join(entry for entry in sys.path if entry)
     environment = {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     try:
@@ -77,9 +91,9 @@ def _reason(code: int, stderr: bytes) -> str:
 # -------------------------------------------------------------------- the child process
 
 
-def _main(task: str) -> None:
+def _main(task: str, *arguments: str) -> None:
     if task == "complete":
-        return _complete()
+        return _complete(json.loads(arguments[0]), bool(arguments[1]))
     inline, infer = _quick() or _slow()
     data = sys.stdin.buffer.read()
     _limit(len(data))
@@ -89,14 +103,16 @@ def _main(task: str) -> None:
     _send(infer(data))
 
 
-def _complete() -> None:
-    spec = spec_from_file_location("shape_completion", os.path.join(os.path.dirname(__file__), "shape_completion.py"))
-    assert spec is not None and spec.loader is not None, "a path that ends in .py has a loader"
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
+def _complete(dimensions: dict[str, int], close: bool) -> None:
+    package = ModuleType("placelab")  # without what the package imports
+    package.__path__ = [str(Path(__file__).parents[2])]
+    sys.modules["placelab"] = package
+    from placelab.formats.onnx import shape_completion
+
     data = sys.stdin.buffer.read()
     _limit(len(data))
-    _send(module.main(data))
+    for part in shape_completion.main(data, dimensions, close):
+        _send(part)
 
 
 Step = Callable[[bytes], bytes]
@@ -156,6 +172,6 @@ def _limit(size: int) -> None:
 
 if __name__ == "__main__":
     try:
-        _main(sys.argv[1])
+        _main(*sys.argv[1:])
     except Exception as error:
         sys.exit(f"{type(error).__name__}: {' '.join(str(error).split())}")
