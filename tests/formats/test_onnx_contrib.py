@@ -125,7 +125,7 @@ def test_an_open_dimension_counts_as_one_and_is_named():
     assert graph.metadata["costs"]["assumed"] == {"n[1]": 1} and graph.edge_bytes[-1] == 16
     graph = loaded(nodes, {"x": [8, 8]}, {"f": None}, options={"n[1]": 5})
     assert graph.metadata["costs"]["assumed"] == {"n[1]": 5} and graph.edge_bytes[-1] == 80
-    with pytest.raises(model_proto.UnsupportedError, match=r"no open dimension is called .m\[1\]'; open are n\[1\]"):
+    with pytest.raises(model_proto.UnsupportedError, match=r"no open dimension 'm\[1\]'; open are n\[1\]"):
         loaded(nodes, {"x": [8, 8]}, {"f": None}, options={"m[1]": 5})
 
 

@@ -190,7 +190,7 @@ def _settled(
 
 def _check_open(dimensions: Mapping[str, int], assumed: Mapping[str, int]) -> None:
     if strange := sorted(dimensions.keys() - assumed.keys()):
-        raise UnsupportedError(f"no open dimension is called {strange[0]!r}; open are {', '.join(assumed) or 'none'}")
+        raise UnsupportedError(f"no open dimension {strange[0]!r}; open are {', '.join(assumed) or 'none'}")
 
 
 def _stops(graph: Any) -> bool:
