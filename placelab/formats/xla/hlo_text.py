@@ -241,6 +241,8 @@ class _Reader:
                 self.brackets()
             elif found := TEXT.match(self.text, self.position) or PLAIN.match(self.text, self.position):
                 self.position = found.end()
+            elif self.text.startswith(" {", self.position):  # replica_groups=mesh['a'=2] {'a'}
+                self.position += 1
             else:
                 break
         if start == self.position:

@@ -96,6 +96,7 @@ class Scope:
         if outer not in self.captures:
             whole = self.around.computation.instructions[outer]
             made = Instruction(ref[1:], "capture", "capture", whole.shape, literal=whole.literal)
+            made.number = len(self.captures)
             self.captures[outer] = self.add(made)
             self.ones |= {self.captures[outer]} if outer in self.around.ones else set()
         return self.captures[outer]

@@ -37,7 +37,14 @@ SAME = {
     "add-dependency",
     "domain",
 }  # values are those of the operands
-MARKS = {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint", "annotate_device_placement"}
+MARKS = {
+    "Sharding",
+    "SPMDFullToShardShape",
+    "SPMDShardToFullShape",
+    "LayoutConstraint",
+    "annotate_device_placement",
+    "shape_assertion",
+}
 HALVES = {"f16": "float16", "bf16": "bfloat16"}
 
 
@@ -59,7 +66,7 @@ def graph_of(program: Program, where: str, trips: int) -> OpGraph:
     O(instructions and their operands).
     """
     made = _Graph(trips)
-    made.run(program.entry, [], "", 0)
+    made.run(program.entry, [], "", 0, 0)
     if not made.names:
         raise FormatError("it holds no ops but constants; expected a program with instructions")
     costs = made.costs
@@ -114,8 +121,11 @@ class _Graph:
         self.unsized = self.walked = 0
         self.transcendentals = 0.0
 
-    def run(self, computation: Computation, arguments: list[Value], prefix: str, depth: int) -> Value:
-        """Add the ops of a computation; returns its value. `arguments` are those of a call, none for the entry."""
+    def run(self, computation: Computation, arguments: list[Value], prefix: str, captured: int, depth: int) -> Value:
+        """Add the ops of a computation; returns its value. `arguments` are those of a call, none for the entry.
+
+        The last `captured` of them are what a region reads from outside.
+        """
         if depth > MAX_DEPTH:
             raise FormatError(f"{computation.name!r:.80} is called by over {MAX_DEPTH} functions in each other")
         self.walked += len(computation.instructions)
@@ -124,11 +134,12 @@ class _Graph:
         values: list[Value] = []
         for instruction in computation.instructions:
             read = [values[k] for k in (*instruction.operands, *instruction.captured)]
-            if instruction.opcode == "parameter" and prefix:
-                values.append(_element(arguments, instruction))
+            if instruction.opcode in ("parameter", "capture") and prefix:
+                given = arguments if instruction.opcode == "parameter" else arguments[len(arguments) - captured :]
+                values.append(_element(given, instruction))
             elif instruction.opcode == "call" and instruction.called:
                 name = f"{prefix}{instruction.name}/"
-                values.append(self.run(instruction.called[0], read, name, depth + 1))
+                values.append(self.run(instruction.called[0], read, name, len(instruction.captured), depth + 1))
             else:
                 values.append(self.value(instruction, computation, read, prefix))
             if instruction.after:
@@ -142,7 +153,7 @@ class _Graph:
             return tuple(read)
         if opcode == "get-tuple-element":
             return _element(read[0] if read else None, instruction)
-        if opcode in SAME or (opcode == "custom-call" and target(instruction) in MARKS):
+        if opcode in SAME or (opcode == "custom-call" and _marks(instruction)):
             return (
                 tuple(read)
                 if len(read) != 1 and not isinstance(instruction.shape, Array)
@@ -204,6 +215,11 @@ class _Graph:
         for later in dict.fromkeys(output.op for output in self.leaves([value])):
             for earlier in dict.fromkeys(output.op for output in self.leaves(before)):
                 self.after += [(earlier, later)] if earlier < later else []
+
+
+def _marks(call: Instruction) -> bool:
+    """Whether a custom call only says how its operand is sharded, or checks a size."""
+    return target(call) in MARKS or target(call).startswith("xla.sdy.")
 
 
 def _element(value: Any, instruction: Instruction) -> Value:

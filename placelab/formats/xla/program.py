@@ -84,7 +84,7 @@ class Instruction:
     literal
         The value of a whole number, if the instruction is one.
     number
-        Of a parameter, or of the element that ``get-tuple-element`` takes.
+        Of a parameter, of what a region reads from outside, or of the element that ``get-tuple-element`` takes.
     after
         Numbers of instructions that run before this one without giving it data.
     captured

@@ -37,6 +37,8 @@ TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 ONE = re.compile(r"dense<1(?:\.0+e\+00)?>")
+MANUAL = "sdy.manual_computation"
+ARGUMENTS = re.compile(r"\(\s*+%[\w.$-]++\s*+:"), re.compile(r"\(\s*+(?:\)\s*+\{|%[\w.$-]++\s*+:)")  # of a region
 RETURNS = ("return", "func.return", "stablehlo.return", "mhlo.return", "sdy.return")
 FUNCTION = "func.func"
 MODULES = ("module", "builtin.module")
@@ -47,6 +49,8 @@ OPCODES = {
     "dot-general": "dot",
     "func.call": "call",
     "if": "conditional",
+    "sdy.manual-computation": "call",
+    "sdy.reshard": "copy",
     "sdy.sharding-constraint": "domain",
 }
 
@@ -356,6 +360,10 @@ class _Reader:
                 kept = self.start
             elif self.token in ("{", "["):
                 self.skip()
+            elif self.token == "(" and not nested and ARGUMENTS[op.name == MANUAL].match(self.text, self.start):
+                op.text.append(self.text[kept : self.start])
+                self.reducer(op, scope)
+                kept = self.start
             else:
                 if op.name in RETURNS and nested == 0 and self.kind in ("word", "text"):
                     break
@@ -379,13 +387,17 @@ class _Reader:
                 self.advance()
                 self.region(op, scope, list(zip(op.arguments, shapes, strict=False)))
             elif self.took("reducer"):
-                inner = Scope(Computation("reducer"), scope)
-                while self.token == "(":
-                    self.parameters(inner)
-                self.body(inner)
-                op.regions.append(inner)
+                self.reducer(op, scope)
             else:
                 return
+
+    def reducer(self, op: _Op, scope: Scope | None) -> None:
+        """A region whose arguments stand before it."""
+        inner = Scope(Computation("reducer"), scope)
+        while self.token == "(":
+            self.parameters(inner)
+        self.body(inner)
+        op.regions.append(inner)
 
     def returned(self, op: _Op, scope: Scope) -> None:
         if self.took(":"):
@@ -413,7 +425,7 @@ class _Reader:
         )
         made.captured = list(dict.fromkeys(outer for inner in op.regions for outer in inner.captures))
         made.called = [inner.computation for inner in op.regions]
-        if opcode == "call":
+        if opcode == "call" and not made.called:
             self.calls.append((made, made.attributes["callee"]))
         elif opcode == "reduce" and not made.called:
             made.called = [self.combination(text)]
