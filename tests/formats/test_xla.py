@@ -56,8 +56,10 @@ def test_a_loop_counts_as_often_as_it_runs_and_a_branch_its_dearest_side():
 )
 def test_a_loop_of_unknown_length_runs_as_often_as_the_option_says(reader, sample):
     """Once without the option; the option does not change what the file tells."""
-    unknown = sample.replace(b"direction=LT", b"direction=EQ").replace(b'{"known_trip_count":{"n":"5"}}', b"{}")
-    unknown = unknown.replace(b"compare LT", b"compare EQ")
+    unknown = sample.replace(b"next = s32[] add", b"next = s32[] multiply").replace(
+        b'{"known_trip_count":{"n":"5"}}', b"{}"
+    )
+    unknown = unknown.replace(b"%4 = stablehlo.add %iterArg_0", b"%4 = stablehlo.multiply %iterArg_0")
     once, often = reader.loads(unknown), reader.loads(unknown, trips=7)
     (v,) = (v for v, kind in enumerate(once.kind) if "while" in kind)
     assert once.metadata["loops"][0] | {"op": ""} == {"op": "", "trips": 1, "known": False}
@@ -160,6 +162,24 @@ def test_a_library_of_gpus_says_what_it_multiplies():
     graph = hlo_text.loads(text.encode())
     assert graph.compute.sum() == 24 and graph.metadata["costs"]["unknown"] == {}
     assert graph.metadata["costs"]["precision"] == "bfloat16"
+
+
+def test_programs_for_several_devices_are_read():
+    """Groups of a mesh in HLO; in StableHLO the region that each device runs, whose ops are those of the graph."""
+    text = "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) } ENTRY e { x = f32[4] parameter(0) ROOT r = "
+    text += "f32[4] all-reduce(x), replica_groups=mesh['a'=2,'b'=2] {'b'}, use_global_device_ids=true, to_apply=add }"
+    graph = hlo_text.loads(text.encode())
+    assert graph.kind.tolist() == ["parameter", "all-reduce"] and graph.compute.tolist() == [0, 4]
+    text = """module @m { sdy.mesh @mesh = <["a"=2]>
+    func.func public @main(%arg0: tensor<8x4xf32>, %arg1: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"a"}]>] out_shardings=[<@mesh, []>] manual_axes={"a"} (%arg2: tensor<4x4xf32>) {
+        %1 = stablehlo.dot_general %arg1, %arg2, contracting_dims = [0] x [0] : (tensor<4xf32>, tensor<4x4xf32>) -> tensor<4xf32>
+        sdy.return %1 : tensor<4xf32>
+      } : (tensor<8x4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32> } }"""
+    graph = stablehlo_text.loads(text.encode())
+    assert graph.names.tolist() == ["arg0", "arg1", "manual_computation.0/dot_general.1"]
+    assert graph.compute.sum() == 32 and graph.n_edges == 2 and graph.metadata["costs"]["unknown"] == {}
 
 
 @pytest.mark.parametrize(

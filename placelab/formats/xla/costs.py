@@ -5,8 +5,8 @@ is no padding. An elementwise op: 1 per element, but exponential functions, loga
 counted apart (``transcendentals``). A reduction, a scatter, a window: what it calls, per element that is combined. Sorting n
 numbers: n·⌈log₂ n⌉. What only moves data: 0. A fusion: what is in it. A branch: the dearest one.
 
-XLA counts a loop's body and condition once; here they count as often as the loop runs. That number is
-``known_trip_count`` of the file, or follows from a counter that starts, steps and ends with constants; else it is assumed.
+XLA counts a loop's body and condition once; here they count as often as the loop runs
+(:mod:`placelab.formats.xla.trip_counts`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
 from math import gcd, prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from placelab.base.errors import FormatError
 from placelab.base.limits import MAX_DEPTH
 from placelab.formats.flops.kinds import XLA
+from placelab.formats.loops import Control
 from placelab.formats.xla.program import Array, Computation, Instruction, Shape, arrays, integers
+from placelab.formats.xla.trip_counts import trip_count
 
 MULTIPLY_ADD = 2
 TRANSCENDENTAL = frozenset(
@@ -59,7 +61,6 @@ PER_ELEMENT = {  # what XLA makes of a function without an instruction of its ow
 WINDOW = re.compile(r"\b(size|stride|pad|lhs_dilate|rhs_dilate)=([\dx_-]{1,2000})")
 LABELS = re.compile(r"([\w?]{2,40})_([\w?]{2,40})->([\w?]{2,40})")
 LARGEST_WINDOW = 1 << 12  # sizes of kernels and outputs whose padding is counted exactly
-MIRRORED = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE", "NE": "NE"}
 MALFORMED = (TypeError, ValueError, LookupError, ArithmeticError)  # for attributes and shapes of a broken file
 
 
@@ -83,10 +84,8 @@ class Costs:
 
     Attributes
     ----------
-    trips
-        Assumed where a loop does not tell how often it runs.
-    loops, branches
-        One record for each loop and each branch that was counted, as in ``metadata["loops"]`` and ``metadata["branches"]``.
+    control
+        The loops and branches that were counted.
     unknown
         Kind → number of instructions that were counted as 0.
     targets
@@ -94,9 +93,7 @@ class Costs:
     """
 
     def __init__(self, trips: int) -> None:
-        self.trips = trips
-        self.loops: list[dict[str, Any]] = []
-        self.branches: list[dict[str, Any]] = []
+        self.control = Control(trips)
         self.unknown: Counter[str] = Counter()
         self.targets: Counter[str] = Counter()
         self._found: dict[int, Cost | None] = {}
@@ -148,16 +145,13 @@ class Costs:
         return found
 
     def _loop(self, loop: Instruction, within: Computation, name: str) -> Cost:
-        known = trip_count(loop, within)
-        trips = self.trips if known is None else known
-        self.loops.append({"op": name, "trips": trips, "known": known is not None})
+        trips = self.control.loop(name, *trip_count(loop, within))
         inner = [self._computation(called, name) for called in loop.called]
         return Cost(sum(c.flop for c in inner), sum(c.transcendentals for c in inner)).times(trips)
 
     def _branch(self, branch: Instruction, name: str) -> Cost:
         costs = [self._computation(called, name) for called in branch.called]
-        taken = max(range(len(costs)), key=costs.__getitem__)
-        self.branches.append({"op": name, "branches": len(costs), "taken": taken})
+        taken = self.control.branch(name, [cost.flop for cost in costs])
         return costs[taken]
 
 
@@ -350,39 +344,6 @@ RUNNING: dict[str, Callable[[Instruction, Computation, list[Cost]], Cost]] = {
 }
 
 
-# -------------------------------------------------------------------- how often a loop runs
-
-
-def trip_count(loop: Instruction, within: Computation) -> int | None:
-    """How often a loop runs; None if the program does not tell.
-
-    ``known_trip_count`` of XLA; or a counter that starts at a constant, to which the body adds a constant, and that the
-    condition compares with a constant.
-    """
-    if found := re.search(r'"known_trip_count":\{"n":"?(\d{1,18})', loop.attributes.get("backend_config", "")):
-        return int(found[1])
-    try:
-        condition, body = loop.called
-        test = condition.instructions[condition.root]
-        k, limit, direction = _comparison(condition, test)
-        return _rounds(_start(loop, within, k), limit, _step(body, k), direction)
-    except (Unknown, *MALFORMED):
-        return None
-
-
-def _comparison(condition: Computation, test: Instruction) -> tuple[int, int, str]:
-    """Number of the counter among the loop's values, its limit, and how they are compared."""
-    if test.opcode != "compare":
-        raise Unknown
-    a, b = (condition.operand(test, i) for i in (0, 1))
-    direction = test.attributes["direction"]
-    if b.literal is None:
-        a, b, direction = b, a, MIRRORED[direction]
-    if b.literal is None:
-        raise Unknown
-    return carried(condition, a), b.literal, direction
-
-
 def carried(within: Computation, instruction: Instruction) -> int:
     """Number of the loop's value that an instruction of its body or condition is; Unknown if it is none."""
     while instruction.opcode == "copy":
@@ -394,55 +355,3 @@ def carried(within: Computation, instruction: Instruction) -> int:
     elif instruction.opcode == "parameter":
         return instruction.number
     raise Unknown
-
-
-def _values(within: Computation, instruction: Instruction) -> list[Instruction]:
-    """The instructions of a tuple's elements."""
-    if instruction.opcode != "tuple":
-        return [instruction]
-    return [within.instructions[v] for v in instruction.operands]
-
-
-def _start(loop: Instruction, within: Computation, k: int) -> int:
-    given = [within.instructions[v] for v in loop.operands]
-    if len(given) == 1 and not isinstance(given[0].shape, Array):
-        given = _values(within, given[0])
-    return _number(within, given[k])
-
-
-def _number(within: Computation, instruction: Instruction) -> int:
-    while instruction.opcode in ("copy", "convert"):
-        instruction = within.operand(instruction, 0)
-    if instruction.literal is None:
-        raise Unknown
-    return instruction.literal
-
-
-def _step(body: Computation, k: int) -> int:
-    added = _values(body, body.instructions[body.root])[k]
-    while added.opcode == "copy":
-        added = body.operand(added, 0)
-    if added.opcode not in ("add", "subtract"):
-        raise Unknown
-    a, b = (body.operand(added, i) for i in (0, 1))
-    if b.literal is None and added.opcode == "add":
-        a, b = b, a
-    if b.literal is None or carried(body, a) != k:
-        raise Unknown
-    return b.literal if added.opcode == "add" else -b.literal
-
-
-def _rounds(start: int, limit: int, step: int, direction: str) -> int:
-    """How often a counter is within its limit."""
-    if direction in ("GT", "GE"):
-        start, limit, step, direction = -start, -limit, -step, MIRRORED[direction]
-    if direction == "NE" and step and (limit - start) % step == 0 and (limit - start) // step >= 0:
-        return (limit - start) // step
-    if direction not in ("LT", "LE"):
-        raise Unknown
-    distance = limit - start + (direction == "LE")
-    if distance <= 0:
-        return 0
-    if step <= 0:
-        raise Unknown
-    return -(-distance // step)

@@ -10,7 +10,8 @@ import re
 from placelab.base.errors import FormatError
 from placelab.base.fields import one_line, read_from
 from placelab.base.limits import MAX_DEPTH, MAX_OPS, text_of
-from placelab.formats.xla.op_graph import Trips, graph_of
+from placelab.formats.loops import Trips
+from placelab.formats.xla.op_graph import graph_of
 from placelab.formats.xla.program import Array, Computation, Instruction, Program, Shape, dimension, end_of_brackets
 from placelab.problem.graph import OpGraph
 from placelab.schedule.catalogue import checked

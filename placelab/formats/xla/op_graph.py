@@ -15,7 +15,7 @@ tells that; ``metadata["branches"]``, which branch.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import title
@@ -25,10 +25,9 @@ from placelab.formats.xla.costs import Costs, Unknown, carried, target
 from placelab.formats.xla.program import Array, Computation, Instruction, Program, Shape, arrays
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_checks import check_size
-from placelab.schedule.catalogue import Limits
 
-Trips = Annotated[int, Limits(1, (1 << 31) - 1)]
 MAX_WALKED = 1_000_000  # instructions of the entry computation and of all calls
+CHECKED = 1024  # ops between two checks of the graph's size
 SMALL = 1024  # bytes; a smaller constant is copied to whatever reads it
 SAME = {
     "bitcast",
@@ -70,7 +69,6 @@ def graph_of(program: Program, where: str, trips: int) -> OpGraph:
     if not made.names:
         raise FormatError("it holds no ops but constants; expected a program with instructions")
     costs = made.costs
-    known = {"loops": costs.loops, "branches": costs.branches}
     return build(
         made.names,
         made.compute,
@@ -92,7 +90,7 @@ def graph_of(program: Program, where: str, trips: int) -> OpGraph:
             | ({"custom_calls": dict(sorted(costs.targets.items()))} if costs.targets else {})
             | _precision(program.entry),
         }
-        | {key: records for key, records in known.items() if records},
+        | costs.control.metadata(),
     )
 
 
@@ -170,10 +168,11 @@ class _Graph:
 
     def op(self, instruction: Instruction, within: Computation, read: list[Value], name: str, shape: Shape) -> Value:
         v = len(self.names)
+        if v % CHECKED == 0:
+            check_size(ops=v, edges=len(self.edges))
         self.names.append(name)
         self.kinds.append(instruction.kind.removesuffix("-start"))
         self.edges += [(source, v) for source in self.leaves(read)]
-        check_size(ops=len(self.names), edges=len(self.edges))
         cost = self.costs.of(_finished(instruction), within, name)
         self.compute.append(cost.flop)
         self.transcendentals += cost.transcendentals

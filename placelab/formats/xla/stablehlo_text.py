@@ -15,8 +15,9 @@ from placelab.base.errors import FormatError
 from placelab.base.fields import one_line, read_from
 from placelab.base.limits import MAX_DEPTH, MAX_OPS, text_of, unzipped
 from placelab.formats.flops.kinds import DIALECTS
+from placelab.formats.loops import Trips
 from placelab.formats.xla.mlir_types import WHOLE, Scope, attributes_of, shape_of
-from placelab.formats.xla.op_graph import Trips, graph_of
+from placelab.formats.xla.op_graph import graph_of
 from placelab.formats.xla.program import Computation, Instruction, Program, Shape, end_of_brackets
 from placelab.problem.graph import OpGraph
 from placelab.schedule.catalogue import checked
@@ -480,19 +481,12 @@ class _Reader:
         if self.took("!"):
             name = self.advance()
             if self.token == "<":
-                self.angles()
+                while self.kind and self.advance() != ">":
+                    pass
             return shape_of(f"!{name}")
         if self.kind != "word":
             self.fail("a type, such as tensor<8x16xf32>")
         return shape_of(self.advance())
-
-    def angles(self) -> None:
-        depth = 0
-        while self.kind:
-            depth += (self.token == "<") - (self.token == ">")
-            self.advance()
-            if depth <= 0:
-                return
 
 
 def _opcode(name: str) -> str:
