@@ -64,7 +64,7 @@ FORMATS = (
     Format("WfFormat", GRAPH, (".json",), "formats.task_graphs.wfformat"),
     Format("dnn-partitioning", GRAPH, (".json",), "formats.task_graphs.dnn_partitioning"),
     Format("Chakra", GRAPH, (".json", ".et"), "formats.task_graphs.execution_trace"),
-    Format(TENSORFLOW, GRAPH, (".pb", ".pbtxt"), "formats.tensorflow.graph_def", options=("batch", "devices")),
+    Format(TENSORFLOW, GRAPH, (".pb", ".pbtxt"), "formats.tensorflow.graph_def", options=("batch", "devices", "trips")),
     Format(
         ONNX, GRAPH, (".pb", ".onnx"), "formats.onnx.model_proto", options=("dimensions", "trips"), begins=(b"\x08",)
     ),

@@ -238,7 +238,7 @@ def test_loops_are_one_round():
     assert g.n_ops == 11
     assert ("while/NextIteration", "while/Merge") not in names(g)
     assert groups(g) == {frozenset(f"while/{kind}" for kind in ("Enter", "Merge", "Switch", "NextIteration", "Exit"))}
-    assert "1 edges back" in g.metadata["loops"]
+    assert "1 edges back" in g.metadata["rounds"]
 
 
 def test_cycles_that_are_no_loops_are_refused():

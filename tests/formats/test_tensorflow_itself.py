@@ -164,3 +164,50 @@ def test_the_table_of_ops_is_the_registry(folder):
     """placelab/formats/tensorflow/op_types.txt equals the output of datasets/tensorflow_ops.py."""
     text = (Path(pl.__file__).parent / "formats" / "tensorflow" / "op_types.txt").read_text()
     assert child("ops") == text
+
+
+PRODUCT = 2 * 8 * 16 * 16  # of x and the weight
+
+
+@pytest.fixture(scope="module")
+def loops(tmp_path_factory) -> Path:
+    """Loops and branches written by TensorFlow 2."""
+    made = tmp_path_factory.mktemp("loops")
+    child("loops", made)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "listed", "flop"),
+    [
+        ("counted", [("while", 5)], 5 * PRODUCT),
+        ("limited", [("while", 7)], 7 * PRODUCT),
+        ("nested", [("while", 3), ("while/while/while", 5)], 15 * PRODUCT),
+        ("for_range", [("while", 6)], 6 * (PRODUCT + 8 * 16)),
+        ("mapped", [("map/while", 8)], None),
+        ("scanned", [("scan/while", 8)], None),
+    ],
+)
+def test_loops_of_tensorflow_2_count_as_often_as_they_run(loops, name, listed, flop):
+    """Counters, ``maximum_iterations``, ``map_fn``, ``scan``, nested loops, a loop of autograph over a range."""
+    graph = read(loops / f"{name}.pb", trips=50)
+    rows = graph.metadata["loops"]
+    assert sorted((row["op"], row["trips"]) for row in rows) == listed and all(row["known"] for row in rows)
+    if flop is not None:
+        assert graph.compute[graph.index("while")] == flop
+        assert graph.edge_bytes[graph.edges[:, 0] == graph.index("while")].max() == 4 * 8 * 16
+
+
+def test_a_loop_of_tensorflow_2_that_data_end(loops):
+    """As often as the option says."""
+    once, more = (read(loops / "on_data.pb", trips=trips) for trips in (1, 9))
+    assert more.metadata["loops"] == [{"op": "while", "trips": 9, "known": False}]
+    assert more.compute.max() == 9 * once.compute.max() >= 9 * PRODUCT
+
+
+@pytest.mark.parametrize(("name", "k", "taken", "flop"), [("choice", 2, 1, PRODUCT), ("case", 3, 2, 2 * PRODUCT)])
+def test_branches_of_tensorflow_2_count_their_dearest_side(loops, name, k, taken, flop):
+    """``tf.cond`` and ``tf.switch_case``."""
+    graph = read(loops / f"{name}.pb")
+    (row,) = graph.metadata["branches"]
+    assert (row["branches"], row["taken"], graph.compute[graph.index(row["op"])]) == (k, taken, flop)

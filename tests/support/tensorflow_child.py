@@ -4,6 +4,7 @@ It runs in a separate process, and no test imports TensorFlow: OR-tools crashes 
 
 python tests/support/tensorflow_child.py build FOLDER     # networks and what TensorFlow counts in them
 python tests/support/tensorflow_child.py run FOLDER       # the placed network on four virtual CPUs
+python tests/support/tensorflow_child.py loops FOLDER     # loops and branches of TensorFlow 2
 python tests/support/tensorflow_child.py ops              # the table of ops' outputs
 python tests/support/tensorflow_child.py flops            # how many operations TensorFlow counts, for tests/costs/test_flops.py
 """
@@ -120,6 +121,45 @@ def same(folder: Path) -> None:
     (folder / "same.json").write_text(json.dumps({"same": whole == binary == text, "devices": devices}))
 
 
+def loops(folder: Path) -> None:
+    """Write a graph for each loop and branch of TensorFlow 2; those that count do so over x, which is 8 × 16, and a weight."""
+    w = tensorflow.ones([16, 16])
+
+    def while_loop(x, limit=9, step=2, most=None):
+        less = tensorflow.less
+        return tensorflow.while_loop(
+            lambda i, a: less(i, limit), lambda i, a: (i + step, a @ w), [0, x], maximum_iterations=most
+        )[1]
+
+    made = {
+        "counted": while_loop,
+        "limited": lambda x: while_loop(x, 100, 1, 7),
+        "on_data": lambda x: tensorflow.while_loop(lambda a: tensorflow.reduce_sum(a) > 0, lambda a: [a @ w], [x])[0],
+        "mapped": lambda x: tensorflow.map_fn(lambda row: tensorflow.linalg.matvec(w, row), x),
+        "scanned": lambda x: tensorflow.scan(
+            lambda a, row: tensorflow.linalg.matvec(w, a) + row, x, tensorflow.zeros([16])
+        ),
+        "nested": lambda x: tensorflow.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, while_loop(a)), [0, x])[1],
+        "choice": lambda x: tensorflow.cond(tensorflow.reduce_sum(x) > 0, lambda: tensorflow.nn.relu(x), lambda: x @ w),
+        "case": lambda x: tensorflow.switch_case(
+            tensorflow.cast(x[0, 0], tensorflow.int32), [lambda: x @ w, lambda: x, lambda: x @ w @ w]
+        ),
+        "for_range": tensorflow.autograph.to_graph(_repeated),
+    }
+    tensorflow.compat.v1.enable_control_flow_v2()
+    for name, function in made.items():
+        called = tensorflow.function(function).get_concrete_function(
+            tensorflow.TensorSpec([8, 16], tensorflow.float32, "x")
+        )
+        (folder / f"{name}.pb").write_bytes(called.graph.as_graph_def().SerializeToString())
+
+
+def _repeated(x):
+    for _ in tensorflow.range(6):
+        x = tensorflow.nn.relu(x @ tensorflow.ones([16, 16]))
+    return x
+
+
 def ops() -> None:
     """Print the table that datasets/tensorflow_ops.py writes."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "datasets"))
@@ -151,4 +191,4 @@ def flops() -> None:
 
 if __name__ == "__main__":
     wanted, *folder = sys.argv[1:]
-    {"build": build, "run": run, "same": same, "ops": ops, "flops": flops}[wanted](*map(Path, folder))
+    {"build": build, "run": run, "loops": loops, "same": same, "ops": ops, "flops": flops}[wanted](*map(Path, folder))

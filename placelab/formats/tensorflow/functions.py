@@ -1,7 +1,7 @@
 """Inline the functions of a TensorFlow 2 graph: replace each call by the ops of the function's body.
 
 The ops of a call get its name as their scope: ``call/MatMul``. If the call has control inputs, or ops have a control input from
-it, a ``NoOp`` marks its begin or its end. Loops and branches (``While``, ``If``) stay single ops.
+it, a ``NoOp`` marks its begin or its end. Loops and branches stay single ops (:mod:`placelab.formats.tensorflow.bodies`).
 """
 
 from __future__ import annotations

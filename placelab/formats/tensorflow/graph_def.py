@@ -9,7 +9,8 @@
 * Bytes are those of static shapes (:mod:`placelab.formats.tensorflow.output_shapes`); FLOP are counted from shapes.
 * Calls of functions are replaced by their bodies (:mod:`placelab.formats.tensorflow.functions`).
 * A loop of TensorFlow 1 becomes one iteration: edges from ``NextIteration`` back to ``Merge`` are removed, and both ops share a
-  group. Loops of TensorFlow 2 (``While``) are single ops of unknown cost.
+  group. Loops and branches of TensorFlow 2 (``While``, ``If``, ``Case``) are single ops, which count the operations of their
+  functions (:mod:`placelab.formats.tensorflow.bodies`).
 * The graph of a SavedModel is cut to the ops that its signatures need.
 
 ``metadata["costs"]`` counts what is unknown: ``unknown``, ops by kind whose FLOP could not be counted; ``unsized``, outputs whose
@@ -19,9 +20,7 @@ bytes are unknown or have only a lower bound; ``assumed``, outputs of which an u
 from __future__ import annotations
 
 import gc
-import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -31,30 +30,27 @@ from placelab.base.errors import FormatError, PlacelabError
 from placelab.base.fields import title
 from placelab.base.limits import read_file, text_of, unzipped
 from placelab.formats.building import build
-from placelab.formats.flops.counting import count
+from placelab.formats.loops import Control, Trips
+from placelab.formats.tensorflow.bodies import Bodies, Wired
 from placelab.formats.tensorflow.containers import Contents, binary, is_text, textual
 from placelab.formats.tensorflow.device_names import allowed
+from placelab.formats.tensorflow.edges import CONTROL, Edge, data_inputs, edges_of, without_loops
 from placelab.formats.tensorflow.functions import inlined
-from placelab.formats.tensorflow.nodes import DATA_TYPE, EXPECTED, MAX_OUTPUTS, Node, size_of
-from placelab.formats.tensorflow.output_shapes import Sizes, Source, held
+from placelab.formats.tensorflow.nodes import DATA_TYPE, EXPECTED, Node, size_of
+from placelab.formats.tensorflow.output_shapes import Sizes, held
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_building import topological_order
 from placelab.problem.graph_checks import check_size
 from placelab.schedule.catalogue import Limits, checked
 
-CONTROL = -1  # output number of a control edge
-BACK = ({"NextIteration", "RefNextIteration"}, {"Merge", "RefMerge"})  # kinds that a loop's back edge joins
 AFTER = {"Switch", "RefSwitch", "Exit", "RefExit"}  # kinds placed with their first input
 BEFORE = {"Enter", "RefEnter"}  # kinds placed with their first consumer
-INPUT = re.compile(r"(\^?)([^:^]+)(?::(\d{1,9}))?")
-FREE = {"NoOp", "ControlTrigger"}  # kinds that compute nothing
 HALVES = {DATA_TYPE[f"DT_{name}"]: called for name, called in (("HALF", "float16"), ("BFLOAT16", "bfloat16"))}
 
 Batch = Annotated[int, Limits(1, (1 << 31) - 1)] | None
-Edge = tuple[Source, int]  # the output that is read, and the op that reads it
 
 
-def read(path: Any, *, batch: Batch = 1, devices: Any = True) -> OpGraph:
+def read(path: Any, *, batch: Batch = 1, devices: Any = True, trips: Trips = 1) -> OpGraph:
     """Read a TensorFlow file.
 
     Parameters
@@ -66,6 +62,8 @@ def read(path: Any, *, batch: Batch = 1, devices: Any = True) -> OpGraph:
     devices
         How to use ``device`` fields: True, as allowed devices, on clusters that have such devices; False, not at all; a mapping
         from TensorFlow's names, full or partial, to devices of your cluster: ``{"/gpu:0": "dev0", "/cpu:*": "dev3"}``.
+    trips
+        Iterations of a ``While`` of which the file does not say how many; ``metadata["loops"]`` lists all.
 
     Returns
     -------
@@ -77,17 +75,19 @@ def read(path: Any, *, batch: Batch = 1, devices: Any = True) -> OpGraph:
     FormatError, CycleError
         Another format, a damaged or too large file, an input that does not exist, a cycle that is not a loop.
     """
-    return loads(read_file(path, EXPECTED), str(path), batch=batch, devices=devices)
+    return loads(read_file(path, EXPECTED), str(path), batch=batch, devices=devices, trips=trips)
 
 
 @checked
-def loads(data: bytes, where: str = "the upload", *, batch: Batch = 1, devices: Any = True) -> OpGraph:
+def loads(
+    data: bytes, where: str = "the upload", *, batch: Batch = 1, devices: Any = True, trips: Trips = 1
+) -> OpGraph:
     """The graph in the bytes of a TensorFlow file, gzipped or not; `where` names it in messages."""
     data = unzipped(data, where)
     try:
         with _without_garbage_collection():
             found = textual(text_of(data, where, EXPECTED), where) if is_text(data) else binary(data, where)
-            return graph_of(found, where, batch, devices)
+            return graph_of(found, where, batch, devices, Control(trips))
     except PlacelabError as error:
         raise error if str(error).startswith(where) else type(error)(f"{where}: {error}") from None
 
@@ -104,8 +104,11 @@ def _without_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def graph_of(contents: Contents, where: str, batch: int | None = 1, devices: Any = True) -> OpGraph:
-    """The graph of a file's contents."""
+def graph_of(
+    contents: Contents, where: str, batch: int | None = 1, devices: Any = True, control: Control | None = None
+) -> OpGraph:
+    """The graph of a file's contents; `control` records its loops and branches."""
+    control = control or Control()
     nodes, outputs = inlined(contents.nodes, contents.library, contents.outputs, where)
     if not nodes:
         raise FormatError(f"{where} holds no ops; expected {EXPECTED}")
@@ -117,7 +120,8 @@ def graph_of(contents: Contents, where: str, batch: int | None = 1, devices: Any
     order = topological_order(len(nodes), pairs, [node.name for node in nodes])
     inputs = data_inputs(len(nodes), edges)
     sizes = Sizes(nodes, inputs, order.tolist(), batch)
-    compute, unknown = operations(nodes, inputs, sizes)
+    bodies = Bodies(contents.library, control, batch, where)
+    compute = bodies.operations(Wired(nodes, inputs, sizes))
     places = allowed(list(dict.fromkeys(node.device for node in nodes)), devices)
     used = {source for source, _ in edges}
     return build(
@@ -137,44 +141,16 @@ def graph_of(contents: Contents, where: str, batch: int | None = 1, devices: Any
             "provenance": contents.provenance | ({"calls": "replaced by the ops of their functions"} if calls else {}),
             "costs": {
                 "compute": "FLOP",
-                "unknown": dict(sorted(unknown.items())),
+                "unknown": dict(sorted(bodies.unknown.items())),
                 "unsized": sizes.unsized + sum(k >= len(nodes[u].types) for u, k in used),
                 "batch": batch,
                 "assumed": sizes.assumed,
             }
             | precision(nodes, compute),
         }
-        | ({"loops": f"one round of each; {len(back)} edges back to the next round are left out"} if back else {}),
+        | control.metadata()
+        | ({"rounds": f"one round of each; {len(back)} edges back to the next round are left out"} if back else {}),
     )
-
-
-def edges_of(nodes: Sequence[Node], where: str) -> list[Edge]:
-    """Every input as an edge, in the order of ops and inputs."""
-    number = {node.name: v for v, node in enumerate(nodes)}
-    if len(number) < len(nodes):
-        twice = Counter(node.name for node in nodes).most_common(1)[0][0]
-        raise FormatError(f"{where} has two ops called {twice!r:.200}; op names must be unique")
-    edges = []
-    for v, node in enumerate(nodes):
-        for text in node.inputs:
-            u = number.get(text)
-            found = (u, 0) if u is not None else _source(text, number)
-            if found is None or found[1] >= (len(nodes[found[0]].types) or MAX_OUTPUTS):
-                raise FormatError(f"{where}: op {node.name!r:.200} reads {text!r:.200}, but {_missing(found, nodes)}")
-            edges.append((found, v))
-    return edges
-
-
-def _source(text: str, number: Mapping[str, int]) -> Source | None:
-    """Op and output of an input; None if there is no such op."""
-    found = INPUT.fullmatch(text)
-    if found is None or found[2] not in number:
-        return None
-    return number[found[2]], CONTROL if found[1] else int(found[3] or 0)
-
-
-def _missing(found: Source | None, nodes: Sequence[Node]) -> str:
-    return "no op is called that" if found is None else f"that op has {len(nodes[found[0]].types)} outputs"
 
 
 def needed(nodes: list[Node], edges: list[Edge], outputs: Sequence[str]) -> tuple[list[Node], list[Edge]]:
@@ -195,44 +171,6 @@ def needed(nodes: list[Node], edges: list[Edge], outputs: Sequence[str]) -> tupl
     rank = (np.cumsum(kept) - 1).tolist()
     left = [((rank[u], k), rank[v]) for (u, k), v in edges if kept[v]]
     return [node for node, keep in zip(nodes, kept, strict=True) if keep], left
-
-
-def without_loops(nodes: Sequence[Node], edges: Sequence[Edge]) -> tuple[list[Edge], list[tuple[int, int]]]:
-    """The edges without those back to the next iteration of a loop, and the latter as pairs of ops."""
-    left = []
-    back = []
-    for edge in edges:
-        (u, k), v = edge
-        if k != CONTROL and nodes[u].kind in BACK[0] and nodes[v].kind in BACK[1]:
-            back.append((u, v))
-        else:
-            left.append(edge)
-    return left, back
-
-
-def data_inputs(n: int, edges: Sequence[Edge]) -> list[list[Source]]:
-    """The outputs that each op reads, in order; control edges are left out."""
-    inputs: list[list[Source]] = [[] for _ in range(n)]
-    for source, v in edges:
-        if source[1] != CONTROL:
-            inputs[v].append(source)
-    return inputs
-
-
-def operations(nodes: Sequence[Node], inputs: Sequence[Sequence[Source]], sizes: Sizes) -> tuple[list[float], Counter]:
-    """FLOP of each op, and how many of each kind could not be counted."""
-    compute = list[float]()
-    unknown = Counter[str]()
-    known = dict[tuple, float | None]()
-    for node, read, outputs in zip(nodes, inputs, sizes.filled, strict=True):
-        shapes = sizes.shapes(read)
-        key = (node.kind, shapes, outputs, *node.attributes.items())
-        if key not in known:
-            known[key] = 0.0 if node.kind in FREE else count(node.kind, shapes, outputs, node.attributes)
-        if known[key] is None:
-            unknown[node.kind] += 1
-        compute.append(known[key] or 0.0)
-    return compute, unknown
 
 
 def precision(nodes: Sequence[Node], compute: Sequence[float]) -> dict[str, str]:

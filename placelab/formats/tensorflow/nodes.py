@@ -1,16 +1,19 @@
 """Read nodes of a TensorFlow graph: the few fields of a NodeDef that matter, as a tuple, and the outputs that its op has.
 
-The messages declared here (:mod:`placelab.formats.protobuf`) lack the contents of constants, and a file is read one node at a
-time, so that memory grows with the number of nodes, not with the size of the file. Names and types of the outputs of ops are
-from TensorFlow's registry.
+The messages declared here (:mod:`placelab.formats.protobuf`) lack the contents of large constants, and a file is read one node
+at a time, so that memory grows with the number of nodes, not with the size of the file. Names and types of the outputs of ops
+are from TensorFlow's registry.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from placelab.base.errors import FormatError
 from placelab.formats.protobuf import MessageType, messages
@@ -28,23 +31,25 @@ TABLES = {
     "NodeDef": "string name = 1; string op = 2; repeated string input = 3; string device = 4; map<string, AttrValue> attr = 5",
     "AttrValue": "List list = 1; bytes s = 2; int64 i = 3; float f = 4; bool b = 5; DataType type = 6; Shape shape = 7; "
     "Tensor tensor = 8; string placeholder = 9; Name func = 10",
-    "List": "repeated bytes s = 2; repeated int64 i = 3; repeated DataType type = 6; repeated Shape shape = 7",
+    "List": "repeated bytes s = 2; repeated int64 i = 3; repeated DataType type = 6; repeated Shape shape = 7; "
+    "repeated Name func = 9",
     "Shape": "repeated Dim dim = 2; bool unknown_rank = 3",
     "Dim": "int64 size = 1",
-    "Tensor": "DataType dtype = 1; Shape tensor_shape = 2",
+    "Tensor": "DataType dtype = 1; Shape tensor_shape = 2; repeated int32 int_val = 7; repeated int64 int64_val = 10; "
+    "repeated bool bool_val = 11",
     "Name": "string name = 1",
     "FunctionDef": "Signature signature = 1; repeated NodeDef node_def = 3; map<string, string> ret = 4; "
     "map<string, string> control_ret = 6",
     "Signature": "string name = 1; repeated Name input_arg = 2; repeated Name output_arg = 3",
     "Library": "repeated FunctionDef function = 1",
-    "Values": "repeated int32 int_val = 7; repeated int64 int64_val = 10; bytes tensor_content = 4",
+    "Content": "bytes tensor_content = 4",
 }
 EXPECTED = "a TensorFlow graph: a GraphDef or a SavedModel's saved_model.pb"
 
 # Attributes that determine how much an op computes.
 KEPT = frozenset(
     "transpose_a transpose_b adj_x adj_y data_format strides padding dilations explicit_paddings ksize equation axis "
-    "keep_dims num_split N perm".split()
+    "keep_dims num_split N perm begin_mask end_mask shrink_axis_mask num_elements".split()
 )
 
 Shape = tuple[int, ...] | None  # -1 for an unknown dimension, None for an unknown number of dimensions
@@ -52,6 +57,9 @@ RESOURCE = 20  # number of the type of handles
 REFERENCE = 100  # added to a type's number for references to a variable of that type
 BYTES = {1: 4, 2: 8, 3: 4, 4: 1, 5: 2, 6: 1, 8: 8, 9: 8, 10: 1, 11: 1, 12: 1, 13: 4, 14: 2, 15: 2, 16: 2, 17: 2}
 MAX_OUTPUTS = 100_000  # of one op
+BODIES = ("cond", "body", "then_branch", "else_branch", "branches", "f", "function")  # attributes that name functions
+WHOLE = {3: "<i4", 4: "u1", 5: "<i2", 6: "i1", 9: "<i8", 10: "?", 17: "<u2", 22: "<u4", 23: "<u8"}  # integers and bool
+MOST = 64  # entries of a constant whose value is kept
 Outputs = tuple[tuple[str, str, str, bool, bool], ...]
 
 
@@ -70,6 +78,8 @@ class Node(NamedTuple):
     element: int | None  # type of a variable's elements
     calls: str  # function that it runs, or ""
     attributes: Mapping[str, Any]  # those that determine how much it computes
+    value: Any = None  # of a constant of few whole numbers: a number, or a tuple of them
+    bodies: Mapping[str, tuple[str, ...]] = {}  # attribute → the functions that it names
 
 
 @cache
@@ -85,7 +95,8 @@ def node_of(message: Any, where: str) -> Node:
     attributes = message.attr
     if not name or not kind:
         raise FormatError(f"{where} has a node {name!r:.80} of the op type {kind!r:.80}; expected {EXPECTED}")
-    given = attributes["_output_shapes"].list.shape if "_output_shapes" in attributes else None
+    listed = next((attributes[key].list.shape for key in ("_output_shapes", "output_shapes") if key in attributes), ())
+    given = listed or (listed if "_output_shapes" in attributes else None)
     names, types = outputs(kind, attributes, None if given is None else len(given))
     return Node(
         name,
@@ -100,7 +111,32 @@ def node_of(message: Any, where: str) -> Node:
         attributes["dtype"].type if "dtype" in attributes else None,
         attributes["f"].func.name if "f" in attributes else "",
         {key: _plain(attributes[key]) for key in attributes if key in KEPT},
+        _value(attributes["value"].tensor) if kind == "Const" and "value" in attributes else None,
+        {key: names for key in BODIES if key in attributes and (names := _functions(attributes[key]))},
     )
+
+
+def _functions(value: Any) -> tuple[str, ...]:
+    """Names of the functions in an attribute."""
+    return (value.func.name,) if value.func.name else tuple(function.name for function in value.list.func)
+
+
+def _value(tensor: Any) -> Any:
+    """The number, or the tuple of numbers, in a constant of at most 64 whole numbers or truth values; else None."""
+    sizes = [dim.size for dim in tensor.tensor_shape.dim]
+    size = prod(sizes)
+    if tensor.dtype not in WHOLE or not 0 <= size <= MOST or len(sizes) > 1:
+        return None
+    given = tensor.bool_val if tensor.dtype == 10 else tensor.int64_val if tensor.dtype == 9 else tensor.int_val
+    entries = list(given[:MOST])
+    if not entries:
+        content = schema()["Content"].FromString(tensor.SerializeToString()).tensor_content
+        kind = np.dtype(WHOLE[tensor.dtype])
+        entries = np.frombuffer(content, kind).tolist() if len(content) == size * kind.itemsize else []
+    entries += entries[-1:] * (size - len(entries))  # the last one is repeated
+    if len(entries) != size:
+        return None
+    return tuple(entries) if sizes else entries[0]
 
 
 def shape_of(message: Any) -> Shape:

@@ -21,6 +21,9 @@ VARIABLES = {"VariableV2", "Variable", "VarHandleOp", "TemporaryVariable", "Auto
 MAX_BYTES = 1e18  # of one tensor; larger sizes count as unknown
 
 
+ELEMENT = {"TensorListGetItem": 2, "TensorListStack": 1}  # number of the input that has the shape of an element
+
+
 class Sizes:
     """Shapes and bytes of the outputs of all nodes.
 
@@ -48,9 +51,10 @@ class Sizes:
         self.filled: list[Shapes] = [()] * n
         self.bytes: list[tuple[float, ...]] = [()] * n
         size = cache(partial(sized, batch=batch))
+        self._nodes = nodes
         for v in order:
             node = nodes[v]
-            raw = self.raw[v] = node.shapes or self._inferred(node, inputs[v])
+            raw = self.raw[v] = self._shapes(node, inputs[v])
             rows = [size(kind, shape) for kind, shape in zip_longest(node.types, raw[: len(node.types)])]
             self.filled[v] = tuple([row[0] for row in rows])
             self.bytes[v] = tuple([row[1] for row in rows])
@@ -61,9 +65,18 @@ class Sizes:
         """The filled shapes of these outputs."""
         return tuple([self.filled[u][k] if k < len(self.filled[u]) else None for u, k in sources])
 
+    def _shapes(self, node: Node, inputs: Sequence[Source]) -> Shapes:
+        """Shapes of the outputs of a node, unknown ones among them; what a loop carries keeps its shape."""
+        if "body" not in node.bodies or "cond" not in node.bodies:
+            return node.shapes or self._inferred(node, inputs)
+        carried = [self.raw[u][k] if k < len(self.raw[u]) else None for u, k in inputs]
+        return tuple([given if shape is None else shape for shape, given in zip_longest(node.shapes or (), carried)])
+
     def _inferred(self, node: Node, inputs: Sequence[Source]) -> Shapes:
         if node.holds is not None:
             return (node.holds,)
+        if node.kind in ELEMENT and len(inputs) > ELEMENT[node.kind]:
+            return self._of_list(node, inputs[ELEMENT[node.kind]])
         rule = RULES.get(node.kind)
         given = [self.raw[u][k] if k < len(self.raw[u]) else None for u, k in inputs]
         first = given[0] if given else None
@@ -71,6 +84,13 @@ class Sizes:
             return ()
         shape = rule(first, given[1:], node)
         return () if shape is None else (shape,)
+
+    def _of_list(self, node: Node, source: Source) -> Shapes:
+        """Shape of an element, or of all, of a list of tensors, where a constant has the elements' shape."""
+        element = self._nodes[source[0]].value
+        if not isinstance(element, tuple) or any(size < 0 for size in element):
+            return ()
+        return ((node.attributes.get("num_elements", -1), *element) if node.kind == "TensorListStack" else element,)
 
 
 def sized(kind: int | None, shape: Shape, batch: int | None) -> tuple[Shape, float, bool, bool]:
