@@ -55,6 +55,7 @@ def sources(graph: OpGraph) -> list[tuple[str, str]]:
         *_counts(known),
         ("guessed shape", _kept(known.get("kept"))),
         ("contradiction", _contradicted(known.get("contradicted"))),
+        ("not read", ", ".join(f"{key} × {n:g}" for key, n in list(_mapping(known.get("ignored")).items())[:KINDS])),
         ("open dimension", _assumed(known.get("assumed"), known.get("batch"))),
         ("scaled", _scaled(known.get("scaled", {}))),
         ("loops", _loops(graph.metadata.get("loops"))),
@@ -117,6 +118,11 @@ def _unknown(kinds: Mapping[str, Any], timed: bool) -> str:
 
 def _unsized(n: Any) -> str:
     return f"{n:,} {'output counts' if n == 1 else 'outputs count'} 0 bytes" if is_number(n) and n > 0 else ""
+
+
+def _mapping(value: Any) -> dict[str, float]:
+    """The numbers in an object; {} if it is none."""
+    return {str(key): n for key, n in value.items() if is_number(n)} if isinstance(value, Mapping) else {}
 
 
 def _counts(known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

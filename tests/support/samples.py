@@ -74,6 +74,26 @@ def wfformat() -> list[bytes]:
     return [json.dumps(dict(name="small", schemaVersion="1.5", workflow=workflow)).encode()]
 
 
+def networkx_files() -> list[bytes]:
+    """Node-link JSON of either name for edges, in two dialects; GraphML with keys and defaults."""
+    nodes = [dict(id="a", compute=4, kind="MatMul", time={"cpu": 0.5}, group=["g", "h"]), dict(id=2, compute=1.5)]
+    links = [dict(source="a", target=2, bytes=8, tensor=0), dict(source="a", target=2, key=1, control=True)]
+    own = dict(
+        directed=True, multigraph=True, graph=dict(name="own", time_speed=dict(cpu=1e9)), nodes=nodes, links=links
+    )
+    plain = [dict(id=i, weight=i, duration=2.5, label="x") for i in range(3)]
+    edges = [dict(source=0, target=1, weight=2), dict(source=0, target=2, weight=0.5)]
+    graphml = b"""<?xml version="1.0" encoding="utf-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="d0" for="node" attr.name="compute" attr.type="double"/>
+<key id="d1" for="edge" attr.name="bytes" attr.type="long"><default>3</default></key>
+<key id="d2" for="node" attr.name="time" attr.type="string"/>
+<graph edgedefault="directed"><node id="a"><data key="d0">1e3</data><data key="d2">{"cpu": 2}</data></node>
+<node id="b"><data key="d0">2</data></node><edge source="a" target="b"><data key="d1">8</data></edge>
+<edge id="e" source="a" target="b"/></graph></graphml>"""
+    other = dict(directed=True, multigraph=False, graph={}, nodes=plain, edges=edges)
+    return [json.dumps(own).encode(), json.dumps(other).encode(), graphml]
+
+
 def pegasus() -> list[bytes]:
     """A workflow with sizes in three places, a runtime, an alias, standard output, and a catalogue of replicas."""
     return [

@@ -5,8 +5,6 @@ operations/s, so that a device of that speed takes the time in the file; a profi
 tensors and counts of what is missing or wrong are those of :mod:`placelab.formats.task_graphs.workflows`. A ``.dax`` may also
 be YAML of Pegasus 5, which :mod:`placelab.formats.task_graphs.pegasus` reads.
 
-Document types, and with them entities of any kind, are refused: the XML parser opens no other files.
-
 References
 ----------
 https://pegasus.isi.edu/schema/dax-3.6.xsd
@@ -15,23 +13,18 @@ https://pegasus.isi.edu/schema/dax-3.6.xsd
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
-from xml.parsers import expat
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import cost_of_text, one_line, read_from, title
 from placelab.base.limits import MAX_OPS, unzipped
+from placelab.base.xml_events import parse_xml
 from placelab.formats.building import build
 from placelab.formats.task_graphs import pegasus
 from placelab.formats.task_graphs.workflows import SPEED, Job, columns, numbers_of
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a DAX workflow of Pegasus"
-MAX_DEPTH = 100  # of nested elements
-MAX_ATTRIBUTES = 100  # of an element
 MAX_EDGES = 5_000_000
-MAX_TOKEN = 1 << 20  # bytes of one tag or comment, which the parser buffers
-CHUNK = 1 << 16
 MAX_NUMBER = 1000  # characters
 
 
@@ -60,41 +53,18 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
 
 def _parsed(data: bytes) -> _Workflow:
     workflow = _Workflow()
-    parser = expat.ParserCreate(namespace_separator=" ")
-    parser.StartElementHandler = lambda tag, attributes: _start(workflow, tag, attributes, parser)
-    parser.EndElementHandler = lambda tag: _end(workflow, parser)
-    parser.CharacterDataHandler = lambda text: _text(workflow, text)
-    parser.StartDoctypeDeclHandler = _refuse
-    parser.EntityDeclHandler = _refuse
-    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
-    try:
-        for at in range(0, len(data), CHUNK):
-            parser.Parse(data[at : at + CHUNK], False)
-            if at - parser.CurrentByteIndex > MAX_TOKEN:
-                raise FormatError(f"line {parser.CurrentLineNumber} has a tag of more than {MAX_TOKEN:,} bytes")
-        parser.Parse(b"", True)
-    except expat.ExpatError as error:
-        raise FormatError(f"it is not XML: {error}") from None
-    except (LookupError, ValueError) as error:  # an encoding that Python does not know
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(f"it is not XML: {one_line(str(error)):.80}") from None
+    parse_xml(
+        data,
+        lambda *element: _start(workflow, *element),
+        lambda line: _end(workflow, line),
+        lambda t: _text(workflow, t),
+    )
     return workflow
 
 
-def _refuse(*_: Any) -> None:
-    raise FormatError("it declares a document type or entities, which no workflow needs; such files are not read")
-
-
-def _start(workflow: _Workflow, tag: str, attributes: dict[str, str], parser: Any) -> None:
-    tag = tag.rpartition(" ")[2]
-    line = parser.CurrentLineNumber
+def _start(workflow: _Workflow, tag: str, attributes: dict[str, str], line: int) -> None:
     if not workflow.path and tag != "adag":
         raise FormatError(f"its first element is {tag!r:.60}; expected 'adag'")
-    if len(workflow.path) >= MAX_DEPTH or len(attributes) > MAX_ATTRIBUTES:
-        raise FormatError(
-            f"line {line} nests more than {MAX_DEPTH} elements or has more than {MAX_ATTRIBUTES} attributes"
-        )
     workflow.path.append(tag)
     read_it = READERS.get("/".join(workflow.path[1:]))
     if read_it:
@@ -109,10 +79,10 @@ def _text(workflow: _Workflow, text: str) -> None:
         workflow.runtime += text
 
 
-def _end(workflow: _Workflow, parser: Any) -> None:
+def _end(workflow: _Workflow, line: int) -> None:
     workflow.path.pop()
     if workflow.runtime is not None:
-        what = f"line {parser.CurrentLineNumber}: runtime of job {workflow.job.name!r:.80}"
+        what = f"line {line}: runtime of job {workflow.job.name!r:.80}"
         workflow.job.seconds = cost_of_text(workflow.runtime, what)
         workflow.runtime = None
 

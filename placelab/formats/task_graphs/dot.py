@@ -82,7 +82,7 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
     """
     text = text_of(data, where, EXPECTED)
     with read_from(where):
-        return _graph(parse(text, KNOWN), title(where, "digraph"))
+        return graph_of(parse(text, KNOWN), title(where, "digraph"))
 
 
 def dumps(graph: OpGraph) -> str:
@@ -125,7 +125,8 @@ def _quoted(text: str) -> str:
 # -------------------------------------------------------------------- from DOT to a graph
 
 
-def _graph(dot: DotGraph, name: str) -> OpGraph:
+def graph_of(dot: DotGraph, name: str, provenance: str = EXPECTED) -> OpGraph:
+    """The graph of nodes and edges with attributes, by the dialect of their costs."""
     need("networkx")
     import networkx as nx
 
@@ -134,7 +135,7 @@ def _graph(dot: DotGraph, name: str) -> OpGraph:
     _check_names(dot, dialect)
     if dialect in DIALECTS[1:]:
         network.graph.update(unit_metadata())
-    network.graph.update({"name": dot.name or name, "provenance": EXPECTED})
+    network.graph.update({"name": dot.name or name, "provenance": provenance})
     if "metadata" in dot.attributes:
         given = json_of(dot.attributes["metadata"].encode(errors="replace"), "metadata", "an object")
         network.graph.clear()
@@ -187,8 +188,10 @@ class _Values:
     def __init__(self) -> None:
         self.known: dict[tuple[str, str], Any] = {}
 
-    def of(self, text: str, key: str, where: str) -> Any:
-        """The value of attribute `key`; `where` names the node or edge in messages."""
+    def of(self, text: Any, key: str, where: str) -> Any:
+        """The value of attribute `key`; `where` names the node or edge in messages. Lists and objects are values already."""
+        if not isinstance(text, str):
+            return text
         if (key, text) not in self.known:
             self.known[key, text] = _value(text, key, where)
         return self.known[key, text]
