@@ -111,20 +111,32 @@ class HeldBytes:
         """Whether there was room for an op on its device at some time in [begin, end), in which that ran nothing."""
         if not self.problem.memory_model.timed:
             return True
-        d = self.device[op]
-        where, start, finish, size, _ = self.named
-        mine = where == d
-        start, finish, size = start[mine], finish[mine], size[mine]
-        times = np.unique(np.concatenate([[begin], start, finish]))
-        limit = self.cluster.memory[d] * (1 + TOLERANCE)
-        need = float(self.graph.tensor_bytes[self.graph.tensor_producer == op].sum())
+        graph = self.graph
+        d = int(self.device[op])
+        when, level = self._levels[d]
+        first = np.searchsorted(when, begin, "right") - 1
+        made = slice(*graph.op_tensor_ptr[op : op + 2])
         dynamic = self.problem.memory == "dynamic"
-        need += float(self.graph.temporary[op]) if dynamic else 0.0
-        for t in times[(times >= begin) & (times < end)].tolist():
-            freed = 0.0 if dynamic else self._freed(op, t)
-            if size[(start <= t) & (finish > t)].sum() - freed + need <= limit:
+        need = float(graph.tensor_bytes[made].sum()) + (float(graph.temporary[op]) if dynamic else 0.0)
+        limit = self.cluster.memory[d] * (1 + TOLERANCE)
+        for i in range(first, np.searchsorted(when, end)):
+            freed = 0.0 if dynamic else self._freed(op, max(when[i], begin))
+            if level[i] - freed + need <= limit:
                 return True
         return False
+
+    @cached_property
+    def _levels(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """For each device: times, the first of them -inf, and the bytes held from each of them on."""
+        where, begin, end, size, _ = self.named
+        found = []
+        for d in range(self.k):
+            mine = where == d
+            when = np.concatenate([begin[mine], end[mine]])
+            order = np.argsort(when)
+            when, used = _used(when[order], np.concatenate([size[mine], -size[mine]])[order])
+            found.append((np.append(-np.inf, when), np.append(0.0, used)))
+        return found
 
     def _freed(self, op: int, time: float) -> float:
         """Bytes that op would be the last to hold on its device if it started at `time` (``edges``)."""
@@ -149,17 +161,20 @@ class HeldBytes:
         return last[np.where(known, place, len(keys))]
 
 
+def _used(when: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The instants at which bytes change, of changes by time, and the bytes in use from each of them on."""
+    instant = np.flatnonzero(np.append(when[1:] != when[:-1], len(when) > 0))  # the last change of each instant
+    return when[instant], np.cumsum(change)[instant]
+
+
 def _over(when: np.ndarray, change: np.ndarray, capacity: float, makespan: float) -> list[tuple[float, float, float]]:
     """Maximal spans in which the running sum of `change` exceeds the capacity: (from, to, most bytes over)."""
-    instant = np.flatnonzero(np.append(when[1:] != when[:-1], len(when) > 0))  # the last change of each instant
-    used = np.cumsum(change)[instant]
+    when, used = _used(when, change)
     over = np.concatenate([[False], used > capacity * (1 + TOLERANCE), [False]])
     first = np.flatnonzero(over[1:] & ~over[:-1])
     after = np.flatnonzero(over[:-1] & ~over[1:])
-    end = lambda b: makespan if np.isinf(when[instant[b]]) else float(when[instant[b]])  # noqa: E731
-    return [
-        (float(when[instant[a]]), end(b), float(used[a:b].max() - capacity)) for a, b in zip(first, after, strict=True)
-    ]
+    end = lambda b: makespan if np.isinf(when[b]) else float(when[b])  # noqa: E731
+    return [(float(when[a]), end(b), float(used[a:b].max() - capacity)) for a, b in zip(first, after, strict=True)]
 
 
 def differing(mine: list[Span], given: list[Span], slack: float, few: np.ndarray) -> list[Span]:
