@@ -104,7 +104,13 @@ FORMATS = (
         "formats.torch.schedule_table",
         "formats.exports:torch_schedule",
     ),
-    Format("device map of PyTorch modules", PLACEMENT, ("device_map.json",), writer="formats.exports:torch_device_map"),
+    Format(
+        "device map of PyTorch modules",
+        PLACEMENT,
+        ("device_map.json",),
+        "schedule.placement",
+        "formats.exports:torch_device_map",
+    ),
     Format("placement", PLACEMENT, (".json",), "schedule.placement", "formats.exports:placement"),
     Format(
         "GraphDef with devices",

@@ -8,7 +8,7 @@
 ``estimate`` is in seconds or null; ``planned`` is the order the partitioner planned. Version 2 has the key ``not_before``, the
 seconds before which ops of that order do not start, ``{"embed": 0.002, …}``; a placement without is written as version 1.
 What is read may also be the object under ``placement`` alone, as a hand or another program writes it; members of a group may be
-left out then.
+left out then. Or it is a device map of PyTorch modules, see :mod:`placelab.schedule.device_map`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from placelab.base.saving import save
 from placelab.base.shown import bundle
 from placelab.problem import graph_json
 from placelab.problem.problem import Problem
+from placelab.schedule import device_map
 from placelab.schedule.trace import Trace
 
 if TYPE_CHECKING:
@@ -108,14 +109,14 @@ class Placement:
 
     @classmethod
     def load(cls, problem: Problem, path: Any) -> Placement:
-        """A placement from a JSON file, as :meth:`save` or a person writes it: ``{"op": "device", …}``.
+        """A placement from a JSON file, as :meth:`save` or a person writes it: ``{"op": "device", …}``, or a device map.
 
         Parameters
         ----------
         problem
             Whose ops and devices the file names.
         path
-            The file, gzipped or not.
+            The file, gzipped or not; also a device map of PyTorch modules (:mod:`placelab.schedule.device_map`).
 
         Raises
         ------
@@ -137,13 +138,16 @@ class Placement:
             order = (
                 None if stored.planned is None else np.array([problem.graph.index(op) for op in stored.planned], "i4")
             )
+            if stored.partitioner is None and device_map.is_one(problem, stored.device):
+                device, notes = device_map.placed(problem, stored.device)
+                return cls(problem, device, notes=notes)
             placement = cls.from_mapping(problem, stored.device)
             times = None
             if stored.not_before is not None:
                 times = np.zeros(problem.graph.n_ops)
                 times[[problem.graph.index(op) for op in stored.not_before]] = list(stored.not_before.values())
             placement = replace(placement, planned=order, not_before=times)
-            return replace(placement, estimate=stored.estimate, partitioner=stored.partitioner)
+            return replace(placement, estimate=stored.estimate, partitioner=stored.partitioner or "")
 
     def save(self, path: Any) -> Path:
         """Write the placement as JSON, op name → device name; gzipped when the name ends in ``.gz``."""
@@ -244,11 +248,11 @@ def _check_placement(placement: Placement) -> None:
 class PlacementColumns(NamedTuple):
     """A placement in names, as a file stores it; :meth:`Placement.load` makes the placement of a problem from it."""
 
-    device: dict[str, str]
+    device: dict[str, Any]  # names; in a device map of modules also numbers
     planned: list[str] | None
     not_before: dict[str, float] | None
     estimate: float | None
-    partitioner: str
+    partitioner: str | None  # None: a mapping alone, as a hand or another program writes it
 
 
 def dumps(placement: Placement) -> str:
@@ -288,7 +292,7 @@ def loads(data: bytes, where: str = "the upload") -> PlacementColumns:
         raise FormatError(f"{where} is not {EXPECTED}")
     if graph_json.is_one(document):
         raise FormatError(f"{where} is a graph, which pl.load reads; expected {EXPECTED}")
-    stored = document if is_one(document) else {"version": 1, "placement": document}
+    stored = document if is_one(document) else {"version": 1, "placement": document, "partitioner": None}
     if type(stored.get("version")) is not int or stored["version"] not in VERSIONS:
         known = " and ".join(map(str, VERSIONS))
         raise FormatError(f"{where} has version {stored.get('version')!r:.40}; this placelab reads versions {known}")
@@ -303,8 +307,10 @@ def is_one(document: Any) -> bool:
 
 def _columns(stored: dict[str, Any]) -> PlacementColumns:
     device = record(stored.get("placement"), "placement")
+    alone = "partitioner" in stored and stored["partitioner"] is None
     for op, name in device.items():
-        text(name, f"the device of op {op!r:.80}")
+        if not alone or type(name) is not int or name < 0:
+            text(name, f"the device of op {op!r:.80}")
     planned = stored.get("planned")
     estimate = stored.get("estimate")
     times = record(stored.get("not_before"), "not_before") if stored["version"] == 2 else None
@@ -313,5 +319,5 @@ def _columns(stored: dict[str, Any]) -> PlacementColumns:
         planned=None if planned is None else texts(planned, "planned"),
         not_before=times and {op: cost(time, f"not_before of op {op!r:.80}") for op, time in times.items()},
         estimate=None if estimate is None else cost(estimate, "estimate"),
-        partitioner=text(stored.get("partitioner", ""), "partitioner"),
+        partitioner=None if alone else text(stored.get("partitioner", ""), "partitioner"),
     )
