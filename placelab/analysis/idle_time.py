@@ -187,10 +187,11 @@ def _chains(schedule: Schedule, gaps: np.ndarray) -> list[tuple[Cause, ...]]:
                 f"the chains of {len(gaps):,} gaps have more than {MOST_CAUSES:,} entries; use idle_reasons without chain, and "
                 "critical_path(schedule, to=op) for one of them"
             )
-        for step in steps:
-            if (key := step.item()) not in known:
-                known[key] = Cause(*described(schedule, step, held))
-        found.append(tuple(known[step.item()] for step in steps[::-1]))
+        keys = steps.tolist()
+        for i, key in enumerate(keys):
+            if key not in known:
+                known[key] = Cause(*described(schedule, steps[i], held))
+        found.append(tuple(known[key] for key in reversed(keys)))
     return found
 
 
