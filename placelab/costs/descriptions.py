@@ -13,6 +13,7 @@ from placelab.base.units import seconds, si
 from placelab.costs.origin import is_number, provenance
 from placelab.costs.roofline import TO_MATRIX_UNITS, bytes_touched, distinct
 from placelab.formats.flops.kinds import FREE, UNKNOWN, category
+from placelab.problem.coverage import known_shares, whole_percent
 from placelab.problem.graph import OpGraph
 
 COUNTS = {  # key of metadata["costs"] → label, what one of them is, what several are
@@ -50,6 +51,7 @@ def sources(graph: OpGraph) -> list[tuple[str, str]]:
     rows = [
         ("operations", _operations(graph, known)),
         *_columns(graph, known.get("columns", {})),
+        ("known", _known(known_shares(graph))),
         ("unknown kind", _unknown(known.get("unknown", {}), "columns" in known)),
         ("unknown size", _unsized(known.get("unsized"))),
         *_counts(known),
@@ -62,6 +64,17 @@ def sources(graph: OpGraph) -> list[tuple[str, str]]:
         ("branches", _branches(graph.metadata.get("branches"))),
     ]
     return [(label, text) for label, text in rows if text]
+
+
+def _known(shares: Mapping[str, float]) -> str:
+    """The coverage that a reader has left; nothing where everything is as the file has it."""
+    if not {"ops", "bytes"} <= shares.keys() or shares["ops"] == shares["bytes"] == shares.get("flop_by_file"):
+        return ""
+    ways = (("rule", "counted from shapes"), ("profile", "measured"), ("file", "as the file has them"))
+    parts = [(shares.get(f"flop_by_{key}", 0.0), text) for key, text in ways]
+    said = [f"{whole_percent(share)} {text}" for share, text in parts if 0 < share < shares["ops"]]
+    listed = f" ({', '.join(said)})" if said else ""
+    return f"costs of {whole_percent(shares['ops'])} of the ops{listed}, sizes of {whole_percent(shares['bytes'])} of the tensors"
 
 
 def _operations(graph: OpGraph, known: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from placelab.base.names import is_name
 from placelab.costs.origin import provenance
 from placelab.costs.roofline import with_times
 from placelab.formats.profiles import Profile
+from placelab.problem.coverage import known_shares
 from placelab.problem.graph import OpGraph
 
 ROUNDING = 1e-9
@@ -91,6 +92,16 @@ def _as_compute(graph: OpGraph, compute: np.ndarray, reference_speed: float, not
     known = {key: value for key, value in provenance(graph).items() if key not in ("columns", "unknown", "scaled")}
     costs = known | {"compute": "measured seconds × reference speed", "measured": note}
     metadata = {**graph.metadata, "costs": costs, "reference_speed": reference_speed}
+    if "coverage" in metadata:
+        share = note["ops"] / graph.n_ops
+        others = dict.fromkeys(("flop_by_rule", "flop_by_file"), 0.0)
+        metadata["coverage"] = {
+            **known_shares(graph),
+            **others,
+            "ops": share,
+            "flop_by_profile": share,
+            "flop_unknown": 1.0 - share,
+        }
     return graph.replace(compute=compute, time=None, time_types=(), metadata=metadata)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from placelab.problem.coverage import with_coverage
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_checks import checked
 
@@ -12,15 +13,18 @@ PROCESSORS = 4  # if the file does not give a number
 MAX_PROCESSORS = 2_000
 
 
-def build(names: Sequence[str], compute: Any, edges: Any, **columns: Any) -> OpGraph:
+def build(names: Sequence[str], compute: Any, edges: Any, *, own: bool = False, **columns: Any) -> OpGraph:
     """Build a graph within the limits on files; arguments are those of :meth:`OpGraph.from_arrays`.
+
+    Its metadata get the ``coverage`` of its costs; those of placelab's own files (`own`) stay as they were written.
 
     Raises
     ------
     FormatError
         A graph larger than :mod:`placelab.problem.graph_checks` allows, or one that `from_arrays` refuses.
     """
-    return OpGraph.from_arrays(**checked(names=names, compute=compute, edges=edges, **columns))
+    graph = OpGraph.from_arrays(**checked(names=names, compute=compute, edges=edges, **columns))
+    return graph if own else with_coverage(graph)
 
 
 def unit_metadata(processors: int | None = None) -> dict[str, Any]:

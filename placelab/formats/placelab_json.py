@@ -34,4 +34,4 @@ def graph_of(document: Any, where: str) -> OpGraph:
     """The graph in parsed JSON; `where` names it in messages."""
     found = columns(document, where)
     with read_from(where):
-        return build(**found)
+        return build(**found, own=True)

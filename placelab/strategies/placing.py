@@ -18,6 +18,7 @@ from placelab.base.index_arrays import frozen
 from placelab.base.progress import Report, never, silent
 from placelab.planning.lower_bounds import claim
 from placelab.planning.memory_plan import can_bind
+from placelab.problem.coverage import NOTED, little_known
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import RESERVED, Partitioner, Scheduler, checked, find, keywords, partitioners
 from placelab.schedule.held_bytes import HeldBytes
@@ -102,7 +103,8 @@ def place(
         )
     proven = small is problem and not cancel() and _is_as_proven(function, options, preview)
     sentence = claim(problem, function.name) if proven else ""
-    notes = (*placement.notes, sentence) if sentence else placement.notes
+    unknown = little_known(problem.graph, NOTED)
+    notes = (*placement.notes, *filter(None, (sentence, unknown)))
     return held_back(expand(replace(placement, partitioner=function.name, notes=notes)), cancel)
 
 

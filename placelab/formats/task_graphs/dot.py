@@ -44,6 +44,7 @@ from placelab.base.limits import json_of, text_of
 from placelab.base.saving import save
 from placelab.formats.building import unit_metadata
 from placelab.problem import networkx_graph
+from placelab.problem.coverage import with_coverage
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_checks import check_size
 
@@ -147,7 +148,8 @@ def graph_of(dot: DotGraph, name: str, provenance: str = EXPECTED) -> OpGraph:
     check_size(ops=len(dot.nodes), outputs=sum(len(given) for given in outputs if isinstance(given, dict)))
     edges = {(u, v): (u, v, given) for u, v, given in dot.edges}.values() if dot.strict else dot.edges
     network.add_edges_from((u, v, _edge(u, v, given, dialect, values)) for u, v, given in edges)
-    return OpGraph.from_networkx(network)
+    graph = OpGraph.from_networkx(network)
+    return graph if "metadata" in dot.attributes else with_coverage(graph)  # what placelab wrote is read as it was
 
 
 def _dialect(dot: DotGraph) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from placelab.app.explorer.panels.panel import Item, item
 from placelab.base.units import Units, percent
 from placelab.planning.lower_bounds import best_bound, bounds, ratios
 from placelab.planning.read_orders import replica_column
+from placelab.problem.coverage import SAID, little_known
 from placelab.problem.pipeline_columns import pipeline_of
 from placelab.schedule.placement import PROVEN
 from placelab.schedule.schedule import Schedule
@@ -161,7 +162,13 @@ OPTIMAL = 1e-9  # a makespan this close above its bound differs from it by round
 def strip(schedule: Schedule, violations: Sequence[Violation] | None) -> tuple[list[Item], str]:
     """The numbers above the chart, from ``metrics``, ``bounds`` and ``validate``, and the warning ("" for none)."""
     m = metrics(schedule)
-    warnings = (_worse(m, schedule), _short(schedule), _misjudged(schedule), _refuted(schedule))
+    warnings = (
+        _worse(m, schedule),
+        _short(schedule),
+        _misjudged(schedule),
+        _refuted(schedule),
+        _little_known(schedule),
+    )
     return numbers(schedule, m, violations), " ".join(text for text in warnings if text)
 
 
@@ -301,6 +308,12 @@ def _worse(m: dict[str, float], schedule: Schedule) -> str:
     if not m["speedup"] < 0.995:
         return ""
     return f"One device alone would be faster: {schedule.problem.cluster.units.time(m['speedup'] * m['makespan'])}, memory aside."
+
+
+def _little_known(schedule: Schedule) -> str:
+    """A sentence on costs of which less than nine tenths are known, unless it is among the placement's notes."""
+    said = little_known(schedule.problem.graph, SAID)
+    return f"{said[0].upper()}{said[1:]}." if said and said not in schedule.placement.notes else ""
 
 
 def _short(schedule: Schedule) -> str:
