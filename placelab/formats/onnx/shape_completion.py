@@ -101,7 +101,9 @@ def _follow(node: Any, model: Any, known: Known, old: Mapping[str, Any], dimensi
             open_types[name] = kind
     if schema is None or node.op_type in contrib_shapes.OF_ONNX:
         _by_rule(node, known, schema is not None)
-    for name in node.output if dimensions is not None else ():
+    if dimensions is None:
+        return
+    for name in node.output:
         if name and name not in types and name in open_types:
             _close(name, open_types[name], known, dimensions)
 

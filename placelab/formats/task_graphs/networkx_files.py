@@ -27,6 +27,7 @@ from placelab.base.looks import narrow
 from placelab.base.xml_events import parse_xml
 from placelab.formats.task_graphs.dot import KNOWN, MAX_EDGES, MAX_NODES, DotGraph
 from placelab.formats.task_graphs.dot import graph_of as graph_of_dot
+from placelab.problem.coverage import with_coverage
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "node-link JSON of networkx"
@@ -154,7 +155,7 @@ def _graph(
     if ignored:
         known = graph.metadata.get("costs")
         graph.metadata["costs"] = (known if isinstance(known, dict) else {}) | {"ignored": dict(ignored)}
-    return graph
+    return graph if "coverage" in graph.metadata else with_coverage(graph)
 
 
 def _listed(ignored: Counter[str]) -> str:
