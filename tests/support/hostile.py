@@ -104,6 +104,26 @@ def unpacked(n: int) -> bytes:
     return joined((1, joined([(1, b"n%d" % i), (2, b"Unpack"), (5, number)])) for i in range(n))
 
 
+def called_twice(depth: int, letters: int) -> bytes:
+    """HLO of functions that each call the one before twice."""
+    function = (
+        "f{} {{ x = f32[2] parameter(0) {}a = f32[2] call(x), to_apply=f{} ROOT {}b = f32[2] call({}a), to_apply=f{} }}"
+    )
+    stem = "n" * letters
+    first = "f0 { x = f32[2] parameter(0) ROOT y = f32[2] negate(x) }"
+    rest = [function.format(i + 1, stem, i, stem, stem, i) for i in range(depth)]
+    return "\n".join(
+        [first, *rest, function.format("", stem, depth, stem, stem, depth).replace("f {", "ENTRY f {", 1)]
+    ).encode()
+
+
+def doubled(depth: int) -> bytes:
+    """HLO of tuples that each hold the one before twice, and a loop that reads the last."""
+    tuples = [f"t{i + 1} = (s32[], s32[]) tuple(t{i}, t{i})" for i in range(depth)]
+    loop = f"ROOT w = s32[] custom-call(t{depth})"
+    return f"ENTRY e {{ t0 = s32[] parameter(0) {' '.join(tuples)} {loop} }}".encode()
+
+
 def in_quotes(entries: Iterable[str], brackets: str) -> str:
     """JSON quoted for DOT."""
     return '"' + brackets[0] + ",".join(entries).replace('"', '\\"') + brackets[1] + '"'
@@ -129,6 +149,9 @@ SWELLING: dict[str, tuple[str, Callable[[], bytes]]] = {
     "several writers": ("dax", lambda: dax(450)),
     "several writers and parents": ("wfformat", lambda: wfformat(430)),
     "declared outputs": ("tensorflow", lambda: unpacked(1000)),
+    "calls of calls": ("hlo_text", lambda: called_twice(40, 1)),
+    "calls of calls of long names": ("hlo_text", lambda: called_twice(14, 900)),
+    "elements of tuples of tuples": ("hlo_text", lambda: doubled(60)),
 }
 
 

@@ -10,6 +10,7 @@ import re
 from placelab.base.errors import FormatError
 from placelab.base.fields import one_line, read_from
 from placelab.base.limits import MAX_DEPTH, MAX_OPS, text_of
+from placelab.formats.building import without_garbage_collection
 from placelab.formats.loops import Trips
 from placelab.formats.xla.op_graph import graph_of
 from placelab.formats.xla.program import Array, Computation, Instruction, Program, Shape, dimension, end_of_brackets
@@ -52,7 +53,7 @@ def loads(data: bytes, where: str = "the upload", *, trips: Trips = 1) -> OpGrap
     (['x', 'y'], [0.0, 24.0], [24.0, 24.0])
     """
     text = text_of(data, where, EXPECTED)
-    with read_from(where):
+    with read_from(where), without_garbage_collection():
         return graph_of(program(text), where, trips)
 
 

@@ -26,7 +26,9 @@ from placelab.formats.xla.program import Array, Computation, Instruction, Progra
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_checks import check_size
 
-MAX_WALKED = 1_000_000  # instructions of the entry computation and of all calls
+MAX_INLINED = 1_000_000  # instructions of all calls
+MAX_NAMES = 100 << 20  # characters of their names
+MAX_FOLLOWED = 2 * MAX_OPS  # elements of all tuples that ops read
 CHECKED = 1024  # ops between two checks of the graph's size
 SMALL = 1024  # bytes; a smaller constant is copied to whatever reads it
 SAME = {
@@ -64,8 +66,9 @@ def graph_of(program: Program, where: str, trips: int) -> OpGraph:
     -----
     O(instructions and their operands).
     """
+    _check_calls(program.entry, {}, 0)
     made = _Graph(trips)
-    made.run(program.entry, [], "", 0, 0)
+    made.run(program.entry, [], "", 0)
     if not made.names:
         raise FormatError("it holds no ops but constants; expected a program with instructions")
     costs = made.costs
@@ -94,6 +97,28 @@ def graph_of(program: Program, where: str, trips: int) -> OpGraph:
     )
 
 
+def _check_calls(computation: Computation, found: dict[int, tuple[int, int] | None], depth: int) -> tuple[int, int]:
+    """Instructions of a computation with its calls inlined, and characters of their names; FormatError beyond limits."""
+    if depth > MAX_DEPTH:
+        raise FormatError(f"{computation.name!r:.80} is called by over {MAX_DEPTH} functions in each other")
+    if id(computation) not in found:
+        found[id(computation)] = None
+        size = len(computation.instructions)
+        text = sum(len(instruction.name) for instruction in computation.instructions)
+        for call in computation.instructions:
+            if call.opcode == "call" and call.called:
+                inner, letters = _check_calls(call.called[0], found, depth + 1)
+                size, text = size + inner, text + letters + inner * (len(call.name) + 1)
+        if size > max(MAX_INLINED, len(computation.instructions)) or text > MAX_NAMES:
+            what = f"more than {MAX_INLINED:,} instructions, or instructions of very long names"
+            raise FormatError(f"its calls become {what}; such programs are not read")
+        found[id(computation)] = size, text
+    known = found[id(computation)]
+    if known is None:
+        raise FormatError(f"{computation.name!r:.80} calls itself; expected a program without recursion")
+    return known
+
+
 def _precision(entry: Computation) -> dict[str, str]:
     """Number type of products, if most bytes of the parameters have 16 bits."""
     size: Counter[str] = Counter()
@@ -116,19 +141,14 @@ class _Graph:
         self.bytes: dict[Output, float] = {}
         self.edges: list[tuple[Output, int]] = []
         self.after: list[tuple[int, int]] = []
-        self.unsized = self.walked = 0
+        self.unsized = self.followed = 0
         self.transcendentals = 0.0
 
-    def run(self, computation: Computation, arguments: list[Value], prefix: str, captured: int, depth: int) -> Value:
+    def run(self, computation: Computation, arguments: list[Value], prefix: str, captured: int) -> Value:
         """Add the ops of a computation; returns its value. `arguments` are those of a call, none for the entry.
 
         The last `captured` of them are what a region reads from outside.
         """
-        if depth > MAX_DEPTH:
-            raise FormatError(f"{computation.name!r:.80} is called by over {MAX_DEPTH} functions in each other")
-        self.walked += len(computation.instructions)
-        if self.walked > MAX_WALKED:
-            raise FormatError(f"its calls become more than {MAX_WALKED:,} instructions; such programs are not read")
         values: list[Value] = []
         for instruction in computation.instructions:
             read = [values[k] for k in (*instruction.operands, *instruction.captured)]
@@ -137,7 +157,7 @@ class _Graph:
                 values.append(_element(given, instruction))
             elif instruction.opcode == "call" and instruction.called:
                 name = f"{prefix}{instruction.name}/"
-                values.append(self.run(instruction.called[0], read, name, len(instruction.captured), depth + 1))
+                values.append(self.run(instruction.called[0], read, name, len(instruction.captured)))
             else:
                 values.append(self.value(instruction, computation, read, prefix))
             if instruction.after:
@@ -197,10 +217,9 @@ class _Graph:
         """The outputs in values; FormatError if they are more than a graph has edges."""
         found: list[Output] = []
         left = list(reversed(values))
-        steps = 0
         while left:
-            steps += 1
-            if steps + len(self.edges) > 3 * MAX_OPS:
+            self.followed += 1
+            if self.followed > MAX_FOLLOWED:
                 raise FormatError("it has tuples of too many elements; such programs are not read")
             value = left.pop()
             if isinstance(value, Output):

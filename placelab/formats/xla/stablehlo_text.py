@@ -14,6 +14,7 @@ from typing import NoReturn
 from placelab.base.errors import FormatError
 from placelab.base.fields import one_line, read_from
 from placelab.base.limits import MAX_DEPTH, MAX_OPS, text_of, unzipped
+from placelab.formats.building import without_garbage_collection
 from placelab.formats.flops.kinds import DIALECTS
 from placelab.formats.loops import Trips
 from placelab.formats.xla.mlir_types import WHOLE, Scope, attributes_of, shape_of
@@ -70,7 +71,7 @@ def loads(data: bytes, where: str = "the upload", *, trips: Trips = 1) -> OpGrap
     if unzipped(data, where).startswith(BYTECODE):
         raise FormatError(f"{where} is MLIR bytecode; write it as text, with stablehlo-opt or str(module)")
     text = text_of(data, where, EXPECTED)
-    with read_from(where):
+    with read_from(where), without_garbage_collection():
         return graph_of(program(text), where, trips)
 
 
