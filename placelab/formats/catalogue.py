@@ -91,7 +91,7 @@ FORMATS = (
     Format("Mayer's CSV", GRAPH, (".csv",), "formats.task_graphs.mayer_csv"),
     Format("DAX", GRAPH, (".dax", ".xml"), "formats.task_graphs.dax"),
     Format("Pegasus 5", GRAPH, (".yml", ".yaml"), "formats.task_graphs.pegasus"),
-    Format("torch.export", GRAPH, (".pt2",), "formats.torch.archive"),
+    Format("torch.export", GRAPH, (".pt2",), "formats.torch.archive", options=("trips",)),
     Format("torch.profiler", PROFILE, (".json",), "formats.torch.profiler_trace", options=("graph",)),
     Format("ONNX Runtime's profile", PROFILE, (".json",), "formats.onnx.runtime_profile"),
     Format("RunMetadata", PROFILE, (".json", ".pb"), "formats.tensorflow.run_metadata"),

@@ -33,13 +33,19 @@ from placelab.base.limits import (
 )
 from placelab.base.looks import START, look
 from placelab.formats.flops.kinds import category
-from placelab.formats.torch.aten_ops import NUMBER, Op, Source, Tensor, assembled, unique
+from placelab.formats.loops import Control, Trips, Value
+from placelab.formats.torch.aten_ops import NUMBER, ROWS, Body, Op, Run, Source, Tensor, assembled, unique
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a program that torch.export.save wrote"
 MODEL = re.compile(r"[^/]+/models/[^/]+\.json")
 WEIGHTS = re.compile(r"[^/]+/data/weights/[^/]+\.json")
 PREFIX = re.compile(r"^(torch\.ops\.(higher_order\.)?|_operator\.)")  # of targets
+CONSTANTS = re.compile(r"[^/]+/data/constants/[^/]+\.json")
+MAX_CONSTANTS = 1_000  # whose values are read
+MAX_DEPTH = 30  # of programs in programs
+UINT8, LONGEST = 1, 8  # type number; bytes of the longest number
+WHOLE = {1, 2, 3, 4, 5, 12}  # numbers of the types of whole numbers and truth values
 END, LOCATOR = b"PK\x05\x06", b"PK\x06\x07"  # end of a zip archive's directory; before it in a ZIP64 archive
 LARGEST_END = 65_557  # bytes, comment included
 LARGEST_DIRECTORY = 4 << 20  # bytes; about 100 per weight
@@ -58,8 +64,8 @@ PLAIN: dict[str, Types] = {"as_int": int, "as_float": (int, float), "as_bool": b
 PLAIN_LISTS: dict[str, Types] = {"as_ints": int, "as_floats": (int, float), "as_bools": bool}
 
 
-def read(path: Any) -> OpGraph:
-    """Read a ``.pt2`` file.
+def read(path: Any, *, trips: Trips = 1) -> OpGraph:
+    """Read a ``.pt2`` file; a ``while_loop`` of which it does not say how often it runs counts `trips` times.
 
     Returns
     -------
@@ -76,18 +82,19 @@ def read(path: Any) -> OpGraph:
         start = file.read(START)
         refuse_foreign(start, str(path), EXPECTED)
         packed = start.startswith(GZIP)
-        return loads(read_file(path, EXPECTED), str(path)) if packed else _graph(file, str(path))
+        return loads(read_file(path, EXPECTED), str(path), trips=trips) if packed else _graph(file, str(path), trips)
 
 
-def loads(data: bytes, where: str = "the upload") -> OpGraph:
+def loads(data: bytes, where: str = "the upload", *, trips: Trips = 1) -> OpGraph:
     """The graph in the bytes of a ``.pt2`` file, gzipped or not; `where` names it in messages."""
-    return _graph(io.BytesIO(unzipped(data, where)), where)
+    return _graph(io.BytesIO(unzipped(data, where)), where, trips)
 
 
 # ---------------------------------------------------------------- the archive
 
 
-def _graph(file: BinaryIO, where: str) -> OpGraph:
+def _graph(file: BinaryIO, where: str, trips: int) -> OpGraph:
+    control = Control(trips)
     _check_directory(file, where)
     try:
         with zipfile.ZipFile(file) as archive:
@@ -99,12 +106,13 @@ def _graph(file: BinaryIO, where: str) -> OpGraph:
             document = _json(archive, names[0], where)
             weights = [name for name in archive.namelist() if WEIGHTS.fullmatch(name)]
             stored = _json(archive, weights[0], where) if weights else {}
+            constants = _constants(archive, where)
     except FormatError:
         raise
     except BROKEN as error:
         raise FormatError(f"{where} is not {EXPECTED}: {str(error) or 'a broken zip archive'}") from None
     with read_from(where):
-        return graph_of(document, _shared(stored), where)
+        return graph_of(document, _shared(stored), where, control, constants)
 
 
 def looks_like(file: BinaryIO, where: str) -> str:
@@ -156,6 +164,25 @@ def _json(archive: zipfile.ZipFile, name: str, where: str) -> Any:
     return json_of(data, f"{where}: {name}", "JSON of torch.export")
 
 
+def _constants(archive: zipfile.ZipFile, where: str) -> dict[str, Value]:
+    """Values of the stored tensors that are one whole number or truth value, which are stored as their bytes."""
+    lists = [name for name in archive.namelist() if CONSTANTS.fullmatch(name)]
+    stored = _json(archive, lists[0], where) if lists else {}
+    config = stored.get("config") if isinstance(stored, dict) else None
+    found: dict[str, Value] = {}
+    for name, constant in list(config.items())[:MAX_CONSTANTS] if isinstance(config, dict) else ():
+        meta = constant.get("tensor_meta") if isinstance(constant, dict) else None
+        if not isinstance(meta, dict) or meta.get("sizes") != [] or constant.get("use_pickle") is not False:
+            continue
+        member = f"{lists[0].rpartition('/')[0]}/{constant.get('path_name')}"
+        if meta.get("dtype") in WHOLE and member in archive.NameToInfo:
+            with archive.open(member) as file:
+                data = file.read(LONGEST + 1)
+            if len(data) == ITEM[meta["dtype"]]:
+                found[name] = int.from_bytes(data, "little", signed=meta["dtype"] != UINT8)
+    return found
+
+
 def _shared(stored: Any) -> dict[str, str]:
     """Name of each stored weight → first name of a weight in the same member."""
     config = stored.get("config") if isinstance(stored, dict) else None
@@ -199,9 +226,12 @@ class Program:
     ops: list[Op] = field(default_factory=list)
     taken: dict[str, int] = field(default_factory=dict)
     held: dict[Any, float] = field(default_factory=dict)
+    depth: int = 0  # of programs around it
 
 
-def graph_of(document: Any, shared: Mapping[str, str], where: str) -> OpGraph:
+def graph_of(
+    document: Any, shared: Mapping[str, str], where: str, control: Control, constants: Mapping[str, Value]
+) -> OpGraph:
     """The graph of a program in parsed JSON; `shared` maps names of weights to the first name of the same weight."""
     module = record(record(document, "the program").get("graph_module"), "graph_module")
     graph = record(module.get("graph"), "graph")
@@ -220,7 +250,8 @@ def graph_of(document: Any, shared: Mapping[str, str], where: str) -> OpGraph:
     half = HALVES.get(max(program.held, key=program.held.__getitem__, default=0))
     metadata = {"name": title, "provenance": f"torch.export.save, PyTorch {version}"}
     metadata |= {"costs": {"precision": half}} if half else {}
-    return assembled(program.ops, program.sizes, program.aliases, metadata)
+    values = {shared.get(name, name): value for name, value in constants.items()}
+    return assembled(program.ops, program.sizes, program.aliases, metadata, control, values)
 
 
 def _tensor(value: Any, what: str) -> Tensor:
@@ -230,7 +261,7 @@ def _tensor(value: Any, what: str) -> Tensor:
     if len(sizes) > MAX_RANK or prod(size or 0 for size in sizes) > LARGEST_TENSOR:
         raise FormatError(f"{what} has {len(sizes)} dimensions of {sizes!r:.60}; PyTorch has no such tensors")
     known = tuple(size for size in sizes if size is not None)
-    return Tensor(known if len(known) == len(sizes) else None, item)
+    return Tensor(known if len(known) == len(sizes) else None, item, meta.get("dtype") in WHOLE)
 
 
 def _size(value: Mapping[str, Any], what: str) -> int | None:
@@ -294,8 +325,47 @@ def _node(program: Program, node: Mapping[str, Any], what: str) -> None:
             {o: program.tensors.get(name, NUMBER) for o, name in enumerate(made) if name},
             tuple(program.tensors[name].shape for name in reads if name in program.tensors),
             {str(argument.get("name")): value for argument in given for value in _plain(argument.get("arg"))},
+            _run(program, [record(argument.get("arg"), f"an argument of {what}") for argument in given], short, what),
         )
     )
+
+
+def _run(program: Program, given: list[dict[str, Any]], short: str, what: str) -> Run | None:
+    """The programs that a node runs, and what it gives them; None if it runs none."""
+    at = [i for i, argument in enumerate(given) if "as_graph" in argument]
+    if not at:
+        return None
+    bodies = [_body(given[i]["as_graph"], program.depth + 1, what) for i in at]
+    rows = ROWS.get(short, 0)
+    through = list(_names(given[rows], what))[:1] if rows and rows < len(given) else []
+    shape = program.tensors[through[0]].shape if through and through[0] in program.tensors else None
+    arguments = [source for argument in given[at[-1] + 1 :] for source in _arguments(program, argument, what)]
+    return Run(bodies, arguments, shape[0] if shape else None)
+
+
+def _body(argument: Any, depth: int, what: str) -> Body:
+    """A program that a node runs, its inputs first."""
+    if depth > MAX_DEPTH:
+        raise FormatError(f"{what} runs programs in programs more than {MAX_DEPTH} deep; such files are not read")
+    graph = record(record(argument, f"a program of {what}").get("graph"), f"a program of {what}")
+    tensors = record(graph.get("tensor_values"), f"tensor_values in {what}")
+    body = Program({name: _tensor(value, f"tensor {name!r:.80}") for name, value in tensors.items()}, depth=depth)
+    for i, entry in enumerate(records(graph.get("inputs"), f"inputs in {what}")):
+        name = next(_names(entry, what), f"input {i}")
+        body.sources[name] = Source(len(body.ops), 0)
+        body.ops.append(Op(unique(name, body.taken), "input", (), {0: body.tensors.get(name, NUMBER)}))
+    for i, node in enumerate(records(graph.get("nodes"), f"nodes in {what}")):
+        _node(body, node, f"node {i} in {what}")
+    outputs = records(graph.get("outputs"), f"outputs in {what}")
+    return Body(body.ops, [source for entry in outputs for source in _arguments(body, entry, what)])
+
+
+def _arguments(program: Program, argument: Any, what: str) -> list[Source | str | int | None]:
+    """The sources in an argument; whole numbers are their own."""
+    if isinstance(argument.get("as_int"), int):
+        return [argument["as_int"]]
+    names = list(_names(argument, what))
+    return [program.sources.get(name) for name in names] or [None]
 
 
 def _is_view(program: Program, kind: str, read: str, made: str) -> bool:

@@ -10,16 +10,19 @@ from typing import Any, NamedTuple
 
 from placelab.formats.building import build
 from placelab.formats.flops.counting import count
+from placelab.formats.flops.kinds import name_of
+from placelab.formats.loops import Arguments, Control, Expression, Look, Value, counted, limits, value_of
 from placelab.problem.graph import OpGraph
 
 SHARED_BYTES = 1024  # of parameters that may be copied: their readers need not share a device
 
 
 class Tensor(NamedTuple):
-    """Shape, None if it depends on the data, and bytes of an element, 0 for a number on the host."""
+    """Shape, None if it depends on the data, bytes of an element, 0 for a number on the host, and whether it is `whole`."""
 
     shape: tuple[int, ...] | None
     item: int
+    whole: bool = False
 
     @property
     def bytes(self) -> float:
@@ -53,6 +56,8 @@ class Op:
         Shapes of the tensors it reads.
     attributes
         Its other arguments by name.
+    runs
+        The programs that it runs, if it is a loop, a branch or the like.
     """
 
     name: str
@@ -61,10 +66,45 @@ class Op:
     outputs: Mapping[int, Tensor]
     inputs: tuple[tuple[int, ...] | None, ...] = ()
     attributes: Mapping[str, Any] | None = None
+    runs: Run | None = None
+
+
+class Body(NamedTuple):
+    """A program that an op runs: its ops, of which the first are its inputs, and what it returns."""
+
+    ops: Sequence[Op]
+    returns: Sequence[Source | str | int | None]
+
+
+class Run(NamedTuple):
+    """What an op runs.
+
+    Attributes
+    ----------
+    bodies
+        Of ``while_loop`` condition and body, of ``cond`` both sides.
+    arguments
+        What the bodies get: an op's output, a parameter, a number, or None for another value.
+    rows
+        Length of what a ``scan`` or ``map`` goes through; None if unknown, and for other ops.
+    """
+
+    bodies: Sequence[Body]
+    arguments: Sequence[Source | str | int | None]
+    rows: int | None = None
+
+
+ROWS = {"scan": 2, "map_impl": 1, "associative_scan": 1}  # kind → number of the argument that it goes through
+OPAQUE = ("flex_attention", "flex_attention_backward")  # run a body per score, whose shapes no body has
 
 
 def assembled(
-    ops: Sequence[Op], sizes: Mapping[str, float], aliases: Mapping[str, str], metadata: Mapping[str, Any]
+    ops: Sequence[Op],
+    sizes: Mapping[str, float],
+    aliases: Mapping[str, str],
+    metadata: Mapping[str, Any],
+    control: Control,
+    constants: Mapping[str, Value] | None = None,
 ) -> OpGraph:
     """Build the graph of a program.
 
@@ -78,6 +118,10 @@ def assembled(
         Name of each parameter and buffer → its name in `sizes`.
     metadata
         Entries for the graph's metadata.
+    control
+        Where loops and branches are recorded.
+    constants
+        Values of parameters that are one whole number.
 
     Returns
     -------
@@ -96,12 +140,12 @@ def assembled(
     persistent = [0.0] * len(ops)
     for name, which in readers.items():
         persistent[which[0]] += sizes[name]
-    flop = [0.0 if op.kind == "input" else _flop(op) for op in ops]
-    unknown = Counter(op.kind for op, found in zip(ops, flop, strict=True) if found is None)
+    work = _Work(control, constants or {})
+    flop = work.of(ops)
     bound = {name: which for name, which in readers.items() if len(which) > 1 and sizes[name] > SHARED_BYTES}
     return build(
         [op.name for op in ops],
-        [found or 0.0 for found in flop],
+        flop,
         [(source.op, v) for source, v in edges],
         edge_bytes=[ops[source.op].outputs.get(source.output, NUMBER).bytes for source, _ in edges],
         edge_output=[source.output for source, _ in edges],
@@ -112,10 +156,11 @@ def assembled(
         group_names=list(bound),
         metadata={
             **metadata,
+            **control.metadata(),
             "costs": {
                 **metadata.get("costs", {}),
                 "compute": "FLOP",
-                "unknown": dict(sorted(unknown.items())),
+                "unknown": dict(sorted(work.unknown.items())),
                 "unsized": sum(tensor.shape is None for _, _, tensor in _outputs(ops)),
             },
             "parameters": {
@@ -142,6 +187,87 @@ def _readers(ops: Sequence[Op]) -> dict[str, list[int]]:
 def _flop(op: Op) -> float | None:
     shapes = [tensor.shape for tensor in op.outputs.values() if tensor.item]
     return count(op.kind, op.inputs, shapes, op.attributes) if shapes else 0.0  # numbers are computed on the host
+
+
+class _Work:
+    """Counts the operations of ops, those of the programs that they run included.
+
+    ``cond`` counts its dearer side; ``while_loop`` condition and body as often as a counter says that the condition compares;
+    ``scan`` and ``map`` their body once per row; other ops with programs run them once. In a program, single whole numbers and
+    truth values are bookkeeping, and count nothing.
+    """
+
+    def __init__(self, control: Control, constants: Mapping[str, Value]) -> None:
+        self.unknown: Counter[str] = Counter()
+        self._control, self._constants = control, constants
+
+    def of(self, ops: Sequence[Op], scope: str = "", given: Arguments = lambda argument: None) -> list[float]:
+        """Operations of each op; `scope` is the path of the ops around them, `given` has values of the first ones."""
+        flop = list[float]()
+        for op in ops:
+            if op.kind == "input" or (scope and not op.runs and _is_bookkeeping(op)):
+                found: float | None = 0.0
+            elif op.runs and name_of(op.kind) not in OPAQUE:
+                found = self._run(op, op.runs, ops, scope + op.name, given)
+            else:
+                found = _flop(op)
+            self.unknown.update([op.kind] if found is None else [])
+            flop.append(found or 0.0)
+        return flop
+
+    def _run(self, op: Op, run: Run, ops: Sequence[Op], name: str, given: Arguments) -> float:
+        look = self._look(ops, given)
+        known = {j: value_of(source, look) for j, source in enumerate(run.arguments)}
+        sides = [sum(self.of(body.ops, f"{name}/", known.get)) for body in run.bodies]
+        kind = name_of(op.kind)
+        if kind == "cond":
+            return sides[self._control.branch(name, sides)]
+        if kind in ROWS:
+            return sum(sides) * self._control.loop(name, run.rows)
+        if kind.startswith("while_loop") and len(run.bodies) > 1:
+            return sum(sides) * self._control.loop(name, *self._trips(run.bodies[0], run.bodies[1], known.get))
+        return sum(sides)
+
+    def _trips(self, condition: Body, body: Body, start: Arguments) -> tuple[int | None, int | None]:
+        """Iterations of a loop; what the body returns is what it carries, the inputs behind it stay the same."""
+
+        def update(j: int, arguments: Arguments) -> Value:
+            return value_of(body.returns[j], self._look(body.ops, arguments)) if j < len(body.returns) else arguments(j)
+
+        def holds(arguments: Arguments) -> Value:
+            first = condition.returns[0] if condition.returns else None
+            return value_of(first, self._look(condition.ops, arguments))
+
+        return limits(counted(start, update, holds))
+
+    def _look(self, ops: Sequence[Op], given: Arguments) -> Look:
+        def look(source: Any) -> Value | Expression:
+            if not isinstance(source, Source):
+                return self._constants.get(source) if isinstance(source, str) else source
+            op = ops[source.op]
+            if op.kind == "input":
+                return given(source.op)
+            attributes = op.attributes or {}
+            name = name_of(op.kind)
+            if name in FILLED:
+                return FILLED[name] if isinstance(FILLED[name], int) else attributes.get(FILLED[name])
+            other = [value for key, value in attributes.items() if key in ("other", "") and type(value) is int]
+            return Expression(op.kind, (*op.reads, *other), {"alpha": attributes.get("alpha", 1)})
+
+        return look
+
+
+FILLED: dict[str, Any] = {
+    "zeros": 0,
+    "ones": 1,
+    "full": "fill_value",
+    "scalar_tensor": "s",
+}  # kind → value, or its argument
+
+
+def _is_bookkeeping(op: Op) -> bool:
+    """Whether an op of a program makes single whole numbers or truth values only."""
+    return bool(op.outputs) and all(tensor.shape == () and tensor.whole for tensor in op.outputs.values())
 
 
 def unique(name: str, taken: dict[str, int]) -> str:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placelab.base.interrupts import need
-from placelab.formats.torch.aten_ops import Op, Source, Tensor, assembled, unique
+from placelab.formats.loops import Control, Value
+from placelab.formats.torch.aten_ops import ROWS, Body, Op, Run, Source, Tensor, assembled, unique
 from placelab.problem.graph import OpGraph
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ def torch_module() -> Any:
     return torch
 
 
-def op_graph(program: Program, metadata: Mapping[str, Any]) -> OpGraph:
-    """Convert a program to a graph; op names are those of :func:`names_of`.
+def op_graph(program: Program, metadata: Mapping[str, Any], trips: int = 1) -> OpGraph:
+    """Convert a program to a graph; op names are those of :func:`names_of`; loops of unknown length run `trips` times.
 
     Returns
     -------
@@ -88,7 +89,7 @@ def op_graph(program: Program, metadata: Mapping[str, Any]) -> OpGraph:
     found: dict[str, Any] = {"activations": _activations(program, names, origin)} if program.forward else {}
     precision = _precision(program)
     found |= {"costs": {"precision": precision}} if precision in HALVES else {}
-    return assembled(ops, _sizes(program), program.aliases, {**metadata, **found})
+    return assembled(ops, _sizes(program), program.aliases, {**metadata, **found}, Control(trips), _constants(program))
 
 
 def _op(node: Node, name: str, origin: Mapping[Node, Any], number: Mapping[Node, int]) -> Op:
@@ -101,7 +102,64 @@ def _op(node: Node, name: str, origin: Mapping[Node, Any], number: Mapping[Node,
         {o: _tensor(value) for o, value in _outputs(node)},
         tuple(_tensor(value).shape for value in values if hasattr(value, "shape")),
         _attributes(node),
+        _run(node, origin, number),
     )
+
+
+def _run(node: Node, origin: Mapping[Node, Any], number: Mapping[Node, int]) -> Run | None:
+    """The programs that a node runs, each a module of the graph's; None if there are none."""
+    from torch.fx import Node
+
+    programs = [arg for arg in node.args if isinstance(arg, Node) and arg.op == "get_attr" and arg not in number]
+    modules = [getattr(node.graph.owning_module, str(arg.target), None) for arg in programs]
+    graphs = [module.graph for module in modules if module is not None and hasattr(module, "graph")]
+    if not graphs:
+        return None
+    last = max(i for i, arg in enumerate(node.args) if arg in programs)
+    at = ROWS.get(_kind(node).rpartition(".")[2], 0)
+    through = _flat(node.args[at])[:1] if at and at < len(node.args) else []
+    shape = _tensor(through[0].meta.get("val")).shape if through and isinstance(through[0], Node) else None
+    arguments = [_argument(value, origin, number) for arg in node.args[last + 1 :] for value in _flat(arg)]
+    return Run([_body(graph) for graph in graphs], arguments, shape[0] if shape else None)
+
+
+def _body(graph: Graph) -> Body:
+    """The ops of a program that a node runs, its inputs first."""
+    program = Program(graph, {}, {}, {node: node.name for node in graph.nodes if node.op == "placeholder"})
+    origin = origins(program)
+    names = names_of(program, origin)
+    number = {node: v for v, node in enumerate(names)}
+    returned = next((node.args[0] for node in graph.nodes if node.op == "output"), ())
+    ops = [_op(node, name, origin, number) for node, name in names.items()]
+    return Body(ops, [_argument(value, origin, number) for value in _flat(returned)])
+
+
+def _flat(value: Any) -> list[Any]:
+    return [one for entry in value for one in _flat(entry)] if isinstance(value, (tuple, list)) else [value]
+
+
+def _argument(value: Any, origin: Mapping[Node, Any], number: Mapping[Node, int]) -> Source | str | int | None:
+    """A node's value as what a program gets."""
+    if isinstance(value, int):
+        return value
+    source = origin.get(value)
+    return Source(number[source.op], source.number) if isinstance(source, Output) else source
+
+
+def _constants(program: Program) -> dict[str, Value]:
+    """Values of the tensors of the program that are one whole number or truth value."""
+    found: dict[str, Value] = {}
+    for node, name in program.parameters.items():
+        value = program.values.get(node)
+        if getattr(value, "shape", None) == () and _is_whole(value) and type(value).__name__ == "Tensor":
+            found[name] = value.item()  # type: ignore[union-attr]
+    return found
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether a tensor has whole numbers or truth values."""
+    kind = getattr(value, "dtype", None)
+    return kind is not None and not (kind.is_floating_point or kind.is_complex)
 
 
 def origins(program: Program) -> dict[Node, Output | str | None]:
@@ -214,7 +272,7 @@ def _tensor(value: Any) -> Tensor:
     """Shape with the sizes of the traced call, and bytes of an element."""
     sizes = [getattr(getattr(size, "node", None), "hint", size) for size in getattr(value, "shape", ())]
     item = value.element_size() if hasattr(value, "element_size") else 0
-    return Tensor(None if None in sizes else tuple(int(size) for size in sizes), item)
+    return Tensor(None if None in sizes else tuple(int(size) for size in sizes), item, _is_whole(value))
 
 
 def _attributes(node: Node) -> dict[str, Any]:

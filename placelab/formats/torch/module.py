@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placelab.base.errors import FormatError, UnsupportedError
+from placelab.formats.loops import Trips
 from placelab.formats.torch.exported_program import Output, Program, op_graph, origins, read_by, torch_module
 from placelab.problem.graph import OpGraph
 
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 
 
 def from_module(
-    module: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, *, name: str | None = None
+    module: Any,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    name: str | None = None,
+    trips: Trips = 1,
 ) -> OpGraph:
     """Convert the forward pass of a module to a graph.
 
@@ -31,6 +37,8 @@ def from_module(
         Arguments of its call: tensors of the sizes to cost, in the same mode as the module.
     name
         Name of the graph; default the class of the module.
+    trips
+        Iterations of a ``while_loop`` of which the program does not say how many; ``metadata["loops"]`` lists all.
 
     Returns
     -------
@@ -52,7 +60,7 @@ def from_module(
     >>> from_module(torch.nn.Linear(3, 2), (torch.zeros(1, 3),)).names.tolist()                   # doctest: +SKIP
     ['input', 'linear']
     """
-    return from_exported(exported(module, args, kwargs), name=name or type(module).__name__)
+    return from_exported(exported(module, args, kwargs), name=name or type(module).__name__, trips=trips)
 
 
 def is_exported(value: Any) -> bool:
@@ -67,7 +75,7 @@ def is_module(value: Any) -> bool:
     )
 
 
-def from_exported(program: Any, *, name: str = "exported program") -> OpGraph:
+def from_exported(program: Any, *, name: str = "exported program", trips: Trips = 1) -> OpGraph:
     """Convert a ``torch.export.ExportedProgram`` to a graph, as described for :func:`from_module`.
 
     Raises
@@ -76,7 +84,7 @@ def from_exported(program: Any, *, name: str = "exported program") -> OpGraph:
         Another kind of object.
     """
     version = torch_module().__version__
-    return op_graph(program_of(program), {"name": name, "provenance": f"torch.export, PyTorch {version}"})
+    return op_graph(program_of(program), {"name": name, "provenance": f"torch.export, PyTorch {version}"}, trips)
 
 
 def program_of(exported_program: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Program:
@@ -134,6 +142,7 @@ def from_training(
     *,
     loss: Any = None,
     name: str | None = None,
+    trips: Trips = 1,
 ) -> OpGraph:
     """Convert the forward and backward pass of a module to a graph.
 
@@ -149,6 +158,8 @@ def from_training(
         returns one number itself.
     name
         Name of the graph; default the class of the module and ``training``.
+    trips
+        As for :func:`from_module`.
 
     Returns
     -------
@@ -171,7 +182,7 @@ def from_training(
     program = training_program(module, args, kwargs, loss)
     version = torch_module().__version__
     provenance = f"torch.export and AOTAutograd, PyTorch {version}, forward and backward"
-    return op_graph(program, {"name": name or f"{type(module).__name__} training", "provenance": provenance})
+    return op_graph(program, {"name": name or f"{type(module).__name__} training", "provenance": provenance}, trips)
 
 
 def training_program(
