@@ -19,9 +19,7 @@ bytes are unknown or have only a lower bound; ``assumed``, outputs of which an u
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Annotated, Any
 
 import numpy as np
@@ -29,7 +27,7 @@ import numpy as np
 from placelab.base.errors import FormatError, PlacelabError
 from placelab.base.fields import title
 from placelab.base.limits import read_file, text_of, unzipped
-from placelab.formats.building import build
+from placelab.formats.building import build, without_garbage_collection
 from placelab.formats.loops import Control, Trips
 from placelab.formats.tensorflow.bodies import Bodies, Wired
 from placelab.formats.tensorflow.containers import Contents, binary, is_text, textual
@@ -85,23 +83,11 @@ def loads(
     """The graph in the bytes of a TensorFlow file, gzipped or not; `where` names it in messages."""
     data = unzipped(data, where)
     try:
-        with _without_garbage_collection():
+        with without_garbage_collection():
             found = textual(text_of(data, where, EXPECTED), where) if is_text(data) else binary(data, where)
             return graph_of(found, where, batch, devices, Control(trips))
     except PlacelabError as error:
         raise error if str(error).startswith(where) else type(error)(f"{where}: {error}") from None
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Pause the collector of cyclic garbage, which would take 40 % of the time: the reader makes many nodes and no cycles."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def graph_of(
