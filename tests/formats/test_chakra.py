@@ -9,7 +9,7 @@ from pathlib import Path
 import fuzz
 import numpy as np
 import pytest
-from chakra_files import ET, HOST, MATRIX, OUTPUTS, WORKLOAD, attribute, node, tensor, trace, varint
+from chakra_files import ET, HOST, MATRIX, OUTPUTS, WORKLOAD, attribute, node, number, tensor, trace, varint
 
 import placelab as pl
 from placelab.formats.protobuf import tagged
@@ -115,6 +115,65 @@ def test_a_trace_of_pytorch_itself(tmp_path):
     assert graph.metadata["costs"]["unsized"] == 0
     updates = [v for v, kind in enumerate(graph.kind) if kind == "aten::add_"]
     assert len(updates) == 4 and all(v in graph.consumer for v in updates)
+
+
+def ran(id, name, cpu, stream=None, start=0, data=(), control=(), tensors="", micros=10):
+    """A node of a trace of PyTorch's."""
+    flag = tagged(10, tagged(1, b"is_cpu_op") + number(27, cpu))
+    more = [flag, *([attribute("stream", stream, 9)] if stream is not None else [])]
+    written = [tagged(9, tagged(1, tensors.encode()))] if tensors else []
+    return node(id, name, 4, data, control, micros, number(6, start), *more, *written)
+
+
+def test_kernels_of_a_stream_run_in_their_order():
+    """By start, not by id; CPU ops and kernels have their devices; kernels that nothing waits for are counted."""
+    nodes = [ran(i, f"op{i}", 1, data=(i - 1,) if i > 1 else ()) for i in (1, 2, 3)]
+    nodes += [ran(11, "late", 0, 7, 90, (1,)), ran(12, "early", 0, 7, 20, (2,)), ran(13, "nccl", 0, 20, 5, (3,))]
+    graph = execution_trace.loads(trace(*nodes))
+    named = {tuple(graph.names[list(edge)]) for edge in graph.edges}
+    assert ("early", "late") in named and len(named) == 2 + 3 + 1
+    assert graph.metadata["costs"]["unwaited"] == 3
+    assert dict(pl.costs.sources(graph))["not waited for"] == "3 kernels that nothing waits for"
+    cluster = pl.Cluster([1e13] * 3, bandwidth=1e9, names=["cpu", "gpu:0", "gpu:1"], types=["cpu", "h100", "h100"])
+    problem = pl.Problem(graph, cluster)
+    on_host = [problem.feasible(graph.index(name)) for name in ("op1", "early", "nccl")]
+    assert [list(map(int, devices)) for devices in on_host] == [[0], [1, 2], [1, 2]]
+    assert pl.Problem(graph, pl.Cluster([1e13] * 2)).feasible(0).tolist() == [0, 1]  # any, where there is neither
+
+
+def test_a_stream_that_contradicts_the_data_is_left_out():
+    """Clocks of several threads may disagree; dependencies hold."""
+    graph = execution_trace.loads(trace(ran(1, "a", 0, 7, 90), ran(2, "b", 0, 7, 20, (1,))))
+    assert graph.edges.tolist() == [[0, 1]] and "order of streams" in graph.metadata["left_out"]
+
+
+def test_a_kernel_that_repeats_outputs_writes_nothing_of_its_own():
+    """The launch carries no bytes, and readers of the op still read its tensor; other outputs stay."""
+    one = "[[10, 5, 0, 100, 4, 'cuda:0']]"
+    nodes = [ran(1, "op", 1, tensors=one), ran(2, "kernel", 0, 7, 5, (1,), tensors=one), ran(3, "next", 1, data=(1,))]
+    graph = execution_trace.loads(trace(*nodes, ran(4, "own", 0, 7, 9, (3,), tensors="[[12, 6, 0, 3, 4, 'cuda:0']]")))
+    sizes = {tuple(graph.names[list(e)]): b for e, b in zip(graph.edges, graph.edge_bytes, strict=True)}
+    assert sizes[("op", "kernel")] == 0 and sizes[("op", "next")] == 400
+    assert graph.tensor_bytes.sum() == 412
+
+
+@pytest.mark.parametrize("caller", ["parent", "ctrl_deps"])
+def test_host_traces_of_schema_1_0_1_are_the_same_graph(caller):
+    """Lists stand on the node itself."""
+    old = json.loads(json.dumps(HOST)) | {"schema": "1.0.1"}
+    for entry in old["nodes"]:
+        for side in ("input", "output"):
+            given = entry.pop(f"{side}s")
+            entry |= {f"{side}s": given["values"], f"{side}_shapes": given["shapes"], f"{side}_types": given["types"]}
+        entry[caller] = entry.pop("ctrl_deps")
+    graph, expected = execution_trace.loads(json.dumps(old).encode()), execution_trace.loads(json.dumps(HOST).encode())
+    assert graph.names.tolist() == expected.names.tolist() and graph.edges.tolist() == expected.edges.tolist()
+    assert (
+        graph.compute.tolist() == expected.compute.tolist()
+        and graph.edge_bytes.tolist() == expected.edge_bytes.tolist()
+    )
+    with pytest.raises(pl.FormatError, match=r"it has schema '2.0.0'; this placelab reads schemas 1.0.1 to 1.1.1"):
+        execution_trace.loads(json.dumps(old | {"schema": "2.0.0"}).encode())
 
 
 # -------------------------------------------------------------------- untrusted files

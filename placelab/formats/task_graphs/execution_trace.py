@@ -1,12 +1,18 @@
 """Read Chakra execution traces of MLCommons: the ops of one rank of a distributed run, and their dependencies.
 
-An op is a node of the trace; its ``kind`` is the node's type (``COMP``, ``MEM_LOAD`` …), with the collective of a communication
-(``COMM_ALL_REDUCE``, ``COMM_SEND``). Data dependencies are edges; all edges from a node carry one tensor, whose bytes are those
-of the tensors it wrote if the trace has them, else its ``tensor_size`` or ``comm_size``. Control dependencies are control edges;
-``metadata["costs"]["outside"]`` counts those on nodes that are not in the file (callers that were left out). If control and data
-dependencies form a cycle, control dependencies are ignored: in traces converted from PyTorch's, a node's control dependency is
-its caller, which may wait for it. ``compute`` is ``num_ops``; measured durations are the column ``trace``, which counts as
-that of a device of 10¹³ operations/s, so that speeds can be changed.
+An op is a node of the trace; its ``kind`` is the node's type (``COMP``, ``MEM_LOAD`` …), with the collective of a
+communication (``COMM_ALL_REDUCE``, ``COMM_SEND``). Data dependencies are edges; all edges from a node carry one tensor, whose
+bytes are those of the tensors it wrote if the trace has them, else its ``tensor_size`` or ``comm_size``. Control dependencies
+are control edges; ``metadata["costs"]["outside"]`` counts those on nodes that are not in the file (callers that were left
+out). If control and data dependencies form a cycle, control dependencies are ignored: in traces converted from PyTorch's, a
+node's control dependency is its caller, which may wait for it. ``compute`` is ``num_ops``; measured durations are the column
+``trace``, which counts as that of a device of 10¹³ operations/s, so that speeds can be changed.
+
+Where a trace says which nodes are ops of a CPU (``is_cpu_op``), these run on CPUs and all others, the kernels, on other
+devices, if the cluster has such. Kernels of a stream (``stream``, else ``tid``) run in the order of their starts: control
+edges chain them, unless that contradicts the dependencies. A kernel that repeats the outputs of the op that launched it
+writes nothing of its own, and waits for that op only. ``metadata["costs"]["unwaited"]`` counts the kernels that no node waits
+for.
 
 Formats: protobuf (``.et``), JSON with ``workload_graph``, and the host traces of PyTorch's ``ExecutionTraceObserver``
 (:mod:`placelab.formats.task_graphs.host_trace`).
@@ -22,8 +28,9 @@ import re
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,6 +43,7 @@ from placelab.formats.building import build
 from placelab.formats.protobuf import MessageType, messages, parse, varint
 from placelab.formats.task_graphs import host_trace
 from placelab.problem.graph import OpGraph
+from placelab.problem.hardware import HARDWARE
 
 EXPECTED = "a Chakra execution trace"
 MAX_NODES = 500_000
@@ -71,6 +79,11 @@ JSON = re.compile(rb"\s*\{\s*[\"}]")
 
 
 SNIFFED = 1 << 16  # bytes
+PLACES = {  # devices of ops that ran on a CPU or not; any device of a cluster that has none of these
+    cpu: ("cpu" if cpu else "gpu", *(name for name, kind in HARDWARE.items() if (kind == "cpu") == cpu), "*")
+    for cpu in (True, False)
+}
+STREAM = ("stream", "tid")  # attributes with a kernel's stream, the first that is there counts
 
 
 @dataclass(frozen=True)
@@ -85,6 +98,10 @@ class Node:
     seconds: float
     written: float  # bytes
     sizes: dict[str, float]  # those of SIZES that the node has
+    tensors: frozenset[str] = frozenset()  # ids of those it wrote
+    on_cpu: bool | None = None  # None if the trace does not say
+    stream: int | None = None  # of a kernel
+    start: int = 0  # microseconds
 
     @property
     def kind(self) -> str:
@@ -140,9 +157,10 @@ def _message() -> MessageType:
         "chakra",
         {
             "Node": "uint64 id = 1; string name = 2; int32 type = 3; repeated uint64 ctrl_deps = 4; "
-            "repeated uint64 data_deps = 5; uint64 duration_micros = 7; Values outputs = 9; repeated Attribute attr = 10",
+            "repeated uint64 data_deps = 5; uint64 start_time_micros = 6; uint64 duration_micros = 7; "
+            "Values outputs = 9; repeated Attribute attr = 10",
             "Values": "string values = 1",
-            "Attribute": f"string name = 1; {numbers}",
+            "Attribute": f"string name = 1; {numbers}; bool bool_val = 27",
         },
     )["Node"]
 
@@ -188,10 +206,18 @@ def _record(data: bytes, at: int, where: str) -> tuple[int, int]:
 def _node(node: Any) -> Node:
     name = one_line(node.name)
     sizes: dict[str, float] = {}
+    on_cpu: bool | None = None
+    streams: dict[str, int] = {}
     for attribute in node.attr:
-        if attribute.name in SIZES:
+        if attribute.name == "is_cpu_op" and attribute.HasField("bool_val"):
+            on_cpu = attribute.bool_val
+        elif attribute.name in (*SIZES, *STREAM):
             value = next((getattr(attribute, kind) for kind in NUMBERS if attribute.HasField(kind)), 0.0)
-            sizes[attribute.name] = cost(value, f"{attribute.name} of node {node.id} ({name:.80})")
+            if attribute.name in SIZES:
+                sizes[attribute.name] = cost(value, f"{attribute.name} of node {node.id} ({name:.80})")
+            elif abs(value) <= MAX_ID:
+                streams[attribute.name] = int(value)
+    written = _written(node.outputs.values)
     return Node(
         node.id,
         name,
@@ -199,14 +225,18 @@ def _node(node: Any) -> Node:
         list(node.data_deps),
         list(node.ctrl_deps),
         node.duration_micros * 1e-6,
-        _written(node.outputs.values),
+        float(sum(written.values())),
         sizes,
+        frozenset(written),
+        on_cpu,
+        next((streams[key] for key in STREAM if key in streams), None),
+        node.start_time_micros,
     )
 
 
-def _written(values: str) -> float:
-    """Bytes of the tensors in a list of values, each tensor once."""
-    return float(sum({key: int(count) * int(size) for key, count, size in TENSOR.findall(values)}.values()))
+def _written(values: str) -> dict[str, int]:
+    """Bytes of the tensors in a list of values, each tensor once, by its id."""
+    return {key: int(count) * int(size) for key, count, size in TENSOR.findall(values)}
 
 
 # -------------------------------------------------------------------- JSON
@@ -225,6 +255,8 @@ def _json_node(entry: dict[str, Any], i: int) -> Node:
         cost(entry.get("runtime", 0), f"runtime {what}") * 1e-6,
         0.0,
         {key: cost(entry[key], f"{key} {what}") for key in SIZES if key in entry},
+        on_cpu=entry["is_cpu_op"] if isinstance(entry.get("is_cpu_op"), bool) else None,
+        stream=next((entry[key] for key in STREAM if type(entry.get(key)) is int), None),
     )
 
 
@@ -243,19 +275,51 @@ def _graph(nodes: list[Node], where: str, form: str) -> OpGraph:
     _check_edges(sum(len(node.data) + len(node.control) for node in nodes), where)
     with read_from(where):
         number = _numbers(nodes)
-        data = [(number[u], v) for v, node in enumerate(nodes) for u in _known(node, number)]
+        waits = [(number[u], v) for v, node in enumerate(nodes) for u in _known(node, number)]
+        repeated = {edge for edge in waits if _launched(nodes[edge[0]], nodes[edge[1]])}
+        data = [edge for edge in waits if edge not in repeated]
         control = [(number[u], v) for v, node in enumerate(nodes) for u in node.control if u in number and u != node.id]
+        repeats = {v for _, v in repeated} | {v for u, v in control if _launched(nodes[u], nodes[v])}
+        nodes = [replace(node, written=0.0, sizes={}) if v in repeats else node for v, node in enumerate(nodes)]
         outside = sum(u not in number for node in nodes for u in node.control)
+        awaited = {u for u, _ in waits + control}
+        unwaited = sum(node.on_cpu is False and v not in awaited for v, node in enumerate(nodes))
         metadata = {
             "name": title(where, "trace"),
             "provenance": f"Chakra execution trace, {form}",
-            "costs": {"compute": "operations", "outside": outside},
+            "costs": {"compute": "operations", "outside": outside} | ({"unwaited": unwaited} if unwaited else {}),
         }
+        return _acyclic(nodes, data, (sorted(repeated), control, _chains(nodes, {*waits, *control})), metadata)
+
+
+def _launched(op: Node, kernel: Node) -> bool:
+    """Whether a kernel was launched by an op on the CPU whose outputs it repeats."""
+    return kernel.on_cpu is False and op.on_cpu is True and bool(op.tensors) and op.tensors == kernel.tensors
+
+
+def _chains(nodes: list[Node], known: set[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Each kernel with the next one of its stream, in the order of their starts, ties by id; without edges that are known."""
+    streams: dict[int, list[int]] = {}
+    for v in sorted(range(len(nodes)), key=lambda v: (nodes[v].start, nodes[v].id)):
+        node = nodes[v]
+        if node.on_cpu is False and node.stream is not None:
+            streams.setdefault(node.stream, []).append(v)
+    return [pair for kernels in streams.values() for pair in pairwise(kernels) if pair not in known]
+
+
+def _acyclic(nodes: list[Node], data: list, orders: tuple[list, list, list], metadata: dict[str, Any]) -> OpGraph:
+    """The graph with launches, control dependencies and streams; without those that contradict the data, which is said."""
+    launches, control, chains = orders
+    for more, note in (
+        (launches + control + chains, ""),
+        (launches + chains, "control dependencies, which contradict those of data"),
+        (launches, "control dependencies and the order of streams, which contradict the data dependencies"),
+    ):
         try:
-            return _built(nodes, data, control, metadata)
+            return _built(nodes, data, more, metadata | ({"left_out": note} if note else {}))
         except CycleError:
-            note = "control dependencies, which contradict those of data"
-            return _built(nodes, data, [], metadata | {"left_out": note})
+            continue
+    return _built(nodes, data, [], metadata | {"left_out": "all but data dependencies, which they contradict"})
 
 
 def _built(nodes: list[Node], data: list[tuple[int, int]], control: list[tuple[int, int]], metadata: dict) -> OpGraph:
@@ -271,6 +335,7 @@ def _built(nodes: list[Node], data: list[tuple[int, int]], control: list[tuple[i
         edge_control=[i >= len(data) for i in range(len(edges))],
         outputs=[(v, 0, node.bytes) for v, node in enumerate(nodes)],
         kind=[node.kind for node in nodes],
+        devices={v: PLACES[node.on_cpu] for v, node in enumerate(nodes) if node.on_cpu is not None},
         time={"trace": seconds} if measured else None,
         time_speed={"trace": SPEED} if measured else None,
         time_default="trace" if measured else None,

@@ -1,16 +1,17 @@
 """Read PyTorch's host traces, the JSON of ``torch.profiler.ExecutionTraceObserver``.
 
-A trace has all calls, nested. An op is an outermost call whose operations can be counted (``aten::linear``, not the
-``aten::addmm`` in it); a call that cannot be counted is replaced by its callees, or is an op if it has none. ``kind`` is the
-call's name, or ``COMM_…`` for a collective. An edge goes from the op that last wrote a tensor to each op that reads it, in the
-order of the calls; its bytes are those of the tensor. ``compute`` is floating-point operations, counted from the shapes in the
-trace. A tensor that no op of the trace wrote (a parameter, a batch or the optimiser's state, which a trace does not distinguish)
-is ``persistent`` at the first op that reads it. Such traces have no times.
+Schemas from 1.0.1 on are read. A trace has all calls, nested. An op is an outermost call whose operations can be counted
+(``aten::linear``, not the ``aten::addmm`` in it); a call that cannot be counted is replaced by its callees, or is an op if it
+has none. ``kind`` is the call's name, or ``COMM_…`` for a collective. An edge goes from the op that last wrote a tensor to
+each op that reads it, in the order of the calls; its bytes are those of the tensor. ``compute`` is floating-point operations,
+counted from the shapes in the trace. A tensor that no op of the trace wrote (a parameter, a batch or the optimiser's state,
+which a trace does not distinguish) is ``persistent`` at the first op that reads it. Such traces have no times.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ EXPECTED = "a host trace of PyTorch"
 MAX_ID = (1 << 64) - 1
 MAX_BYTES = 1 << 60
 MAX_RANK = 64
+VERSION = re.compile(r"(\d{1,3})\.\d{1,3}\.\d{1,3}(?!\d)")  # of a schema, alone or before Chakra's
+KNOWN = "schemas 1.0.1 to 1.1.1, with or without Chakra's version"
 TENSOR = 6  # entries: its id, its storage's, offset, elements, bytes of one, device
 ANNOTATIONS = ("[", "##")  # prefixes of entries that are not calls: threads, annotations
 COLLECTIVES = {
@@ -60,19 +63,33 @@ def matches(document: Any) -> bool:
     """Whether parsed JSON is a host trace."""
     if not isinstance(document, dict) or not isinstance(document.get("schema"), str):
         return False
-    return "chakra" in document["schema"] and "nodes" in document
+    return "nodes" in document and bool("chakra" in document["schema"] or VERSION.fullmatch(document["schema"]))
 
 
 def graph_of(document: Any, where: str) -> OpGraph:
     """The graph in parsed JSON; `where` names it in messages."""
     with read_from(where):
-        nodes = records(document["nodes"], "nodes")
+        version = VERSION.match(document["schema"])
+        if version is not None and version[1] != "1":
+            raise FormatError(f"it has schema {document['schema']!r:.40}; this placelab reads {KNOWN}")
+        nodes = [_newer(node) for node in records(document["nodes"], "nodes")]
         by_id = _numbered(nodes)
         calls = [_call(by_id[number]) for number in sorted(by_id)]  # callers before callees
         ops = _outermost(calls, by_id)
         if not ops:
             raise FormatError(f"it is not {EXPECTED}: no node is a call")
         return _graph(ops, document["schema"], where)
+
+
+def _newer(node: dict[str, Any]) -> dict[str, Any]:
+    """A node as schemas from 1.0.2 on have it: before, lists stood on the node itself, and the caller was its parent."""
+    if "input_shapes" not in node and "output_shapes" not in node:
+        return node
+    sides = {
+        f"{side}s": {"values": node.get(f"{side}s", []), "shapes": node.get(f"{side}_shapes", [])}
+        for side in ("input", "output")
+    }
+    return node | sides | {"ctrl_deps": node.get("ctrl_deps", node.get("parent"))}
 
 
 def _numbered(nodes: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
