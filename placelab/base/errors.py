@@ -48,6 +48,10 @@ class InfeasibleError(PlacelabError):
         Why each device rejected it, the one that came closest first; empty where that is not known by device.
     short : dict of float
         Missing bytes of the devices that lack memory.
+    stuck : bool
+        Whether the strategy found no way on, which does not prove that there is none.
+    suffices : float or None
+        Bytes on each device with which the depth-first plan of the problem runs; None where that is not known.
     """
 
     longest = LONGEST_LIST
@@ -60,6 +64,8 @@ class InfeasibleError(PlacelabError):
         fixed: str = "",
         devices: Mapping[str, str] | None = None,
         short: Mapping[str, float] | None = None,
+        stuck: bool = False,
+        suffices: float | None = None,
     ) -> None:
         super().__init__(*message)
         self.op = op
@@ -67,6 +73,8 @@ class InfeasibleError(PlacelabError):
         self.fixed = fixed
         self.devices = dict(devices or {})
         self.short = dict(short or {})
+        self.stuck = stuck
+        self.suffices = suffices
 
 
 class UnsupportedError(PlacelabError):

@@ -77,6 +77,7 @@ class AppendPlan:
             f"model {problem.memory!r}: {what}; a strategy whose name begins with m- plans within memory",
             devices={name: f"is short by {missing:.6g} bytes" for name, missing in short.items()},
             short=short,
+            stuck=True,
         )
 
     def refuse(self, rank: np.ndarray) -> InfeasibleError:

@@ -201,7 +201,8 @@ class Assignment:
         if placed < self.units.n:
             unit = choices.order[placed]
             needed = capacity.used + self.needs.held[unit] + np.maximum(capacity.top, self.needs.peak[unit])
-            raise infeasible(self.problem, self.units.first[unit], needed - self.problem.cluster.memory)
+            short = needed - self.problem.cluster.memory
+            raise infeasible(self.problem, self.units.first[unit], short, over_time=False)
         trace = None
         if self.traced:
             score = frozen(choices.score.reshape(self.units.n, -1))
@@ -261,8 +262,10 @@ def _homes(problem: Problem) -> np.ndarray:
     return np.where(problem.may_run.sum(axis=1) == 1, n + problem.may_run.argmax(axis=1), home)
 
 
-def infeasible(problem: Problem, op: int, short: np.ndarray) -> InfeasibleError:
-    """The error that an op and its group fit nowhere: each device is not allowed, or short of so many bytes.
+def infeasible(problem: Problem, op: int, short: np.ndarray, over_time: bool = True) -> InfeasibleError:
+    """The error that an op and its group find no room: each device is not allowed, or short of so many bytes.
+
+    It says "fits on no device" where :func:`fits_nowhere` proves that, and else that the strategy is stuck.
 
     Parameters
     ----------
@@ -271,6 +274,8 @@ def infeasible(problem: Problem, op: int, short: np.ndarray) -> InfeasibleError:
     short
         Bytes missing on each device, shape (n_devices,); not looked at where the op is not allowed, NaN where it may not
         go because its group is on another device already.
+    over_time
+        Whether it is a plan that is stuck, rather than a count without times that has no device left.
     """
     names = problem.cluster.names
     members = problem.members(op)
@@ -298,8 +303,29 @@ def infeasible(problem: Problem, op: int, short: np.ndarray) -> InfeasibleError:
         else:
             what = f"colocation group {group!r} ({len(members)} ops, first {first!r})"
     why = listed([f"{name} {text}" for name, text in devices.items()])
-    message = f"{what} fits on no device in memory model {problem.memory!r}: {why}"
-    return InfeasibleError(message, op=op_name, group=group, fixed=fixed, devices=devices, short=missing)
+    stuck = over_time and not fits_nowhere(problem, op)
+    where = "finds no room any more, the strategy is stuck" if stuck else "fits on no device"
+    message = f"{what} {where} in memory model {problem.memory!r}: {why}"
+    return InfeasibleError(message, op=op_name, group=group, fixed=fixed, devices=devices, short=missing, stuck=stuck)
+
+
+def fits_nowhere(problem: Problem, op: int) -> bool:
+    """Whether an op and its group need more alone than each device has that is allowed for them: no plan places them.
+
+    Counted are the bytes that they keep for the whole run and, under ``dynamic``, the most that one of them needs while it runs:
+    inputs, outputs and temporary bytes. Inputs under ``edges`` may come when the op starts, and take no room.
+    """
+    graph = problem.graph
+    members = problem.members(op)
+    most = 0.0
+    if problem.memory_model.working:
+        for v in members:
+            read = np.unique(graph.edge_tensor[graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]])
+            need = graph.temporary[v] + graph.outputs[v] + graph.tensor_bytes[read].sum()
+            most = max(most, float(need))
+    need = problem.lasting[members].sum() + most
+    allowed = problem.feasible(op)
+    return bool((need > problem.cluster.memory[allowed] * (1 + TOLERANCE)).all()) and problem.memory != "none"
 
 
 def listed(why: list[str]) -> str:

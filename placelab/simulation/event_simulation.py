@@ -13,6 +13,7 @@ from placelab.base.errors import FormatError, InfeasibleError, UnsupportedError,
 from placelab.kernels.codes import FREE
 from placelab.kernels.run import events
 from placelab.kernels.run.simulation_blocks import Arguments, Results
+from placelab.planning.depth_first import depth_first_order
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import (
     Rule,
@@ -292,7 +293,22 @@ class _Simulation:
     def _finish(self, arrays: Arguments) -> None:
         self.result = arrays.results
         if arrays.clock.count[events.DONE] < self.problem.graph.n_ops:
-            raise InfeasibleError(_deadlock(self.problem, self.placement, arrays))
+            message = _deadlock(self.problem, self.placement, arrays)
+            if self.memory == FREE:
+                raise InfeasibleError(message)
+            least = self._least_memory()
+            raise InfeasibleError(
+                f"{message}, or run the scheduler 'depth-first' on devices of {least:.6g} bytes each, which suffice",
+                stuck=True,
+                suffices=least,
+            )
+
+    def _least_memory(self) -> float:
+        """Bytes on each device with which this placement runs in the depth-first order."""
+        order = Order("planned", depth_first_order(self.problem))
+        run = _Simulation(self.placement, self.moves, self.settings._replace(oom="mark"), wait=False)
+        run.follow(order)
+        return float(schedule_of(self.placement, self.moves, run.settings, run.result).peak_memory.max())
 
 
 def _check_lasting(problem: Problem, placement: Placement) -> None:

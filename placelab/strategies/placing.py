@@ -26,6 +26,7 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import RunRequest, run_of, simulate, simulated
 from placelab.strategies.preparing.chain import Transformations, chain
+from placelab.strategies.searches.fallback import instead
 
 LEAST, MOST = 8, 24  # rounds
 WORK = 100_000  # rounds times ops, between these: large graphs get few, as a hand may be waiting
@@ -71,7 +72,8 @@ def place(
     Raises
     ------
     InfeasibleError
-        No device is left for an op or group; the message says why for each device.
+        No device is left for an op or group; the message says why for each device. ``error.stuck``: it is not proven that there
+        is no plan, and ``error.suffices`` has the bytes on each device with which the depth-first plan runs.
     UnsupportedError
         No such partitioner or option.
 
@@ -79,6 +81,9 @@ def place(
     -----
     A plan whose run is short of memory because transfers contend or Send ops run, which planners leave out, gets later
     ``not_before`` times where these help (:func:`placelab.strategies.placing.held_back`).
+
+    Where a partitioner that plans over time is stuck for want of memory, another plan stands in, and a note of the placement says
+    which: see :func:`placelab.strategies.searches.fallback.instead`.
 
     Examples
     --------
@@ -91,7 +96,7 @@ def place(
     function = find(partitioners(), partitioner, "partitioner")
     reserved = dict(seed=seed, trace=trace, preview=preview, progress=progress, cancel=cancel)
     small, expand = chain(prepare)(problem)
-    placement = function(small, **keywords(function, options, **reserved))
+    placement = _placed(small, function, keywords(function, options, **reserved), reserved)
     if not isinstance(placement, Placement):
         raise PlacelabError(
             f"partitioner {function.name!r} returned {type(placement).__name__}; expected a Placement: return "
@@ -106,6 +111,17 @@ def place(
     unknown = little_known(problem.graph, NOTED)
     notes = (*placement.notes, *filter(None, (sentence, unknown)))
     return held_back(expand(replace(placement, partitioner=function.name, notes=notes)), cancel)
+
+
+def _placed(small: Problem, function: Partitioner, given: dict[str, Any], reserved: Mapping[str, Any]) -> Placement:
+    """The partitioner's placement or, where it is stuck, the depth-first plan or what else is found."""
+    try:
+        return function(small, **given)
+    except InfeasibleError as error:
+        if not error.stuck:
+            raise
+        shared = {name: reserved[name] for name in ("trace", "progress", "cancel")}
+        return instead(small, function.name, error, **shared)
 
 
 def _is_as_proven(function: Partitioner, options: Mapping[str, Any], preview: bool) -> bool:

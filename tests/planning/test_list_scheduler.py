@@ -295,6 +295,6 @@ def test_a_member_that_follows_its_group_is_named_itself():
     s = ListScheduler(pl.Problem(graph, TWO.replace(memory=[4.0, 10.0])))
     s.place("a", 0)
     with pytest.raises(
-        pl.InfeasibleError, match=r"op 'b' fits on no device.*dev0 is short by 5 bytes; dev1 is not where its group is"
+        pl.InfeasibleError, match=r"op 'b' finds no room.*dev0 is short by 5 bytes; dev1 is not where its group is"
     ):
         s.feasible("b")

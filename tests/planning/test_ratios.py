@@ -138,7 +138,7 @@ def test_the_published_ratio_of_m_sct_fails_where_memory_is_indivisible():
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], memory=[4.0, 4.0]), memory="reserved")
     assert "m-sct" in pl.ratios(problem)
     with pytest.raises(pl.InfeasibleError, match="'c'"):
-        pl.place(problem, "m-sct")
+        pl.partitioners()["m-sct"](problem)
     assert pl.validate(pl.simulate(problem, pl.Placement(problem, [0, 0, 1]), "fifo")) == []
 
 

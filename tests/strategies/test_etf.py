@@ -232,7 +232,7 @@ def test_it_is_the_rule_written_plainly_on_long_curves(model):
         problem = problem.replace(cluster=pl.Cluster.uniform(2, memory=float(peak * (0.99 - 0.01 * i))))
         s, order = plain_etf(problem)
         if order is None:
-            assert refusal(pl.place, problem, "m-etf") == s, i
+            assert refusal(etf.m_etf, problem) == s, i
         else:
             assert etf._plan(problem, memory=True, trace=False).plan.start.tolist() == s.start.tolist(), i
             made += 1
@@ -244,7 +244,7 @@ def test_m_etf_keeps_within_memory_and_etf_does_not_look():
     fits = tight = 0
     for problem in problems.many(400, seed=84, memory=("edges", "reserved", "dynamic"), transfer_ops=(0,)):
         try:
-            plan = pl.place(problem, "m-etf")
+            plan = etf.m_etf(problem)
             free = etf._plan(problem, memory=False, trace=False)
         except pl.InfeasibleError:
             continue

@@ -370,7 +370,8 @@ def test_packing_that_heuristics_miss(name):
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], memory=4.0), memory="reserved")
     for heuristic in ("heft", "m-etf", "m-sct"):
         with pytest.raises(pl.InfeasibleError):
-            pl.place(problem, heuristic)
+            pl.partitioners()[heuristic](problem)
+        assert "was stuck" in pl.place(problem, heuristic).notes[0]
     check_optimal(pl.place(problem, name), 2.0)
 
 

@@ -102,7 +102,7 @@ def test_memory_has_a_say_only_where_it_must(name, monkeypatch):
         problem = problem.replace(transfers="parallel")
         with contextlib.suppress(pl.InfeasibleError):
             del slow[:]
-            placement = pl.place(problem, name)
+            placement = pl.partitioners()[name](problem)  # which place would replace by another plan
             unlimited = pl.place(problem.replace(memory="none"), name)
             if slow:
                 plan = plans[-2]

@@ -249,11 +249,11 @@ def test_duplex_takes_the_shorter_plan():
         plans = []
         for name in ("min-min", "max-min"):
             try:
-                plans.append(pl.place(problem, name).estimate)
+                plans.append(pl.partitioners()[name](problem).estimate)
             except pl.InfeasibleError:
                 continue
         if plans:
-            assert pl.place(problem, "duplex").estimate == min(plans)
+            assert pl.partitioners()["duplex"](problem).estimate == min(plans)
         else:
             with pytest.raises(pl.InfeasibleError):
-                pl.place(problem, "duplex")
+                pl.partitioners()["duplex"](problem)

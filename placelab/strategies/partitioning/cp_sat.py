@@ -16,7 +16,8 @@ from placelab.strategies.partitioning.heft import heft
 from placelab.strategies.partitioning.sct import m_sct
 from placelab.strategies.partitioning.tf_greedy import tf_greedy
 from placelab.strategies.searches.cp_sat_model import left_out, search
-from placelab.strategies.searches.incumbent import Incumbent, warm
+from placelab.strategies.searches.fallback import warm
+from placelab.strategies.searches.incumbent import Incumbent
 
 FIRST = (heft, m_etf, m_sct, cpop, tf_greedy)
 
@@ -102,5 +103,5 @@ def cp_sat(
             "'m-sct', coarsen the graph, or raise max_size"
         )
     incumbent = Incumbent(problem, "searching", progress, left_out(problem))
-    warm(incumbent, FIRST)
+    warm(incumbent, FIRST, cancel)
     return incumbent.result("cp-sat", search(problem, incumbent, effort, time_limit, seed, cancel))

@@ -11,8 +11,9 @@ from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Limits, partitioner
 from placelab.schedule.placement import Placement
 from placelab.strategies.partitioning.heft import heft
+from placelab.strategies.searches.fallback import warm
 from placelab.strategies.searches.ilp_model import left_out, search
-from placelab.strategies.searches.incumbent import Incumbent, warm
+from placelab.strategies.searches.incumbent import Incumbent
 
 
 @partitioner(source="Srivastava 2018 §4.4", slow=True, packages=("scipy", "cvxpy", "highspy"))
@@ -75,5 +76,5 @@ def ilp(
             "or raise max_ops and wait"
         )
     incumbent = Incumbent(problem, "solving the program", progress, left_out(problem))
-    warm(incumbent, (heft,))
+    warm(incumbent, (heft,), cancel)
     return incumbent.result("ilp", search(problem, incumbent, time_limit, seed, cancel))

@@ -1,6 +1,7 @@
 """Schedulers: one rule per file. Importing this package enters them into the catalogue."""
 
 from placelab.strategies.scheduling import (  # noqa: F401
+    depth_first,
     fifo,
     gpipe,
     interleaved,

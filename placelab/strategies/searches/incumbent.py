@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from placelab.base.errors import InfeasibleError, PlacelabError, UnsupportedError
+from placelab.base.errors import InfeasibleError, UnsupportedError
 from placelab.base.progress import Progress, Report, silent
 from placelab.planning.list_scheduler import memory_waits, planned_order
 from placelab.problem.problem import Problem
@@ -144,12 +143,3 @@ def _waits(run: Schedule) -> np.ndarray | None:
     there = np.zeros((problem.graph.n_tensors, problem.cluster.n_devices))
     there[moved["tensor"], moved["destination"]] = moved["finish"]
     return memory_waits(problem, run.device, run.start, run.finish, planned, there.reshape(-1))
-
-
-def warm(incumbent: Incumbent, heuristics: tuple[Callable[[Problem], Placement], ...]) -> None:
-    """Offer the placement of each heuristic; skip those that fail."""
-    for heuristic in heuristics:
-        try:
-            incumbent.offer_placement(heuristic(incumbent.problem))
-        except PlacelabError:
-            continue

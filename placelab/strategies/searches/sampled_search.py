@@ -188,7 +188,8 @@ class SampledSearch:
 
         if self.best is None:
             raise InfeasibleError(
-                f"none of {self.done:,} samples fits within the memory of the devices; start from a partitioner that finds room"
+                f"none of {self.done:,} samples fits within the memory of the devices; start from a partitioner that finds room",
+                stuck=True,
             )
         best = self.best
         notes = [f"{self.done:,} samples from {self.start}"]

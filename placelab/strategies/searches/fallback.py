@@ -1,0 +1,276 @@
+"""Find a plan where a strategy is stuck for want of memory: depth first, in few pieces, one device after the other, by trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from placelab.base.errors import InfeasibleError, PlacelabError, UnsupportedError
+from placelab.base.index_arrays import frozen
+from placelab.base.progress import Progress, Report, never, silent
+from placelab.planning.capacity import Units, units
+from placelab.planning.depth_first import depth_first_order
+from placelab.planning.list_scheduler import ListScheduler
+from placelab.planning.ranks import mean_exec, relative_speed
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.schedule.trace import PLANNED_FINISH, Trace
+from placelab.simulation.event_simulation import simulate
+from placelab.strategies.searches.cp_sat_model import left_out, search
+from placelab.strategies.searches.incumbent import Incumbent, run
+
+EACH = 8  # devices; of more, every half of their number is tried
+SLACK = 1 / 8  # of the mean piece
+STEPS = 100_000  # ops times devices that are planned op by op
+SMALL = 12  # ops of a problem that is searched
+TRIALS = 3_000  # partial plans
+EFFORT, TIME_LIMIT = 5.0, 20.0  # of cp-sat
+
+
+def instead(
+    problem: Problem,
+    name: str,
+    error: InfeasibleError,
+    *,
+    trace: bool = False,
+    progress: Report = silent,
+    cancel: Callable[[], bool] = never,
+) -> Placement:
+    """A plan within memory for a problem on which the strategy `name` was stuck with `error`.
+
+    Notes
+    -----
+    Tried one after the other, until there is a plan: :func:`depth_first_plan`; for up to 12 ops, all sequences of an op and a
+    device, depth first ones first, up to 3,000 partial plans; the same problem by ``cp-sat``, for at most 20 s.
+
+    Raises
+    ------
+    InfeasibleError
+        None has a plan: the error, which says that the strategy is stuck, and the least memory that suffices to the first; or
+        that ``cp-sat`` has proven that there is none.
+    """
+    about = f"{name} was stuck; this is "
+    order = depth_first_order(problem)
+    found = depth_first_plan(problem, order, progress, cancel)
+    note = "the depth-first plan"
+    if found is None and problem.graph.n_ops <= SMALL and not cancel():
+        found, note = _by_trial(problem, order, cancel), "a plan found by trial"
+        if found is None and not cancel():
+            found, note = _by_cp_sat(problem, error, progress, cancel), "a plan of cp-sat"
+    if found is None:
+        raise stuck(problem, order, name, error)
+    return replace(found, notes=(about + note,), trace=_trace(found, note) if trace else None)
+
+
+def depth_first_plan(
+    problem: Problem, order: np.ndarray | None = None, progress: Report = silent, cancel: Callable[[], bool] = never
+) -> Placement | None:
+    """The shortest plan that :func:`placelab.planning.depth_first.depth_first_order` makes; None if it makes none within memory.
+
+    Notes
+    -----
+    The order is cut into contiguous pieces on m, m − 1, … 1 devices (the fastest; of more than 8 devices on m, m/2, m/4, …), by
+    work and by the bytes that ops keep for the whole run, and on each device alone. Each of these is simulated; where memory is
+    short, again with ``oom="wait"``. If none runs within memory, ops are planned one by one in the order: on the device of their
+    piece or, where that has no room, the next one that has; then on one device after the other, each until it is full. An op
+    goes to its group, and to devices that it may use. An estimate is the makespan of the run. O(m · a simulation).
+    """
+    if order is None:
+        order = depth_first_order(problem)
+    best: Placement | None = None
+    cuts = list(_cuts(problem, order))
+    for i, device in enumerate(cuts):
+        if cancel():
+            return best
+        progress(Progress("planning depth first", i / len(cuts), None if best is None else best.estimate))
+        best = _better(best, _run(problem, Placement(problem, device, order)))
+    if best is not None or problem.graph.n_ops * problem.cluster.n_devices > STEPS:
+        return best
+    for wished in (*cuts, None):
+        if best is not None or cancel():
+            return best
+        best = _one_by_one(problem, order, wished)
+    return best
+
+
+def stuck(problem: Problem, order: np.ndarray, name: str, error: InfeasibleError) -> InfeasibleError:
+    """The error of a strategy that is stuck where the depth-first plan is, too: names the least memory that suffices to that."""
+    runs = [simulate(problem, Placement(problem, device, order), "planned") for device in _cuts(problem, order)]
+    least = min(float(run.peak_memory.max()) for run in runs)
+    message = (
+        f"{name} is stuck, and so is the depth-first plan, which proves no lack of plans; {least:.6g} bytes on each device "
+        f"suffice to it; give them as much, or try 'cp-sat': {error}"
+    )
+    return _said_anew(message, error, stuck=True, suffices=least)
+
+
+def _said_anew(message: str, error: InfeasibleError, **known: Any) -> InfeasibleError:
+    causes: dict[str, Any] = dict(
+        op=error.op, group=error.group, fixed=error.fixed, devices=error.devices, short=error.short
+    )
+    return InfeasibleError(message, **causes, **known)
+
+
+def warm(
+    incumbent: Incumbent, heuristics: tuple[Callable[[Problem], Placement], ...], cancel: Callable[[], bool] = never
+) -> None:
+    """Offer the placement of each heuristic; skip those that fail. If all do, offer the depth-first plan."""
+    for heuristic in heuristics:
+        try:
+            incumbent.offer_placement(heuristic(incumbent.problem))
+        except PlacelabError:
+            continue
+    if incumbent.placement is None and (plan := depth_first_plan(incumbent.problem, cancel=cancel)) is not None:
+        incumbent.offer_placement(plan)
+
+
+def _cuts(problem: Problem, order: np.ndarray) -> Iterator[np.ndarray]:
+    """Devices of the ops when the order is cut into pieces, each cut once."""
+    unit = units(problem)
+    known = set()
+    fastest = np.lexsort((-problem.cluster.memory, -relative_speed(problem)))
+    kinds = [(mean_exec(problem), relative_speed(problem))]
+    if problem.lasting.any() and np.isfinite(problem.cluster.memory).all() and problem.cluster.memory.any():
+        kinds.append((problem.lasting, problem.cluster.memory))
+    bytes_held = _held_after(problem, order)
+    for used in _subsets(fastest):
+        for weight, share in kinds:
+            for slack in (SLACK, 0.0):
+                piece = _pieces(weight[order], share[used], bytes_held, slack)
+                device = _on_devices(problem, unit, order, used, piece)
+                if device.tobytes() not in known:
+                    known.add(device.tobytes())
+                    yield device
+
+
+def _subsets(devices: np.ndarray) -> Iterator[np.ndarray]:
+    m = len(devices)
+    while m > 1:
+        yield np.sort(devices[:m])
+        m = m - 1 if m <= EACH else max(m // 2, EACH)
+    for d in devices[:EACH]:
+        yield devices[devices == d]
+
+
+def _held_after(problem: Problem, order: np.ndarray) -> np.ndarray:
+    """Bytes of the tensors that are made by then and read later, after each place in the order; shape (n_ops,)."""
+    graph = problem.graph
+    place = np.empty(graph.n_ops, np.int64)
+    place[order] = np.arange(graph.n_ops)
+    made = place[graph.tensor_producer]
+    read = made.copy()
+    np.maximum.at(read, graph.edge_tensor, place[graph.consumer])
+    change = np.bincount(made, graph.tensor_bytes, graph.n_ops) - np.bincount(read, graph.tensor_bytes, graph.n_ops)
+    return np.cumsum(change)
+
+
+def _pieces(weight: np.ndarray, share: np.ndarray, held: np.ndarray, slack: float) -> np.ndarray:
+    """The piece of each place, of weight in proportion to the shares; cut where least is held within `slack` of a mean piece."""
+    done = np.cumsum(weight)
+    wide = slack * done[-1] / len(share)
+    share = share if share.any() else np.ones(len(share))
+    cuts = []
+    for ideal in (np.cumsum(share) / share.sum() * done[-1])[:-1]:
+        first, end = np.searchsorted(done, [ideal - wide, ideal + wide])
+        near = np.arange(min(first, len(done) - 1), max(min(end, len(done)), first + 1))
+        near = near[near < len(done)]
+        cuts.append(near[np.lexsort((np.abs(done[near] - ideal), held[near]))[0]])
+    return np.searchsorted(np.maximum.accumulate(cuts), np.arange(len(done))) if cuts else np.zeros(len(done), np.int64)
+
+
+def _on_devices(problem: Problem, unit: Units, order: np.ndarray, used: np.ndarray, piece: np.ndarray) -> np.ndarray:
+    """Devices of the ops, int32 of shape (n_ops,): a unit where its first op's piece is or, if it may not, the next of `used`."""
+    queue, position = unit.queue(order)
+    target = used[piece[position]]
+    k = problem.cluster.n_devices
+    if problem.restricted:
+        may = problem.may_run[unit.first[queue]]
+        here = may & np.isin(np.arange(k), used)
+        here = np.where(here.any(axis=1)[:, None], here, may)
+        target = np.where(here, (np.arange(k) - target[:, None]) % k, k).argmin(axis=1)
+    device = np.empty(unit.n, np.int32)
+    device[queue] = target
+    return frozen(device[unit.of])
+
+
+def _run(problem: Problem, placement: Placement) -> Placement | None:
+    """The plan with what its run took as its estimate, if that is within memory."""
+    schedule = run(problem, placement)
+    return None if schedule is None else replace(schedule.placement, estimate=schedule.makespan)
+
+
+def _better(a: Placement | None, b: Placement | None) -> Placement | None:
+    if a is None or b is None:
+        return a if b is None else b
+    return b if (b.estimate or 0.0) < (a.estimate or 0.0) else a
+
+
+def _one_by_one(problem: Problem, order: np.ndarray, device: np.ndarray | None) -> Placement | None:
+    """Ops planned in this order, each on its device if that has room, else the next one; without `device` on that of the last."""
+    plan = ListScheduler(problem)
+    k = problem.cluster.n_devices
+    last = 0
+    for v in order.tolist():
+        wished = last if device is None else int(device[v])
+        candidates = plan.candidates(v)
+        if not candidates:
+            return None
+        last = min(candidates, key=lambda d: (d - wished) % k)
+        plan.place(v, last)
+    return _run(problem, plan.placement())
+
+
+def _by_trial(problem: Problem, order: np.ndarray, cancel: Callable[[], bool]) -> Placement | None:
+    """The first plan that a depth-first search over sequences of an op and a device finds; those met before are left out."""
+    graph = problem.graph
+    inputs = [set(graph.predecessors_of(v).tolist()) for v in range(graph.n_ops)]
+    stack: list[tuple[tuple[int, int], ...]] = [()]
+    known: set[frozenset[tuple[int, int]]] = set()
+    while stack and len(known) < TRIALS and not cancel():
+        sequence = stack.pop()
+        if frozenset(sequence) in known:
+            continue
+        known.add(frozenset(sequence))
+        plan = ListScheduler(problem)
+        for v, d in sequence:
+            plan.place(v, d)
+        done = {v for v, _ in sequence}
+        if len(done) == graph.n_ops:
+            if (found := _run(problem, plan.placement())) is not None:
+                return found
+            continue
+        ready = [v for v in order.tolist() if v not in done and inputs[v] <= done]
+        stack += [(*sequence, (v, d)) for v in reversed(ready) for d in reversed(plan.candidates(v))]
+    return None
+
+
+def _by_cp_sat(
+    problem: Problem, error: InfeasibleError, progress: Report, cancel: Callable[[], bool]
+) -> Placement | None:
+    """The plan of cp-sat, or None where it finds none, or is not installed; raise that there is none if it proves that."""
+    incumbent = Incumbent(problem, "searching", progress, left_out(problem))
+    try:
+        search(problem, incumbent, EFFORT, TIME_LIMIT, 0, cancel)
+    except UnsupportedError:
+        return None
+    except InfeasibleError as proof:
+        raise _said_anew(f"{proof}: {error}", error) from None
+    return incumbent.placement
+
+
+def _trace(placement: Placement, note: str) -> Trace:
+    """Each unit in the planned order with the time at which its op ends there; no other device was compared."""
+    problem = placement.problem
+    unit = units(problem)
+    assert placement.planned is not None
+    op = placement.planned[unit.queue(placement.planned)[1]]
+    finish = simulate(problem, placement, "planned").finish
+    score = np.full((len(op), problem.cluster.n_devices), np.nan)
+    score[np.arange(len(op)), placement.device[op]] = finish[op]
+    reason = frozen(np.zeros(len(op), np.int32))
+    return Trace(
+        frozen(op), frozen(placement.device[op]), frozen(score), reason, (f"part of {note}",), PLANNED_FINISH, "finish"
+    )

@@ -1,0 +1,211 @@
+"""Planners do not give up: where one is stuck for want of memory, a depth-first plan or a plan found by trial stands in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from brute_force import optimum
+from examples import fewer
+from problems import many
+
+import placelab as pl
+from placelab.planning.depth_first import depth_first_order
+
+AWARE = ("heft", "peft", "min-min", "cpop", "tf-greedy", "m-etf", "m-sct")
+
+
+def reduction(loads: int, size: float = 1e9) -> pl.OpGraph:
+    """A binary tree of sums, all loads first."""
+    names = [f"load{i}" for i in range(loads)]
+    edges = []
+    level = list(range(loads))
+    while len(level) > 1:
+        pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
+        level = list(range(len(names), len(names) + len(pairs)))
+        edges += [(u, v) for v, pair in zip(level, pairs, strict=True) for u in pair]
+        names += [f"sum{v}" for v in level]
+    return pl.OpGraph.from_arrays(names, [1.0] * len(names), edges, edge_bytes=[size] * len(edges))
+
+
+def fft(stages: int) -> pl.OpGraph:
+    """Butterflies: each op reads two of the stage before."""
+    n = 2**stages
+    edges = [(s * n + i, (s + 1) * n + j) for s in range(stages) for j in range(n) for i in sorted({j, j ^ (1 << s)})]
+    total = n * (stages + 1)
+    return pl.OpGraph.from_arrays([f"x{i}" for i in range(total)], [1.0] * total, edges, edge_bytes=[1.0] * len(edges))
+
+
+def blocks(count: int, per: int) -> pl.OpGraph:
+    """Root tasks as Dask overproduces them: `per` loads of 90 MB for each of `count` reductions, which one op joins."""
+    names: list[str] = []
+    edges = []
+    heads = []
+    for j in range(count):
+        loads = [len(names) + i for i in range(per)]
+        names += [f"load{j}.{i}" for i in range(per)]
+        heads.append(len(names))
+        edges += [(u, len(names)) for u in loads]
+        names.append(f"sum{j}")
+    edges += [(u, len(names)) for u in heads]
+    names.append("join")
+    size = [8.0 if v == len(names) - 1 else 90e6 for _, v in edges]
+    return pl.OpGraph.from_arrays(names, [2.0] * len(names), edges, edge_bytes=size)
+
+
+def need(graph: pl.OpGraph) -> float:
+    """Bytes that one device needs to run the graph depth first."""
+    problem = pl.Problem(graph, pl.Cluster([1.0]), memory="dynamic")
+    run = pl.simulate(problem, pl.Placement(problem, np.zeros(graph.n_ops, int)), "depth-first")
+    return float(run.peak_memory[0])
+
+
+def within(problem: pl.Problem, placement: pl.Placement) -> pl.Schedule:
+    """The run of a placement, which is a valid one within memory."""
+    run = pl.simulate(problem, placement)
+    assert len(run.oom) == 0 and pl.validate(run) == []
+    return run
+
+
+@pytest.mark.parametrize("name", AWARE)
+@pytest.mark.parametrize(
+    ("graph", "devices", "memory"),
+    [
+        (reduction(8), 1, 5e9),
+        (reduction(16), 1, 6e9),
+        (reduction(64), 2, 8e9),
+        (blocks(6, 2), 2, 400e6),
+        (blocks(6, 3), 2, 400e6),
+    ],
+)
+def test_reductions_that_were_refused_have_a_plan(name, graph, devices, memory):
+    """Loads fill the memory of whoever runs all of them first."""
+    problem = pl.Problem(graph, pl.Cluster([1.0] * devices, bandwidth=1e10, memory=memory), memory="dynamic")
+    within(problem, pl.place(problem, name))
+
+
+def test_the_plan_says_what_it_is():
+    """Its notes, its order, its estimate, and a trace with a decision for every op."""
+    problem = pl.Problem(reduction(8), pl.Cluster([1.0], memory=5e9), memory="dynamic")
+    placement = pl.place(problem, "heft", trace=True)
+    assert placement.notes == ("heft was stuck; this is the depth-first plan",) and placement.partitioner == "heft"
+    assert placement.planned is not None and placement.estimate == 15.0
+    assert sorted(placement.trace.op) == list(range(15))
+    assert placement.trace.spans(problem)[1].max() == 15.0
+
+
+def test_two_devices_share_a_reduction():
+    """Each runs half of 64 chunks, since the order is cut where little is held; a cut by work alone takes 126.1 s."""
+    problem = pl.Problem(reduction(64), pl.Cluster([1.0] * 2, bandwidth=1e10, memory=8e9), memory="dynamic")
+    assert pl.place(problem, "heft").estimate == pytest.approx(64.1)
+
+
+def test_stuck_is_not_proven():
+    """No plan of 31 ops is found in 5 GB: the error says that it is stuck, and what suffices, and that does."""
+    graph = reduction(16)
+    problem = pl.Problem(graph, pl.Cluster([1.0], memory=5e9), memory="dynamic")
+    with pytest.raises(pl.InfeasibleError, match=r"heft is stuck.*6e.09 bytes on each device suffice") as said:
+        pl.place(problem, "heft")
+    assert said.value.stuck and said.value.suffices == 6e9 and "fits on no device" not in str(said.value)
+    enough = problem.replace(cluster=pl.Cluster([1.0], memory=said.value.suffices))
+    within(enough, pl.place(enough, "heft"))
+
+
+@pytest.mark.parametrize("memory", ["reserved", "dynamic"])
+def test_an_op_larger_than_every_device_is_proven_to_fit_nowhere(memory):
+    """No search is made, and nothing is said of being stuck."""
+    graph = pl.OpGraph.from_arrays(
+        list("ab"), [1.0, 1.0], [(0, 1)], edge_bytes=[3.0], memory=[1.0, 9.0], temporary=[0.0, 3.0]
+    )
+    problem = pl.Problem(graph, pl.Cluster([1.0] * 2, memory=5.0), memory=memory)
+    for name in AWARE:
+        with pytest.raises(pl.InfeasibleError, match="op 'b' fits on no device") as said:
+            pl.place(problem, name)
+        assert not said.value.stuck
+
+
+def test_a_search_that_is_cancelled_ends_with_the_error():
+    """Nothing is tried any more."""
+    problem = pl.Problem(reduction(8), pl.Cluster([1.0], memory=5e9), memory="dynamic")
+    with pytest.raises(pl.InfeasibleError) as said:
+        pl.place(problem, "heft", cancel=lambda: True)
+    assert said.value.stuck
+
+
+@pytest.mark.parametrize("memory", ["edges", "reserved", "dynamic"])
+@pytest.mark.parametrize("name", ["heft", "m-etf", "m-sct", "tf-greedy"])
+def test_who_can_be_placed_is_placed(name, memory):
+    """On random problems of up to 10 ops with groups, pins and every model: whatever the exact search places, all do."""
+    limits = dict(
+        ops=7 if memory == "reserved" else 10, devices=3, memory=(memory,), transfers=("parallel",), transfer_ops=(0,)
+    )
+    for problem in many(60, seed=71, **limits):
+        try:
+            within(problem, pl.place(problem, name))
+        except pl.InfeasibleError:
+            if memory == "reserved":
+                assert optimum(problem) == np.inf
+            if memory == "dynamic":
+                with pytest.raises(pl.PlacelabError):
+                    pl.place(problem, "cp-sat")
+
+
+@pytest.mark.parametrize("graph", [reduction(32), fft(4), pl.generators.layered(40, seed=1)])
+def test_five_per_cent_more_than_depth_first_suffices(graph):
+    """Every planner finds a plan on one device and on two of that memory."""
+    for devices in (1, 2):
+        cluster = pl.Cluster([1.0] * devices, bandwidth=1e10, memory=1.05 * need(graph))
+        problem = pl.Problem(graph, cluster, memory="dynamic")
+        for name in AWARE:
+            within(problem, pl.place(problem, name))
+
+
+def test_many_random_graphs_at_little_more_than_depth_first_needs():
+    """Random reductions, butterflies, pipelines, 5 % above what one device needs."""
+    random = np.random.default_rng(3)
+    for i in range(fewer(200)):
+        kind = i % 3
+        size = float(random.integers(1, 9))
+        graph = (
+            reduction(int(random.integers(3, 40)), size)
+            if kind == 0
+            else fft(int(random.integers(2, 5)))
+            if kind == 1
+            else pl.generators.fork_join(int(random.integers(3, 30)))
+        )
+        cluster = pl.Cluster([1.0] * int(random.integers(1, 4)), bandwidth=10.0, memory=1.05 * need(graph))
+        problem = pl.Problem(graph, cluster, memory="dynamic")
+        within(problem, pl.place(problem, AWARE[i % len(AWARE)]))
+
+
+def test_the_order_holds_least_on_small_trees():
+    """Of all orders of a binary tree of equal tensors none needs less: depth + 2 of them."""
+    for depth in range(2, 6):
+        assert need(reduction(2**depth, 1.0)) == depth + 2
+
+
+def test_the_heavier_child_goes_first():
+    """By falling peak − output: a child that needs much and leaves little goes before one that leaves as much as it needs."""
+    graph = pl.OpGraph.from_arrays(
+        ["keeps", "works", "end"], [1.0] * 3, [(0, 2), (1, 2)], edge_bytes=[5.0, 1.0], temporary=[0.0, 6.0, 0.0]
+    )
+    problem = pl.Problem(graph, pl.Cluster([1.0]), memory="dynamic")
+    assert depth_first_order(problem).tolist() == [1, 0, 2]
+
+
+def test_every_order_follows_the_edges():
+    """On random graphs, the order is a permutation with each op behind what it reads."""
+    for problem in many(100, seed=72):
+        order = depth_first_order(problem)
+        place = np.argsort(order)
+        edges = problem.graph.edges
+        assert sorted(order) == list(range(problem.graph.n_ops))
+        assert (place[edges[:, 0]] < place[edges[:, 1]]).all()
+
+
+def test_who_waits_for_ever_is_told_what_suffices():
+    """`oom="wait"` on a stuck run: the error has the bytes that the depth-first order needs where the ops are."""
+    problem = pl.Problem(reduction(8), pl.Cluster([1.0], memory=4e9), memory="dynamic")
+    placement = pl.Placement(problem, [0] * 15)
+    with pytest.raises(pl.InfeasibleError, match=r"wait for room that nothing will free.*'depth-first'.*5e.09") as said:
+        pl.simulate(problem, placement, "fifo", oom="wait")
+    assert said.value.stuck and said.value.suffices == 5e9
