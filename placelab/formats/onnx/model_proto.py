@@ -25,7 +25,7 @@ from placelab.base.fields import one_line, title
 from placelab.base.interrupts import need
 from placelab.base.limits import GZIP, open_file, path_of, read_file, refuse_foreign, unzipped
 from placelab.base.looks import START
-from placelab.formats.building import build
+from placelab.formats.building import build, without_garbage_collection
 from placelab.formats.loops import Control, Trips
 from placelab.formats.onnx.bodies import Work, with_body_shapes
 from placelab.formats.onnx.node_proto import (
@@ -135,6 +135,7 @@ def loads(
     return _graph_of(without_weights(unzipped(data, where), where), where, dimensions or {}, trips)
 
 
+@without_garbage_collection()
 def _graph_of(slim: bytes, where: str, dimensions: Mapping[str, int], trips: int) -> OpGraph:
     onnx = _onnx()
     control = Control(trips)

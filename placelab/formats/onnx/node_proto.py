@@ -234,7 +234,7 @@ def _stored(sparse: Any) -> Value:
 
 def _checked(name: str, dims: Iterable[int], data_type: int) -> Value:
     shape = tuple(dims)
-    if len(shape) > MAX_RANK or any(size < 0 for size in shape) or math.prod(shape) > MAX_ELEMENTS:
+    if len(shape) > MAX_RANK or min(shape, default=0) < 0 or math.prod(shape) > MAX_ELEMENTS:
         shown = ", ".join(map(str, shape[:8])) + (", …" if len(shape) > 8 else "")
         raise FormatError(
             f"value {name!r:.80} has the shape ({shown}); expected at most {MAX_RANK} sizes, 0 or more each, "

@@ -39,7 +39,7 @@ from placelab.base.errors import CycleError, FormatError
 from placelab.base.fields import cost, integer, one_line, read_from, records, text, title
 from placelab.base.limits import json_of, unzipped
 from placelab.base.looks import narrow
-from placelab.formats.building import build
+from placelab.formats.building import build, without_garbage_collection
 from placelab.formats.protobuf import MessageType, messages, parse, varint
 from placelab.formats.task_graphs import host_trace
 from placelab.problem.graph import OpGraph
@@ -119,6 +119,7 @@ class Node:
         return self.written or size or self.sizes.get("tensor_size", 0.0)
 
 
+@without_garbage_collection()
 def loads(data: bytes, where: str = "the upload") -> OpGraph:
     """The graph in the bytes of a Chakra trace, protobuf or JSON, gzipped or not; `where` names it in messages."""
     data = unzipped(data, where)
