@@ -198,7 +198,7 @@ def test_the_command_line_has_the_option_too(tmp_path, capsys):
     assert "loop × 40 (assumed); the file does not say how often 1 of 1 run" in capsys.readouterr().out
     (tmp_path / "g.stg").write_text("1\n0 0 0\n1 5 1 0\n2 0 1 1\n")
     assert pl.load(tmp_path / "g.stg").n_ops
-    with pytest.raises(SystemExit, match="--trips is an option of ONNX"):
+    with pytest.raises(SystemExit, match="--trips is an option of TensorFlow, ONNX"):
         main(["inspect", str(tmp_path / "g.stg"), "--trips", "40"])
 
 
