@@ -242,6 +242,9 @@ class Needs(NamedTuple):
     for_ever: np.ndarray  # float64 (n,): bytes that an op, or the first op of its group, takes for the whole run
     temporary: np.ndarray  # float64 (n,): bytes while the op runs
     outputs: np.ndarray  # float64 (n,): bytes of all tensors that the op makes
+    storage: np.ndarray  # int32 (tensors,): first tensor in the storage of each; (0,) where none share any
+    root: np.ndarray  # int32 (tensors,) or (0,): op that makes that one
+    storage_bytes: np.ndarray  # float64 (tensors,) or (0,): bytes of a storage, by its first tensor
     tensor_ptr: np.ndarray  # int32 (n + 1,): tensors that op v makes are tensor_ptr[v] to tensor_ptr[v + 1]
     tensor_bytes: np.ndarray  # float64 (tensors,)
 
@@ -254,6 +257,7 @@ class Held(NamedTuple):
     kept: np.ndarray  # float64 (tensors,): when the producer's device is done with it
     copy_kept: np.ndarray  # float64 (tensors * k,): the same for the copy of tensor t on device d, -1 without one
     eased: np.ndarray  # int32 (k,): set to 1 where an op may now fit that did not, or start sooner
+    home: np.ndarray  # int32 (tensors,) or (0,): tensor whose memory each placed tensor is held in
 
 
 class Curve(NamedTuple):

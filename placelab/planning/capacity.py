@@ -223,12 +223,14 @@ def needs(problem: Problem, home: np.ndarray | None = None) -> tuple[np.ndarray,
     Notes
     -----
     Under ``edges`` an op holds each of its inputs once, except those that need no time in memory: the inputs from a producer
-    on its own device that is its only predecessor, and whose only successor it is. It may start when that one ends.
+    on its own device that is its only predecessor, and whose only successor it is. It may start when that one ends. A storage
+    that tensors share counts once: under ``edges`` at the first op that reads one of them and holds it, under ``dynamic`` at the
+    op that makes the first.
     """
     graph = problem.graph
     model = problem.memory_model
     held = _inputs(problem, home) if model.inputs else problem.lasting
-    return held, frozen(graph.temporary + graph.outputs if model.working else np.zeros(graph.n_ops))
+    return held, frozen(graph.temporary + graph.new_bytes if model.working else np.zeros(graph.n_ops))
 
 
 def _inputs(problem: Problem, home: np.ndarray | None) -> np.ndarray:
@@ -237,6 +239,13 @@ def _inputs(problem: Problem, home: np.ndarray | None) -> np.ndarray:
     again = np.zeros(graph.n_edges, dtype=bool)
     again[1:] = (np.diff(graph.edge_tensor) == 0) & (np.diff(graph.consumer) == 0)
     size = np.where(again | _chained(problem, _homes(problem) if home is None else home), 0.0, graph.edge_bytes)
+    if graph.edge_storage is not None:
+        once = np.zeros(graph.n_edges, dtype=bool)
+        holds = np.flatnonzero(size > 0)
+        first = holds[np.lexsort((graph.consumer[holds], graph.edge_storage[holds]))]
+        once[first[np.diff(graph.edge_storage[first], prepend=-1) != 0]] = True
+        shared = np.bincount(graph.tensor_storage, minlength=graph.n_tensors)[graph.edge_storage] > 1
+        size = np.where(shared, np.where(once, graph.storage_bytes[graph.edge_storage], 0.0), size)
     return frozen(np.bincount(graph.consumer, size, minlength=graph.n_ops).astype(np.float64))
 
 

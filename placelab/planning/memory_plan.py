@@ -1,7 +1,9 @@
 """Memory over time of a plan that is still growing, in each memory model: when a device has room for one more op.
 
 What a finished schedule holds is in :mod:`placelab.schedule.schedule`. Here a tensor whose consumers are not all placed yet stays
-on its producer's device for ever; when the last one is placed, the bytes after its true end are given back.
+on its producer's device for ever; when the last one is placed, the bytes after its true end are given back. A tensor that joins
+the storage of one that is held on its device takes no bytes; the storage is given back when all consumers of all its tensors are
+placed, those on other devices, too, so that a plan never counts less than a simulation holds.
 """
 
 from __future__ import annotations
@@ -84,7 +86,21 @@ class MemoryPlan:
         self._temporary = graph.temporary.tolist()
         self._tensor_ptr = graph.op_tensor_ptr.tolist()
         self._size = graph.tensor_bytes.tolist()
-        self._waiting = np.diff(graph.tensor_ptr).tolist()  # consumers of each tensor that are not placed
+        self._held = graph.storage_bytes.tolist()  # bytes that begin with each tensor
+        first = graph.tensor_storage
+        self._shared = first is not None
+        self._storage = list(range(graph.n_tensors)) if first is None else first.tolist()
+        self._producer = graph.tensor_producer.tolist()
+        self._device: dict[int, int] = {}  # op → where it was placed
+        self._home: dict[int, int] = {}  # tensor → the one whose memory it is held in
+        waiting = np.diff(graph.tensor_ptr)
+        if first is not None:
+            waiting = np.where(first == np.arange(len(first)), np.bincount(first, waiting, len(first)), waiting).astype(
+                int
+            )
+        self._waiting = (
+            waiting.tolist()
+        )  # consumers of each tensor, and its storage if it is the first, that are not placed
         self._end: dict[int, float] = {}  # tensor → when its producer's device is done with it, as far as known
         self._copy_end: dict[tuple[int, int], float] = {}  # (tensor, device) → the same for a received copy
         self._timed = problem.memory_model.timed
@@ -130,12 +146,14 @@ class MemoryPlan:
         if not self._timed:
             return
         spans = self._spans(op, d, start, finish, inputs)
+        use = finish if self.model == "dynamic" else start
+        if self._shared:
+            return self._place_shared(op, d, finish, use, inputs, spans)
         for begin, end, size in spans:
             self.used[d].add(begin, end, size)
         self.freed += any(size < 0 for _, _, size in spans)
         for t in self._outputs(op):
             self._end[t] = finish
-        use = finish if self.model == "dynamic" else start
         for t, home, sent, arrives in inputs:
             self._waiting[t] -= 1
             self._end[t] = max(self._end[t], use if home == d else arrives)
@@ -144,6 +162,39 @@ class MemoryPlan:
                 if self._waiting[t] == 0 and self._size[t] > 0:
                     self.used[home].add(self._end[t], inf, -self._size[t])
                     self.freed += 1
+
+    def _place_shared(self, op: int, d: int, finish: float, use: float, inputs: list[tuple], spans: list[Span]) -> None:
+        """The same where tensors share storages."""
+        for begin, end, size in spans:
+            if size > 0:
+                self.used[d].add(begin, end, size)
+        for t in self._outputs(op):
+            self._home[t] = h = self._storage[t] if self._joins(t, d) else t
+            self._end[h] = max(self._end.get(h, 0.0), finish)
+        self._device[op] = d
+        for t, home, sent, arrives in inputs:
+            for waits in {t, self._storage[t]}:
+                self._waiting[waits] -= 1
+            h = self._home[t]
+            self._end[h] = max(self._end[h], use if home == d else arrives)
+            if home != d:
+                self._copy_end[t, d] = max(self._copy_end.get((t, d), sent), use)
+        for t, _, _, _ in inputs:
+            for h in [t] * (self._home[t] == t) + [self._storage[t]] * (self._storage[t] != t):
+                self._give_back(h)
+
+    def _give_back(self, h: int) -> None:
+        """Give back the memory of tensor h if it was made and nothing waits for it any more."""
+        if self._waiting[h] == 0 and (home := self._device.get(self._producer[h], -1)) >= 0:
+            self._waiting[h] = -1
+            self.freed += 1
+            if self._held[h] > 0:
+                self.used[home].add(self._end[h], inf, -self._held[h])
+
+    def _joins(self, t: int, d: int) -> bool:
+        """Whether tensor t, made on d, is in the storage of one that is made there and held."""
+        s = self._storage[t]
+        return s != t and self._device.get(self._producer[s], -1) == d and self._waiting[s] > 0
 
     def _bound(self, op: int, d: int) -> float:
         """Bytes of d that may be in use over time next to what is reserved, once op is there."""
@@ -167,14 +218,21 @@ class MemoryPlan:
         dynamic = self.model == "dynamic"
         size = self._size
         use = finish if dynamic else start
-        consumed = _total(size[t] for t in self._outputs(op) if self._waiting[t])
+        made = [t for t in self._outputs(op) if not self._joins(t, d)]
+        consumed = _total(self._held[t] for t in made if self._waiting[t] > 0)
         spans = [(start if dynamic else finish, inf, consumed)]
         if dynamic:
-            unused = _total(size[t] for t in self._outputs(op) if not self._waiting[t])
+            unused = _total(self._held[t] for t in made if self._waiting[t] <= 0)
             spans.append((start, finish, self._temporary[op] + unused))
+        reads: dict[int, int] = {}
         for t, home, sent, arrives in inputs:
             if home != d:
                 spans.append((self._copy_end.get((t, d), sent if dynamic else arrives), use, size[t]))
+            elif self._shared:
+                h = self._home[t]
+                reads[h] = reads.get(h, 0) + 1
+                if self._waiting[h] == reads[h]:
+                    spans.append((max(self._end[h], use), inf, -self._held[h]))
             elif self._waiting[t] == 1:
                 spans.append((max(self._end[t], use), inf, -size[t]))
         return [(begin, end, size) for begin, end, size in spans if begin < end and size != 0]
@@ -200,6 +258,8 @@ def resumed(problem: Problem, plan: blocks.Memory, device: np.ndarray) -> Memory
         return memory
     memory._waiting = held.waiting.tolist()
     memory._end = dict(enumerate(held.kept.tolist()))
+    memory._home = dict(enumerate(held.home.tolist()))
+    memory._device = {v: d for v, d in enumerate(device.tolist()) if d >= 0}
     copies = np.flatnonzero(held.copy_kept >= 0).tolist()
     memory._copy_end = {divmod(i, k): float(held.copy_kept[i]) for i in copies}
     for used, last in zip(memory.used, plan.curve.last.tolist(), strict=True):

@@ -234,7 +234,7 @@ def memory_over_time(problem: Problem, plan: bool = True) -> blocks.Memory:
     steps = 2 * n + 2 * m + k if timed else 0
     return blocks.Memory(
         _needs(problem, model),
-        _held(k, tensors, copies=tensors * k if timed else 0),
+        _held(k, tensors, copies=tensors * k if timed else 0, shared=problem.graph.tensor_storage is not None),
         _curve(k, n_blocks=k + steps // HALF + 1),  # a block is split when it is full
         blocks.Spans(*(np.empty(most + 2) for _ in range(3)), *(np.empty(2 * most + 4) for _ in range(2))),
     )
@@ -248,15 +248,28 @@ def _needs(problem: Problem, model: int) -> blocks.Needs:
         for_ever=held_for_ever_by_group(problem),
         temporary=graph.temporary,
         outputs=graph.outputs,
+        **storages(graph),
         tensor_ptr=graph.op_tensor_ptr,
         tensor_bytes=graph.tensor_bytes,
     )
 
 
-def _held(k: int, tensors: int, copies: int) -> blocks.Held:
-    return blocks.Held(
-        np.empty(k), np.empty(tensors, np.int32), np.empty(tensors), np.empty(copies), np.empty(k, np.int32)
-    )
+def storages(graph: OpGraph) -> dict[str, np.ndarray]:
+    """The fields of :class:`placelab.kernels.blocks.Needs` that say which tensors share storages; empty where none do."""
+    first = graph.tensor_storage
+    if first is None:
+        return _NO_STORAGES
+    return dict(storage=first, root=frozen(graph.tensor_producer[first]), storage_bytes=graph.storage_bytes)
+
+
+_NO_STORAGES = dict(
+    storage=frozen(np.empty(0, np.int32)), root=frozen(np.empty(0, np.int32)), storage_bytes=frozen(np.empty(0))
+)
+
+
+def _held(k: int, tensors: int, copies: int, shared: bool) -> blocks.Held:
+    waiting, eased, home = (np.empty(size, np.int32) for size in (tensors, k, tensors if shared else 0))
+    return blocks.Held(np.empty(k), waiting, np.empty(tensors), np.empty(copies), eased, home)
 
 
 def _curve(k: int, n_blocks: int) -> blocks.Curve:

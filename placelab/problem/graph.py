@@ -55,6 +55,9 @@ class OpGraph(GraphColumns):
         that has none of the others); -1 for any.
     tensor_producer, tensor_bytes, tensor_control : ndarray, shape (n_tensors,)
         Tensors sorted by producer. All control edges of one op share one 0-byte control tensor.
+    tensor_storage : ndarray of int32, shape (n_tensors,), or None
+        The first tensor in the same storage, as views and in-place ops have it: these take no memory of their own on that
+        tensor's device, see :class:`placelab.problem.problem.Problem`. None: each tensor has a storage of its own.
     producer, consumer, edge_tensor : ndarray of int32, shape (n_edges,)
         An edge is one input of its consumer: an op that reads a tensor twice has two. Sorted by (tensor, consumer).
     metadata : dict
@@ -110,6 +113,7 @@ class OpGraph(GraphColumns):
         edge_bytes: Any = None,
         edge_output: Any = None,
         edge_control: Any = None,
+        edge_storage: Any = None,
         outputs: Sequence[tuple[int, int, float]] = (),
         persistent: Any = 0.0,
         temporary: Any = 0.0,
@@ -138,13 +142,17 @@ class OpGraph(GraphColumns):
         edge_output
             Number of the producer's output each edge carries; edges with one (producer, output) are one tensor and
             must agree in bytes. Default: each edge is a tensor of its own.
+        edge_storage
+            Number of the storage that each edge's tensor lives in, -1 for one of its own. Views and in-place ops share the
+            storage of their input, which is as large as the largest tensor in it.
         edge_control
             True where the edge only orders; such edges carry the producer's one 0-byte control tensor. Other
             bytes of theirs are dropped, with a warning, unless `edge_bytes` is one number for all edges.
         outputs
-            (op, output number, bytes) of outputs that no edge carries.
+            (op, output number, bytes) of outputs that no edge carries, or (op, output number, bytes, storage).
         persistent, temporary, memory
-            Bytes, scalar or shape (n_ops,); `memory` defaults to persistent + temporary + outputs.
+            Bytes, scalar or shape (n_ops,); `memory` defaults to persistent + temporary + outputs, a storage that tensors
+            share at the op that makes the first of them; None in a list stands for the default.
         kind
             Op types.
         time
@@ -191,8 +199,10 @@ class OpGraph(GraphColumns):
             Node attributes, all optional but ``compute`` (or ``time``): ``compute`` [operations], ``time`` {device name or
             type: seconds}, ``persistent``, ``temporary``, ``memory`` [bytes; ``memory`` is what the ``reserved`` model counts],
             ``kind``, ``group`` (a name, or several), ``devices`` (names or types), ``outputs`` {output id: bytes} of outputs
-            that no edge carries. Edge attributes: ``bytes``, ``tensor`` (id of the producer's output; edges that share one
-            are one tensor and agree in bytes; absent: a tensor of its own), ``control``. Graph attributes: ``time_speed``
+            that no edge carries, or {output id: (bytes, storage)}. Edge attributes: ``bytes``, ``tensor`` (id of the
+            producer's output; edges that share one are one tensor and agree in bytes; absent: a tensor of its own),
+            ``storage`` (id of the memory that the tensor shares with others, a number or a text), ``control``.
+            Graph attributes: ``time_speed``
             {device name or type: operations/s}, ``time_default`` (a device name or type); others are metadata.
 
         Raises

@@ -46,14 +46,18 @@ def columns(names: Any, compute: Any, edges: Any, **given: Any) -> dict[str, Any
     order = topological_order(n, edges, names)
     rank = np.empty(n, dtype=np.int64)
     rank[order] = np.arange(n)
-    tensors = _tensors(rank[edges], given, [(int(rank[v]), o, b) for v, o, b in outputs], names, order)
+    tensors = _tensors(rank[edges], given, [(int(rank[v]), o, b, s) for v, o, b, s in outputs], names, order)
     pick = lambda value, label: column(value, n, label)[order]  # noqa: E731
     merged, group_labels = merge_groups(n, [[int(rank[v]) for v in g] for g in groups], group_names)
     sets, set_of = _device_sets(n, {int(rank[v]): d for v, d in devices.items()})
     persistent = pick(given["persistent"], "persistent")
     temporary = pick(given["temporary"], "temporary")
-    out = np.bincount(tensors["tensor_producer"], tensors["tensor_bytes"], minlength=n)
-    memory = persistent + temporary + out if given["memory"] is None else pick(given["memory"], "memory")
+    out = _new_bytes(tensors, n)
+    memory = persistent + temporary + out
+    if given["memory"] is not None:
+        known = pick(given["memory"], "memory")
+        absent = [x is None for x in given["memory"]] if isinstance(given["memory"], list) else []
+        memory = np.where(np.array(absent)[order], memory, known) if any(absent) else known
     measured = [kind for kind in sorted(time) if not np.isnan(column(time[kind], n, "time")).all()]
     table = np.empty((n, len(measured)))
     for j, kind in enumerate(measured):
@@ -76,6 +80,17 @@ def columns(names: Any, compute: Any, edges: Any, **given: Any) -> dict[str, Any
         metadata=dict(items(given["metadata"], "metadata")),
         **tensors,
     )
+
+
+def _new_bytes(tensors: dict[str, Any], n: int) -> np.ndarray:
+    """Bytes of the storages that each op is the first to write to."""
+    size = tensors["tensor_bytes"]
+    storage = tensors["tensor_storage"]
+    if storage is not None:
+        largest = np.zeros(len(size))
+        np.maximum.at(largest, storage, size)
+        size = np.where(storage == np.arange(len(size)), largest, 0.0)
+    return np.bincount(tensors["tensor_producer"], size, minlength=n)
 
 
 def _groups(groups: Any, names: Any, n: int) -> tuple[list[list[int]], tuple[str, ...] | None]:
@@ -103,10 +118,10 @@ def _kinds(kind: Any, n: int) -> np.ndarray:
 def _tensors(
     edges: np.ndarray,
     given: dict[str, Any],
-    unused: Sequence[tuple[int, int, float]],
+    unused: Sequence[tuple[int, int, float, int]],
     names: Sequence[str],
     order: np.ndarray,
-) -> dict[str, np.ndarray]:
+) -> dict[str, Any]:
     """The tensors of edges between ops that have their final numbers."""
     m = len(edges)
     size = given["edge_bytes"]
@@ -128,10 +143,24 @@ def _tensors(
         sizes,
         np.arange(m) if output is None else integers(output, "edge_output"),
         controls,
+        _storages(given["edge_storage"], m),
         unused,
         [names[v] for v in order] if m else names,
         own=output is None,
     )
+
+
+def _storages(given: Any, m: int) -> np.ndarray:
+    """The storage of each edge's tensor as given, -1 for one of its own."""
+    if given is None:
+        return np.full(m, -1)
+    storage = integers(given, "edge_storage")
+    check_length(storage, m, "edge_storage")
+    if len(storage) and storage.min() < -1:
+        raise FormatError(
+            f"edge_storage holds {int(storage.min())}; expected numbers of storages, -1 for a tensor's own"
+        )
+    return storage
 
 
 def merge_groups(
@@ -212,10 +241,11 @@ def _number_tensors(
     size: np.ndarray,
     output: np.ndarray,
     control: np.ndarray,
-    unused: Sequence[tuple[int, int, float]],
+    storage: np.ndarray,
+    unused: Sequence[tuple[int, int, float, int]],
     names: Sequence[str],
     own: bool,
-) -> dict[str, np.ndarray]:
+) -> dict[str, Any]:
     """Number the tensors (producer, data before control, output) and sort the edges by (tensor, consumer)."""
     check_length(output, len(src), "edge_output")
     check_length(control, len(src), "edge_control")
@@ -223,9 +253,10 @@ def _number_tensors(
         rank = np.empty(len(src), dtype=np.int64)
         rank[np.lexsort((np.arange(len(src)), dst, src))] = np.arange(len(src))
         output = rank
-    src = np.concatenate([src, np.array([u for u, _, _ in unused], dtype=np.int64)])
-    output = np.concatenate([np.where(control, 0, output), np.array([o for _, o, _ in unused], dtype=np.int64)])
-    size = np.concatenate([np.where(control, 0.0, size), np.array([b for _, _, b in unused], dtype=F8)])
+    src = np.concatenate([src, np.array([u for u, _, _, _ in unused], dtype=np.int64)])
+    output = np.concatenate([np.where(control, 0, output), np.array([o for _, o, _, _ in unused], dtype=np.int64)])
+    size = np.concatenate([np.where(control, 0.0, size), np.array([b for _, _, b, _ in unused], dtype=F8)])
+    storage = np.concatenate([np.where(control, -1, storage), np.array([s for *_, s in unused], dtype=np.int64)])
     control = np.concatenate([control, np.zeros(len(unused), bool)])
     dst = np.concatenate([dst, np.full(len(unused), -1, dtype=np.int64)])
     order = np.lexsort((dst, output, control, src))
@@ -241,6 +272,7 @@ def _number_tensors(
             f"output {int(output[e])} of op {names[src[e]]!r} has {size[e]:g} bytes on one edge and "
             f"{size[first[tensor[e]]]:g} on another; edges of one tensor must agree"
         )
+    shared = _shared_storages(storage[order], tensor, len(first), src, output, names)
     keep = dst >= 0
     keep[1:] &= ~control[1:] | (tensor[1:] != tensor[:-1]) | (dst[1:] != dst[:-1])
     return dict(
@@ -249,7 +281,31 @@ def _number_tensors(
         tensor_control=control[first],
         edge_tensor=tensor[keep].astype(I4),
         consumer=dst[keep].astype(I4),
+        tensor_storage=shared,
     )
+
+
+def _shared_storages(
+    storage: np.ndarray, tensor: np.ndarray, n_tensors: int, src: np.ndarray, output: np.ndarray, names: Sequence[str]
+) -> np.ndarray | None:
+    """The first tensor in the storage of each tensor, from the storages in rows of tensors; None where none is shared."""
+    given = np.flatnonzero(storage >= 0)
+    if not len(given):
+        return None
+    of = np.full(n_tensors, -1, dtype=np.int64)
+    of[tensor[given]] = storage[given]
+    differs = given[of[tensor[given]] != storage[given]]
+    if len(differs):
+        e = differs[0]
+        raise FormatError(
+            f"output {int(output[e])} of op {names[src[e]]!r} is in storage {int(storage[e])} on one edge and in "
+            f"{int(of[tensor[e]])} on another; a tensor has one"
+        )
+    held = np.flatnonzero(of >= 0)
+    _, root, which = np.unique(of[held], return_index=True, return_inverse=True)
+    first = np.arange(n_tensors, dtype=I4)
+    first[held] = held[root[which.reshape(-1)]]
+    return None if len(root) == len(held) else first
 
 
 def _device_sets(n: int, devices: Mapping[int, tuple[str, ...]]) -> tuple[tuple[tuple[str, ...], ...], np.ndarray]:

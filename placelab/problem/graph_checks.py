@@ -98,15 +98,19 @@ def ops(value: Any, n: int, label: str) -> list[int]:
     return found.tolist()
 
 
-def outputs_of(rows: Sequence[Any], n: int) -> list[tuple[int, int, float]]:
-    """Outputs that no edge carries, as (op, output number, bytes)."""
+def outputs_of(rows: Sequence[Any], n: int) -> list[tuple[int, int, float, int]]:
+    """Outputs that no edge carries, as (op, output number, bytes, storage), -1 where a tensor has its own."""
     for row in rows:
-        if not isinstance(row, (tuple, list)) or len(row) != 3:
-            raise FormatError(f"outputs holds {row!r}; expected (op, output number, bytes)")
-    producers, numbers, sizes = zip(*rows, strict=True) if len(rows) else ((), (), ())
+        if not isinstance(row, (tuple, list)) or len(row) not in (3, 4):
+            raise FormatError(f"outputs holds {row!r}; expected (op, output number, bytes) or these and a storage")
+    whole = [(*row, -1)[:4] for row in rows]
+    producers, numbers, sizes, storages = zip(*whole, strict=True) if whole else ((), (), (), ())
     op = ops(producers, n, "outputs")
     number = integers(numbers, "output numbers").tolist()
-    return list(zip(op, number, column(sizes, len(rows), "bytes of outputs").tolist(), strict=True))
+    storage = integers(storages, "storages of outputs").tolist()
+    if min(storage, default=-1) < -1:
+        raise FormatError(f"outputs holds the storage {min(storage)}; expected a number, or -1 for a tensor's own")
+    return list(zip(op, number, column(sizes, len(rows), "bytes of outputs").tolist(), storage, strict=True))
 
 
 def pairs(edges: Any) -> np.ndarray:
@@ -218,7 +222,7 @@ def checked(
     *,
     names: Sequence[str],
     edges: Any,
-    outputs: Sequence[tuple[int, int, float]] = (),
+    outputs: Sequence[tuple[int, int, float] | tuple[int, int, float, int]] = (),
     time: Mapping[str, Any] | None = None,
     devices: Mapping[int, Sequence[str]] | None = None,
     **columns: Any,

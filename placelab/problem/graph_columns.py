@@ -41,6 +41,7 @@ class GraphColumns:
     edge_tensor: np.ndarray
     consumer: np.ndarray
     metadata: dict[str, Any] = field(default_factory=dict)
+    tensor_storage: np.ndarray | None = None
 
     # ---------------------------------------------------------------- sizes and index structures
 
@@ -141,6 +142,41 @@ class GraphColumns:
         return frozen(
             np.bincount(self.tensor_producer, self.tensor_bytes, minlength=self.n_ops).astype(F8)
         )  # int if none
+
+    # ---------------------------------------------------------------- memory that tensors share
+
+    @property
+    def edge_storage(self) -> np.ndarray | None:
+        """First tensor in the storage of the tensor on each edge, shape (n_edges,); None where no tensors share one."""
+        return None if self.tensor_storage is None else frozen(self.tensor_storage[self.edge_tensor])
+
+    @cached_property
+    def storage_bytes(self) -> np.ndarray:
+        """Bytes of each tensor, but of the first in a storage those of its largest: the storage's; shape (n_tensors,)."""
+        if self.tensor_storage is None:
+            return self.tensor_bytes
+        size = self.tensor_bytes.copy()
+        np.maximum.at(size, self.tensor_storage, self.tensor_bytes)
+        return frozen(size)
+
+    @cached_property
+    def new_bytes(self) -> np.ndarray:
+        """Bytes of the storages whose first tensor each op makes, shape (n_ops,): its `outputs` where none is shared."""
+        if self.tensor_storage is None:
+            return self.outputs
+        size = np.where(self.tensor_storage == np.arange(self.n_tensors), self.storage_bytes, 0.0)
+        return frozen(np.bincount(self.tensor_producer, size, minlength=self.n_ops).astype(F8))
+
+    def storages_on(self, device: np.ndarray) -> np.ndarray:
+        """The tensor whose memory each tensor is held in where ops run on these devices, shape (n_tensors,).
+
+        That is the first tensor in its storage if both are made on one device, else the tensor itself.
+        """
+        own = np.arange(self.n_tensors, dtype=I4)
+        if self.tensor_storage is None:
+            return own
+        home = device[self.tensor_producer]
+        return np.where(home == home[self.tensor_storage], self.tensor_storage, own)
 
     @cached_property
     def _index(self) -> dict[str, int]:

@@ -1,7 +1,8 @@
 """placelab JSON: a graph as columns, gzipped when the name says so. The schema is in ``datasets/README.md``.
 
 Version 2 has the keys ``time_speed`` and ``time_default``. A graph that has neither is written as version 1, where earlier files
-have both in the metadata.
+have both in the metadata. Version 3 has ``storage`` among the tensors' keys; only graphs whose tensors share storages are written
+as it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from placelab.problem.graph_checks import check_size, checked
 from placelab.problem.graph_columns import GraphColumns, known_speeds, times_in_metadata
 
 FORMAT = "placelab-graph"
-VERSIONS = (1, 2)
+VERSIONS = (1, 2, 3)
 EXPECTED = "placelab JSON"
 
 WORDS: dict[type, str] = {str: "texts", list: "lists"}
@@ -42,7 +43,7 @@ def columns(document: Any, where: str) -> dict[str, Any]:
     if not is_one(document):
         raise FormatError(f'{where} is not a placelab graph: expected {{"format": "{FORMAT}", …}} at the top')
     if type(document.get("version")) is not int or document["version"] not in VERSIONS:
-        known = " and ".join(map(str, VERSIONS))
+        known = ", ".join(map(str, VERSIONS))
         raise FormatError(f"{where} has version {document.get('version')!r:.40}; this placelab reads versions {known}")
     with read_from(where):
         return _columns(document)
@@ -56,14 +57,15 @@ def write(graph: GraphColumns, path: Any) -> None:
 def dumps(graph: GraphColumns) -> str:
     """The graph as placelab JSON text."""
     names = graph.names.tolist()
-    default = graph.persistent + graph.temporary + graph.outputs
+    default = graph.persistent + graph.temporary + graph.new_bytes
     kinds = list(dict.fromkeys(graph.kind.tolist()))
     number = {kind: i for i, kind in enumerate(kinds)}
     times = {"time_speed": known_speeds(graph), "time_default": graph.time_default}
-    times = times if any(times.values()) else {}
+    shared = graph.tensor_storage is not None
+    times = times if any(times.values()) or shared else {}
     document = {
         "format": FORMAT,
-        "version": 2 if times else 1,
+        "version": 3 if shared else 2 if times else 1,
         "metadata": graph.metadata,
         "ops": {
             "name": names,
@@ -85,6 +87,7 @@ def dumps(graph: GraphColumns) -> str:
             "bytes": _numbers(graph.tensor_bytes),
             "consumers": np.diff(graph.tensor_ptr).tolist(),
             "control": np.flatnonzero(graph.tensor_control).tolist(),
+            **({"storage": graph.tensor_storage.tolist()} if graph.tensor_storage is not None else {}),
         },
         "edges": {"consumer": graph.consumer.tolist()},
     }
@@ -125,6 +128,9 @@ def _columns(document: dict) -> dict[str, Any]:
     size = _floats(tensors, "bytes", n_tensors)
     control = np.zeros(n_tensors, bool)
     control[_integers(tensors, "control", n_tensors, None)] = True
+    storage = np.full(n_tensors, -1)
+    if document["version"] == 3:
+        storage = _integers(tensors, "storage", n_tensors, n_tensors)
     output = np.arange(n_tensors)
     used = np.zeros(n_tensors, bool)
     used[edge_tensor] = True
@@ -140,7 +146,11 @@ def _columns(document: dict) -> dict[str, Any]:
         edge_bytes=size[edge_tensor],
         edge_output=output[edge_tensor],
         edge_control=control[edge_tensor],
-        outputs=[(int(producer[t]), int(output[t]), float(size[t])) for t in np.flatnonzero(~used & ~control)],
+        edge_storage=storage[edge_tensor] if document["version"] == 3 else None,
+        outputs=[
+            (int(producer[t]), int(output[t]), float(size[t]), int(storage[t]))
+            for t in np.flatnonzero(~used & ~control)
+        ],
         persistent=_floats(ops, "persistent", n),
         temporary=_floats(ops, "temporary", n),
         memory=None if ops.get("memory") is None else _floats(ops, "memory", n),

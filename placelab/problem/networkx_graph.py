@@ -2,8 +2,9 @@
 
 Node attributes, all optional but ``compute`` (or ``time``): ``compute`` [operations], ``time`` {device name or type: seconds},
 ``persistent``, ``temporary``, ``memory`` [bytes], ``kind``, ``group`` (a name, or a list of names), ``devices`` (names or
-types), ``outputs`` {output id: bytes} for outputs that no edge carries.
-Edge attributes: ``bytes``, ``tensor`` (id of the producer's output; absent: a tensor of its own), ``control``.
+types), ``outputs`` {output id: bytes, or (bytes, storage)} for outputs that no edge carries.
+Edge attributes: ``bytes``, ``tensor`` (id of the producer's output; absent: a tensor of its own), ``storage`` (id of the memory
+that the tensor shares with others, a number or a text; absent: its own), ``control``.
 Graph attributes: ``time_speed`` {device name or type: operations/s} and ``time_default``, see
 :class:`~placelab.problem.graph.OpGraph`; all others travel as the graph's metadata.
 """
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 NODE = {"compute", "time", "persistent", "temporary", "memory", "kind", "group", "devices", "outputs"}
-EDGE = {"bytes", "tensor", "control"}
+EDGE = {"bytes", "tensor", "storage", "control"}
 
 
 def columns(graph: nx.DiGraph) -> dict[str, Any]:
@@ -50,6 +51,7 @@ def columns(graph: nx.DiGraph) -> dict[str, Any]:
             raise FormatError(f"kind of op {shown(node)} is {shown(attributes['kind'])}; expected a text")
     costs = [_costs(name, attributes) for name, (_, attributes) in zip(names, nodes, strict=True)]
     edges, size, output, control, unused = _read_edges(graph, number, nodes)
+    storage, unused = _storages(graph, control, unused)
     times = _times(names, nodes)
     groups: dict[str, list[int]] = {}
     for v, (_, attributes) in enumerate(nodes):
@@ -62,10 +64,11 @@ def columns(graph: nx.DiGraph) -> dict[str, Any]:
         edge_bytes=size,
         edge_output=output,
         edge_control=control,
+        edge_storage=storage,
         outputs=unused,
         persistent=[c[1] for c in costs],
         temporary=[c[2] for c in costs],
-        memory=_memory(nodes, costs, edges, size, output, control, unused),
+        memory=_memory(nodes),
         kind=[str(a.get("kind") or "") for _, a in nodes],
         time=times,
         groups=list(groups.values()),
@@ -86,16 +89,19 @@ def write(graph: GraphColumns) -> nx.DiGraph:
     result.graph.update(graph_attributes(graph))
     local = np.arange(graph.n_tensors) - graph.op_tensor_ptr[graph.tensor_producer]
     unused = np.diff(graph.tensor_ptr) == 0
-    default = graph.persistent + graph.temporary + graph.outputs
+    default = graph.persistent + graph.temporary + graph.new_bytes
+    shared = _shared(graph)
     for v, name in enumerate(graph.names):
-        result.add_node(name, **_node(graph, v, default, local, unused))
+        result.add_node(name, **_node(graph, v, default, {t: int(local[t]) for t in _unread(graph, v, unused)}, shared))
     for e, (u, w) in enumerate(graph.edges.tolist()):
         t = graph.edge_tensor[e]
-        data = (
+        data: dict[str, Any] = (
             {"control": True}
             if graph.tensor_control[t]
             else {"bytes": float(graph.tensor_bytes[t]), "tensor": int(local[t])}
         )
+        if t in shared:
+            data["storage"] = shared[t]
         result.add_edge(graph.names[u], graph.names[w], **data)
     return result
 
@@ -111,7 +117,22 @@ def shown(value: Any) -> str:
     return f"{' '.join(repr(value).split()):.60}"
 
 
-def _node(graph: GraphColumns, v: int, default: np.ndarray, local: np.ndarray, unused: np.ndarray) -> dict[str, Any]:
+def _shared(graph: GraphColumns) -> dict[int, int]:
+    """Tensor → the first tensor in its storage, of tensors that share theirs."""
+    if graph.tensor_storage is None:
+        return {}
+    several = np.bincount(graph.tensor_storage, minlength=graph.n_tensors) > 1
+    shared = np.flatnonzero(several[graph.tensor_storage])
+    return dict(zip(shared.tolist(), graph.tensor_storage[shared].tolist(), strict=True))
+
+
+def _unread(graph: GraphColumns, v: int, unused: np.ndarray) -> list[int]:
+    return [t for t in range(graph.op_tensor_ptr[v], graph.op_tensor_ptr[v + 1]) if unused[t]]
+
+
+def _node(
+    graph: GraphColumns, v: int, default: np.ndarray, unread: dict[int, int], shared: dict[int, int]
+) -> dict[str, Any]:
     node: dict[str, Any] = {}
     if not np.isnan(graph.compute[v]):
         node["compute"] = float(graph.compute[v])
@@ -128,10 +149,9 @@ def _node(graph: GraphColumns, v: int, default: np.ndarray, local: np.ndarray, u
         node["group"] = graph.group_names[graph.group[v]]
     if graph.device_set[v] >= 0:
         node["devices"] = list(graph.device_sets[graph.device_set[v]])
-    tensors = range(graph.op_tensor_ptr[v], graph.op_tensor_ptr[v + 1])
-    outputs = {int(local[t]): float(graph.tensor_bytes[t]) for t in tensors if unused[t]}
-    if outputs:
-        node["outputs"] = outputs
+    if unread:
+        size = {t: float(graph.tensor_bytes[t]) for t in unread}
+        node["outputs"] = {o: (size[t], shared[t]) if t in shared else size[t] for t, o in unread.items()}
     return node
 
 
@@ -198,12 +218,12 @@ def _read_edges(graph: Any, number: dict, nodes: list) -> tuple[list, list, list
         size.append(_number(attributes.get("bytes", 0.0), "bytes of edge {} → {}", u, w))
         ids.append(attributes.get("tensor"))
     unused = [
-        (v, o, _number(b, "output {} of op {}", o, n))
+        (v, o, _number(b[0] if len(b) else None, "output {} of op {}", o, n), b[1] if len(b) > 1 else None)
         for v, (n, a) in enumerate(nodes)
-        for o, b in (a.get("outputs") or {}).items()
+        for o, b in ((o, b if isinstance(b, (tuple, list)) else (b,)) for o, b in (a.get("outputs") or {}).items())
     ]
     named = {(u, i) for (u, _), i, c in zip(edges, ids, control, strict=True) if i is not None and not c}
-    named |= {(v, o) for v, o, _ in unused}
+    named |= {(v, o) for v, o, *_ in unused}
     position = {key: j for j, key in enumerate(sorted(named, key=_output_key))}
     own = len(position)  # tensors without an id come after those with one, by consumer
     order = sorted((e for e in range(len(edges)) if ids[e] is None), key=lambda e: (edges[e], e))
@@ -212,7 +232,21 @@ def _read_edges(graph: Any, number: dict, nodes: list) -> tuple[list, list, list
         position[edges[e][0], ids[e]] if ids[e] is not None and not control[e] else anonymous.get(e, 0)
         for e in range(len(edges))
     ]
-    return edges, size, output, control, [(v, position[v, o], b) for v, o, b in unused]
+    return edges, size, output, control, [(v, position[v, o], b, s) for v, o, b, s in unused]
+
+
+def _storages(graph: Any, control: list, unused: list) -> tuple[list[int] | None, list[tuple]]:
+    """The storage of each edge's tensor by number, None where no edge has any, and the unread outputs with theirs."""
+    number: dict[Hashable, int] = {}
+    storage = []
+    for (u, w, attributes), is_control in zip(graph.edges(data=True), control, strict=True):
+        _check_kind(attributes, "storage", Hashable, "a number or a text", u, w)
+        given = None if is_control else attributes.get("storage")
+        storage.append(-1 if given is None else number.setdefault(given, len(number)))
+    if wrong := next((s for *_, s in unused if not isinstance(s, Hashable)), None):
+        raise FormatError(f"the storage of an output is {shown(wrong)}; expected a number or a text")
+    rows = [(v, o, b, -1 if s is None else number.setdefault(s, len(number))) for v, o, b, s in unused]
+    return storage if number else None, rows
 
 
 def _check_kind(attributes: dict, name: str, kind: Any, expected: str, u: Any, w: Any) -> None:
@@ -227,18 +261,11 @@ def _output_key(key: tuple[int, Any]) -> tuple:
     return producer, not is_number, int(output) if is_number else 0, str(output)
 
 
-def _memory(
-    nodes: list, costs: list, edges: list, size: list, output: list, control: list, unused: list
-) -> list[float] | None:
-    """Given memory, the default where it is not given; None when no op gives it."""
+def _memory(nodes: list) -> list[float | None] | None:
+    """Given memory, None where it is not given, or as a whole when no op gives it."""
     if not any("memory" in a for _, a in nodes):
         return None
-    tensors = {(u, o): b for (u, _), b, o, c in zip(edges, size, output, control, strict=True) if not c}
-    tensors.update({(v, o): b for v, o, b in unused})
-    total = [c[1] + c[2] for c in costs]
-    for (u, _), b in tensors.items():
-        total[u] += b
-    return [_number(a.get("memory", total[v]), "memory of op {}", n) for v, (n, a) in enumerate(nodes)]
+    return [_number(a["memory"], "memory of op {}", n) if "memory" in a else None for n, a in nodes]
 
 
 def _devices(names: list[str], nodes: list) -> dict[int, tuple[str, ...]]:

@@ -32,7 +32,7 @@ from placelab.problem.time_table import Times, check_range, check_times, time_ta
 
 # rules of one value each, in the order of the fields
 CHOSEN = ("memory", "transfers", "duplex", "transfer_ops", "latency")
-STRUCTURE = ("names", "tensor_producer", "tensor_control", "edge_tensor", "consumer")  # ops and edges of a graph
+STRUCTURE = ("names", "tensor_producer", "tensor_control", "tensor_storage", "edge_tensor", "consumer")  # ops and edges
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -46,6 +46,10 @@ class Problem:
     memory
         Memory model: ``"none"`` (unlimited), ``"edges"`` (Mayer 2017 eq. 2), ``"reserved"`` (Srivastava 2018 §3.1),
         ``"dynamic"`` (Baechi 2020 §4.2). Default: ``"none"`` when the cluster has no capacities, else ``"dynamic"``.
+        Tensors that share a storage (``graph.tensor_storage``) are held once on the device that makes the first of them:
+        with the bytes of the largest, from when the first tensor there is held until all of them there have been read
+        and sent. One that is made on another device has a storage of its own there, and so has each copy that a transfer
+        brings, with the tensor's bytes. ``"reserved"`` counts a storage at the op that makes the first tensor in it.
     transfers
         Contention between transfers: ``"parallel"`` (none, Mayer 2017 §5), ``"sequential"`` (one at a time per device, Baechi
         2020 §3.4), ``"channel"`` (one at a time per ordered pair of devices, Hashemi 2019 §1), ``"fair"`` (all at once; those

@@ -66,10 +66,13 @@ class HeldBytes:
         tensor = self.rows["tensor"]
         destination = self.rows["destination"]
         arrival = self.rows["start" if dynamic else "finish"]
-        columns = [
+        made = (
             (home, self.start[u], np.maximum(end, self.finish[u]), graph.tensor_bytes)
             if dynamic
-            else (home, self.finish[u], end, graph.tensor_bytes),
+            else (home, self.finish[u], end, graph.tensor_bytes)
+        )
+        columns = [
+            made if graph.tensor_storage is None else self.by_storage(graph.tensor_storage, *made),
             (destination, arrival, self.last_use(tensor, destination, release), graph.tensor_bytes[tensor]),
         ]
         if dynamic:
@@ -117,7 +120,10 @@ class HeldBytes:
         first = np.searchsorted(when, begin, "right") - 1
         made = slice(*graph.op_tensor_ptr[op : op + 2])
         dynamic = self.problem.memory == "dynamic"
-        need = float(graph.tensor_bytes[made].sum()) + (float(graph.temporary[op]) if dynamic else 0.0)
+        shared = graph.tensor_storage is not None
+        need = float(graph.new_bytes[op] if shared else graph.tensor_bytes[made].sum()) + (
+            float(graph.temporary[op]) if dynamic else 0.0
+        )
         limit = self.cluster.memory[d] * (1 + TOLERANCE)
         for i in range(first, np.searchsorted(when, end)):
             freed = 0.0 if dynamic else self._freed(op, max(when[i], begin))
@@ -149,6 +155,23 @@ class HeldBytes:
             leaves = self.device[graph.tensor_producer[t]] == d and self.last_move[t] > time
             total += 0.0 if later.any() or leaves else float(graph.tensor_bytes[t])
         return total
+
+    def by_storage(
+        self, first: np.ndarray, home: np.ndarray, begin: np.ndarray, end: np.ndarray, size: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        """The tensors that share a storage and its device as one: from the first to the last of them, with its bytes."""
+        with_first = home == home[first]
+        largest: dict[int, float] = {}
+        for s, held in zip(first.tolist(), size.tolist(), strict=True):
+            largest[s] = max(held, largest.get(s, 0.0))
+        spans: dict[int, tuple[float, float]] = {}
+        for t, s in enumerate(np.where(with_first, first, np.arange(len(first))).tolist()):
+            a, b = spans.get(s, (np.inf, -np.inf))
+            spans[s] = min(a, begin[t]), max(b, end[t])
+        begins, ends, held_bytes = np.zeros((3, len(first)))  # a row for each tensor, those that join another's empty
+        for t, (a, b) in spans.items():
+            begins[t], ends[t], held_bytes[t] = a, b, largest.get(t, size[t])
+        return home, begins, ends, held_bytes
 
     def last_use(self, tensor: np.ndarray, device: np.ndarray, release: np.ndarray) -> np.ndarray:
         """When the last consumer of each tensor on each device releases it [s]; -inf where it has none."""

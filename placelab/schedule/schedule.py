@@ -194,11 +194,20 @@ def _changes(schedule: Schedule, to_finish: bool) -> kernels.Changes:
     count = kernels.memory_changes(
         kernels.OpTimes(*map(frozen, (schedule.device, schedule.start, schedule.finish, temporary))),
         kernels.Tensors(
-            graph.tensor_producer, graph.tensor_bytes, graph.tensor_ptr, graph.consumer, carried(schedule).carrier
+            graph.tensor_producer,
+            graph.tensor_bytes,
+            frozen(graph.storages_on(schedule.device)),
+            graph.storage_bytes,
+            graph.tensor_ptr,
+            graph.consumer,
+            carried(schedule).carrier,
         ),
         kernels.TransferTimes(*(frozen(moved[name]) for name in ("tensor", "destination", "start", "finish"))),
         to_finish,
-        kernels.ChangeWork(np.zeros(n), np.zeros(n), np.full(x, -1, np.int32), np.zeros(tensors)),
+        kernels.ChangeWork(
+            *(np.zeros(n), np.zeros(n), np.full(x, -1, np.int32), np.zeros(tensors), np.full(tensors, -1, np.int32)),
+            *(np.full(tensors, -np.inf), np.full(tensors, -1, np.int32)),
+        ),
         changes,
     )
     finite = np.isfinite(changes.time[:count])

@@ -15,7 +15,7 @@ import numpy as np
 from placelab.base.index_arrays import frozen
 from placelab.base.once import once
 from placelab.kernels import blocks
-from placelab.kernels.codes import CHANNEL, EDGES, FAIR, FREE, PORTS, PORTS_BY_PRIORITY
+from placelab.kernels.codes import CHANNEL, DYNAMIC, EDGES, FAIR, FREE, PORTS, PORTS_BY_PRIORITY
 from placelab.kernels.run import events, msr
 from placelab.kernels.run import simulation_blocks as simulating
 from placelab.kernels.run.transfers import group_transfers
@@ -288,6 +288,7 @@ def _needs(problem: Problem, memory: int) -> blocks.Needs:
         for_ever=frozen(problem.lasting),
         temporary=graph.temporary,
         outputs=_outputs(graph) if memory == EDGES else graph.outputs,
+        **plan_arrays.storages(graph),
         tensor_ptr=graph.op_tensor_ptr,
         tensor_bytes=graph.tensor_bytes.copy(),
     )
@@ -310,10 +311,20 @@ def _use(problem: Problem, device: np.ndarray, copies: blocks.Transfers, memory:
     )
     of_copy = np.bincount(copies.of_edge[~local], minlength=len(copies.tensor))
     used = np.bincount(device, problem.lasting, minlength=problem.cluster.n_devices)
-    return simulating.Use(used, home.astype(I4), of_copy.astype(I4))
+    use = _NO_USE._replace(bytes=used, home=home.astype(I4), copy=of_copy.astype(I4))
+    if graph.tensor_storage is None:
+        return use
+    storage = graph.storages_on(device)
+    home = np.bincount(storage, home + (memory == DYNAMIC), minlength=graph.n_tensors).astype(I4)
+    begun, reads = np.zeros((2, graph.n_tensors), I4)
+    return use._replace(
+        home=home, storage=storage.astype(I4), size=graph.storage_bytes.copy(), begun=begun, reads=reads
+    )
 
 
-_NO_USE = simulating.Use(np.zeros(1), np.zeros(1, I4), np.zeros(1, I4))
+_NO_USE = simulating.Use(
+    np.zeros(1), np.zeros(1, I4), np.zeros(1, I4), *(np.zeros(0, dtype) for dtype in (I4, F8, I4, I4))
+)
 
 
 # -------------------------------------------------------------------- transfers, and what they wait for

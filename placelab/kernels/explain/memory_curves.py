@@ -27,6 +27,8 @@ class Tensors(NamedTuple):
 
     producer: np.ndarray  # int32 (tensors,)
     bytes: np.ndarray  # float64 (tensors,)
+    storage: np.ndarray  # int32 (tensors,): the tensor in whose memory each is held where it was made, often itself
+    held: np.ndarray  # float64 (tensors,): bytes of that memory
     ptr: np.ndarray  # int32 (tensors + 1,): edges of tensor t are ptr[t] to ptr[t + 1]
     consumer: np.ndarray  # int32 (m,)
     carrier: np.ndarray  # int32 (m,)
@@ -47,7 +49,10 @@ class ChangeWork(NamedTuple):
     at_start: np.ndarray  # float64 (n,), zeros: bytes by which each op's start changes its device's memory
     at_finish: np.ndarray  # float64 (n,), zeros
     last_use: np.ndarray  # int32 (x,), -1: op that uses what a transfer brought last
-    sent: np.ndarray  # float64 (tensors,), zeros: when the last transfer of each tensor is over
+    sent: np.ndarray  # float64 (tensors,), zeros: when the last transfer from each storage is over
+    first: np.ndarray  # int32 (tensors,), -1: op with which each storage begins
+    until: np.ndarray  # float64 (tensors,), -infinite: when its last use on the device that made it is over
+    last: np.ndarray  # int32 (tensors,), -1: op that uses it last
 
 
 class Changes(NamedTuple):
@@ -73,9 +78,10 @@ def memory_changes(run, tensors, moves, to_finish, work, changes):
 
     `to_finish` (``dynamic``): a tensor is held from its producer's or its transfer's start to the last consumer's finish, else
     (``edges``) from its producer's or its transfer's finish to the last consumer's start; the sender's copy in any case until
-    the last transfer is over. What is held for no time changes nothing. O(ops + edges + transfers).
+    the last transfer is over. A storage is held from the first to the last of its tensors. What is held for no time changes
+    nothing. O(ops + edges + transfers).
     """
-    at_start, at_finish, last_use, sent = work
+    at_start, at_finish, last_use, sent, first, until, last = work
     made, used = (at_start, at_finish) if to_finish else (at_finish, at_start)
     begins, ends = (run.start, run.finish) if to_finish else (run.finish, run.start)
     for v in range(len(run.device)):
@@ -83,30 +89,35 @@ def memory_changes(run, tensors, moves, to_finish, work, changes):
             at_start[v] += run.temporary[v]
             at_finish[v] -= run.temporary[v]
     for x in range(len(moves.tensor)):
-        sent[moves.tensor[x]] = max(sent[moves.tensor[x]], moves.finish[x])
-    count = 0
+        s = tensors.storage[moves.tensor[x]]
+        sent[s] = max(sent[s], moves.finish[x])
     for t in range(len(tensors.producer)):
         v = tensors.producer[t]
-        until = run.finish[v]
-        last = -1  # op that uses it last on its producer's device, after its producer
+        s = tensors.storage[t]
+        if first[s] < 0 or begins[v] < begins[first[s]]:
+            first[s] = v
+        if to_finish and run.finish[v] > until[s]:
+            until[s] = run.finish[v]
+            last[s] = v
         for e in range(tensors.ptr[t], tensors.ptr[t + 1]):
             u = tensors.consumer[e]
             x = tensors.carrier[e]
             if x >= 0:
                 if last_use[x] < 0 or ends[u] > ends[last_use[x]]:
                     last_use[x] = u
-            elif ends[u] > until:
-                until = ends[u]
-                last = u
-        size = tensors.bytes[t]
-        if max(until, sent[t]) > begins[v] and size > 0.0:
+            elif ends[u] > until[s]:
+                until[s] = ends[u]
+                last[s] = u
+    count = 0
+    for s in range(len(first)):
+        v = first[s]
+        size = tensors.held[s]
+        if v >= 0 and size > 0.0 and max(until[s], sent[s]) > begins[v]:
             made[v] += size
-            if sent[t] > until:
-                count = put_change(count, run.device[v], sent[t], -size, changes)
-            elif last >= 0:
-                used[last] -= size
+            if sent[s] > until[s]:
+                count = put_change(count, run.device[v], sent[s], -size, changes)
             else:
-                at_finish[v] -= size
+                used[last[s]] -= size
     for x in range(len(moves.tensor)):
         size = tensors.bytes[moves.tensor[x]]
         arrives = moves.start[x] if to_finish else moves.finish[x]

@@ -64,7 +64,7 @@ def one_by_one(
     k = len(needs.limit)
     record = len(plan.score) == n * k
     plain = aim.rule == FINISH and len(aim.extra) == 0
-    clear_memory(pred, held, curve)
+    clear_memory(pred, needs, held, curve)
     clear_busy(busy)
     clear_groups(eligible)
     for v in range(n):

@@ -23,7 +23,7 @@ SIZE, HALF = 128, 64  # steps of a block
 
 
 @helper
-def clear_memory(pred, held, curve):
+def clear_memory(pred, needs, held, curve):
     """An empty plan: every curve one step of 0 bytes."""
     for t in range(len(held.waiting)):
         held.waiting[t] = 0
@@ -32,7 +32,10 @@ def clear_memory(pred, held, curve):
         held.copy_kept[i] = -1.0
     if len(held.waiting) > 0:
         for e in range(len(pred.tensor)):
-            held.waiting[pred.tensor[e]] += 1
+            t = pred.tensor[e]
+            held.waiting[t] += 1
+            if len(held.home) > 0 and needs.storage[t] != t:
+                held.waiting[needs.storage[t]] += 1  # the first in a storage waits for those of all
     curve.top[0] = len(held.reserved)
     for d in range(len(held.reserved)):
         held.reserved[d] = 0.0
@@ -161,6 +164,80 @@ def put_span(n, begin, end, size, spans):
     return n + 1
 
 
+@inlined
+def joins(t, d, plan, needs, held):
+    """Whether tensor t, which is made on d, needs no bytes there, as it is in the storage of one that is made there and held."""
+    if len(held.home) == 0:
+        return False
+    s = needs.storage[t]
+    return s != t and plan.device[needs.root[t]] == d and held.waiting[s] > 0
+
+
+@inlined
+def bytes_made(t, needs, held):
+    """Bytes of the memory that begins with tensor t."""
+    return needs.tensor_bytes[t] if len(held.home) == 0 else needs.storage_bytes[t]
+
+
+@helper
+def last_to_read(i, v, pred, plan, d, held):
+    """Whether op v, on d, is the last reader of the memory that its input i is held in, and reads no more of it after that."""
+    h = held.home[pred.tensor[pred.edge[pred.ptr[v] + i]]]
+    if held.waiting[h] > i + 1:
+        return False
+    reads = 0
+    for j in range(i + 1):
+        e = pred.edge[pred.ptr[v] + j]
+        if plan.device[pred.producer[e]] == d and held.home[pred.tensor[e]] == h:
+            reads += 1
+    return held.waiting[h] == reads
+
+
+@inlined
+def give_back(h, device, needs, held, curve):
+    """Give back the memory of tensor h, which `device` made (-1: not yet), if nothing waits for it any more. Returns whether."""
+    if held.waiting[h] != 0 or device < 0:
+        return False
+    held.waiting[h] = -1
+    held.eased[device] = 1
+    if needs.storage_bytes[h] > 0.0:
+        add_bytes(device, held.kept[h], inf, -needs.storage_bytes[h], curve)
+    return True
+
+
+@helper
+def take_shared(v, d, finish, use, pred, plan, inputs, needs, held, curve):
+    """The second half of take_memory where tensors share storages: what is read, and what that gives back."""
+    k = len(needs.limit)
+    for t in range(needs.tensor_ptr[v], needs.tensor_ptr[v + 1]):
+        h = needs.storage[t] if joins(t, d, plan, needs, held) else t
+        held.home[t] = h
+        held.kept[h] = max(held.kept[h], finish)
+    for i in range(pred.ptr[v + 1] - pred.ptr[v]):
+        e = pred.edge[pred.ptr[v] + i]
+        t = pred.tensor[e]
+        h = held.home[t]
+        home = plan.device[pred.producer[e]]
+        held.eased[home] = 1
+        held.waiting[t] -= 1
+        if needs.storage[t] != t:
+            held.waiting[needs.storage[t]] -= 1
+        held.kept[h] = max(held.kept[h], use if home == d else inputs.there[i])
+        if home != d:
+            began = held.copy_kept[t * k + d]
+            held.copy_kept[t * k + d] = max(inputs.sent[i] if began < 0.0 else began, use)
+            held.eased[d] = 1
+    freed = False
+    for i in range(pred.ptr[v], pred.ptr[v + 1]):
+        t = pred.tensor[pred.edge[i]]
+        s = needs.storage[t]
+        if held.home[t] == t and give_back(t, plan.device[pred.producer[pred.edge[i]]], needs, held, curve):
+            freed = True
+        if s != t and give_back(s, plan.device[needs.root[t]], needs, held, curve):
+            freed = True
+    return freed
+
+
 @helper
 def spans_of(v, d, start, finish, pred, plan, inputs, needs, held, spans):
     """List what placing v on d adds there over time, and (negative) gives back; returns how many spans."""
@@ -171,10 +248,12 @@ def spans_of(v, d, start, finish, pred, plan, inputs, needs, held, spans):
     consumed = 0.0
     unused = 0.0
     for t in range(needs.tensor_ptr[v], needs.tensor_ptr[v + 1]):
+        if joins(t, d, plan, needs, held):
+            continue
         if held.waiting[t] > 0:
-            consumed += needs.tensor_bytes[t]
+            consumed += bytes_made(t, needs, held)
         else:
-            unused += needs.tensor_bytes[t]
+            unused += bytes_made(t, needs, held)
     if consumed != 0.0:
         n = put_span(n, start if dynamic else finish, inf, consumed, spans)
     if dynamic and start < finish and needs.temporary[v] + unused != 0.0:
@@ -191,6 +270,10 @@ def spans_of(v, d, start, finish, pred, plan, inputs, needs, held, spans):
                 begin = inputs.sent[i] if dynamic else inputs.there[i]
             if begin < use:
                 n = put_span(n, begin, use, size, spans)
+        elif len(held.home) > 0:
+            h = held.home[t]
+            if last_to_read(i, v, pred, plan, d, held):
+                n = put_span(n, max(held.kept[h], use), inf, -needs.storage_bytes[h], spans)
         elif held.waiting[t] == 1:
             n = put_span(n, held.kept[t] if held.kept[t] > use else use, inf, -size, spans)
     return n
@@ -318,13 +401,17 @@ def take_memory(v, d, start, finish, pred, eligible, plan, inputs, needs, held, 
         return freed
     n = spans_of(v, d, start, finish, pred, plan, inputs, needs, held, spans)
     for i in range(n):
+        if len(held.home) > 0 and spans.sizes[i] < 0.0:
+            continue  # until it is known when the last output that is held there ends
         add_bytes(d, spans.begins[i], spans.ends[i], spans.sizes[i], curve)
         if spans.sizes[i] < 0.0:
             freed = True
             held.eased[d] = 1
+    use = finish if needs.model == DYNAMIC else start
+    if len(held.home) > 0:
+        return take_shared(v, d, finish, use, pred, plan, inputs, needs, held, curve)
     for t in range(needs.tensor_ptr[v], needs.tensor_ptr[v + 1]):
         held.kept[t] = finish
-    use = finish if needs.model == DYNAMIC else start
     for i in range(pred.ptr[v + 1] - pred.ptr[v]):
         e = pred.edge[pred.ptr[v] + i]
         t = pred.tensor[e]

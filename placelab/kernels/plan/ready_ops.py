@@ -79,7 +79,7 @@ def queue_entries(pred, eligible, limits, frontier, queues, bounds, plan):
         memory.held.eased[d] = 0
     clear_ports(limits.ports)
     if memory.needs.model != FREE:
-        clear_memory(pred, memory.held, memory.curve)
+        clear_memory(pred, memory.needs, memory.held, memory.curve)
     for v in range(len(plan.device)):
         plan.device[v] = -1
         bounds.marked[v] = 0

@@ -166,6 +166,12 @@ class Use(NamedTuple):
     bytes: np.ndarray  # float64 (k,)
     home: np.ndarray  # int32 (tensors,): consumers and transfers that still need a tensor where it was made
     copy: np.ndarray  # int32 (x,): consumers that still need what a transfer brings
+    storage: (
+        np.ndarray
+    )  # int32 (tensors,): tensor whose memory each is held in, by which `home` counts; (0,) if none share any
+    size: np.ndarray  # float64 (tensors,) or (0,): bytes of that memory
+    begun: np.ndarray  # int32 (tensors,) or (0,): 1 where it is taken
+    reads: np.ndarray  # int32 (tensors,) or (0,), zeros: workspace
 
 
 class RunMemory(NamedTuple):

@@ -142,8 +142,12 @@ class Memory:
             for d, y, time in model.row(v):
                 self._hold(d, model.start[v], time, model.start[v] + time, y, graph.temporary[v])
                 self._hold(d, 0, model.most, model.most, y, graph.persistent[v])
-        for t in range(graph.n_tensors):
-            self._at_home(t)
+        first = graph.tensor_storage
+        storages: dict[int, list[int]] = {}
+        for t, s in enumerate(range(graph.n_tensors) if first is None else first.tolist()):
+            storages.setdefault(s, []).append(t)
+        for tensors in storages.values():
+            self._at_home(tensors)
         for t, d in transfers.begin:
             self._copy(t, d)
         for d, spans in enumerate(self.held):
@@ -159,13 +163,39 @@ class Memory:
         most = self.model.most
         return cp.new_int_var(0, most, ""), cp.new_int_var(0, most, "")
 
-    def _at_home(self, t: int) -> None:
-        """The output on its producer's device."""
+    def _at_home(self, tensors: list[int]) -> None:
+        """The outputs in one storage on the device of the first's producer; those that are made elsewhere, there."""
+        model = self.model
+        graph = model.problem.graph
+        here = [model.here[model.table.units.of[graph.tensor_producer[t]]] for t in tensors]
+        ends = [self._last_use(t) for t in tensors]
+        begins = [model.start[graph.tensor_producer[t]] for t in tensors]
+        size, end = self._span() if len(tensors) > 1 else ends[0]
+        begin = model.model.new_int_var(0, model.most, "") if len(tensors) > 1 else begins[0]
+        for i, (t, at) in enumerate(zip(tensors, here, strict=True)) if len(tensors) > 1 else ():
+            for d, y in enumerate(at):
+                if y is None:
+                    continue
+                joined = [y] if i == 0 else [y, here[0][d]] if here[0][d] is not None else None
+                if joined:
+                    model.model.add(begin <= begins[i]).only_enforce_if(joined)
+                    model.model.add(end >= ends[i][1]).only_enforce_if(joined)
+                if i > 0:
+                    apart = y
+                    if joined:
+                        apart = model.model.new_bool_var("")
+                        model.model.add(apart >= y - joined[1])
+                    self._hold(d, begins[i], *ends[i], apart, float(graph.tensor_bytes[t]))
+        for d, y in enumerate(here[0]):
+            if y is not None:
+                self._hold(d, begin, size, end, y, float(graph.storage_bytes[tensors[0]]))
+
+    def _last_use(self, t: int) -> tuple[Any, Any]:
+        """(size, end) of a tensor's span on its producer's device."""
         model = self.model
         cp = self.model.model
         of = self.model.table.units.of
         u = int(model.problem.graph.tensor_producer[t])
-        held = float(model.problem.graph.tensor_bytes[t])
         size, end = self._span()
         cp.add(end >= model.end[u])
         for v in self.transfers.readers[t]:
@@ -175,9 +205,7 @@ class Memory:
                 cp.add(end >= model.end[v]).only_enforce_if(literals)
         for s, d, x in self.transfers.sent[t]:
             cp.add(end >= self.transfers.begin[t, d] + int(self.transfers.units[t, s, d])).only_enforce_if(x)
-        for d, y in enumerate(model.here[of[u]]):
-            if y is not None:
-                self._hold(d, model.start[u], size, end, y, held)
+        return size, end
 
     def _copy(self, t: int, d: int) -> None:
         """The copy that a device receives."""
