@@ -14,6 +14,8 @@ edges chain them, unless that contradicts the dependencies. A kernel that repeat
 writes nothing of its own, and waits for that op only. ``metadata["costs"]["unwaited"]`` counts the kernels that no node waits
 for.
 
+Tensors in one storage, as views and ops in place write them, share its memory, unless a node writes to several storages.
+
 Formats: protobuf (``.et``), JSON with ``workload_graph``, and the host traces of PyTorch's ``ExecutionTraceObserver``
 (:mod:`placelab.formats.task_graphs.host_trace`).
 
@@ -73,7 +75,7 @@ NUMBERS = {  # attributes that are read, each in one of these fields
 }
 SIZES = ("num_ops", "tensor_size", "comm_size", "comm_type")
 TENSOR = re.compile(
-    r"\[(\d{1,20}), \d{1,20}, \d{1,20}, (\d{1,20}), (\d{1,20}), ['\"]"
+    r"\[(\d{1,20}), (\d{1,20}), \d{1,20}, (\d{1,20}), (\d{1,20}), ['\"]"
 )  # id, storage, offset, elements, bytes of one
 JSON = re.compile(rb"\s*\{\s*[\"}]")
 
@@ -102,6 +104,7 @@ class Node:
     on_cpu: bool | None = None  # None if the trace does not say
     stream: int | None = None  # of a kernel
     start: int = 0  # microseconds
+    storage: int = 0  # that of all tensors it wrote; 0 where there are several, or none is known
 
     @property
     def kind(self) -> str:
@@ -232,12 +235,19 @@ def _node(node: Any) -> Node:
         on_cpu,
         next((streams[key] for key in STREAM if key in streams), None),
         node.start_time_micros,
+        _storage(node.outputs.values),
     )
 
 
 def _written(values: str) -> dict[str, int]:
     """Bytes of the tensors in a list of values, each tensor once, by its id."""
-    return {key: int(count) * int(size) for key, count, size in TENSOR.findall(values)}
+    return {key: int(count) * int(size) for key, _, count, size in TENSOR.findall(values)}
+
+
+def _storage(values: str) -> int:
+    """The storage of the tensors in a list of values; 0 where they have several, or none."""
+    storages = {int(storage) for _, storage, _, _ in TENSOR.findall(values)}
+    return storages.pop() if len(storages) == 1 else 0
 
 
 # -------------------------------------------------------------------- JSON
@@ -327,6 +337,8 @@ def _built(nodes: list[Node], data: list[tuple[int, int]], control: list[tuple[i
     seconds = np.array([node.seconds or np.nan for node in nodes])
     measured = not np.isnan(seconds).all()
     edges = data + control
+    number: dict[int, int] = {}
+    storage = [number.setdefault(node.storage, len(number)) if node.storage else -1 for node in nodes]
     return build(
         _names(nodes),
         [node.sizes.get("num_ops", 0.0) for node in nodes],
@@ -334,7 +346,8 @@ def _built(nodes: list[Node], data: list[tuple[int, int]], control: list[tuple[i
         edge_bytes=[nodes[u].bytes for u, _ in data] + [0.0] * len(control),
         edge_output=[0] * len(edges),
         edge_control=[i >= len(data) for i in range(len(edges))],
-        outputs=[(v, 0, node.bytes) for v, node in enumerate(nodes)],
+        edge_storage=[storage[u] for u, _ in data] + [-1] * len(control),
+        outputs=[(v, 0, node.bytes, storage[v]) for v, node in enumerate(nodes)],
         kind=[node.kind for node in nodes],
         devices={v: PLACES[node.on_cpu] for v, node in enumerate(nodes) if node.on_cpu is not None},
         time={"trace": seconds} if measured else None,
