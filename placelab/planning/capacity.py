@@ -239,7 +239,7 @@ def _inputs(problem: Problem, home: np.ndarray | None) -> np.ndarray:
     again = np.zeros(graph.n_edges, dtype=bool)
     again[1:] = (np.diff(graph.edge_tensor) == 0) & (np.diff(graph.consumer) == 0)
     size = np.where(again | _chained(problem, _homes(problem) if home is None else home), 0.0, graph.edge_bytes)
-    if graph.edge_storage is not None:
+    if graph.tensor_storage is not None and graph.edge_storage is not None:
         once = np.zeros(graph.n_edges, dtype=bool)
         holds = np.flatnonzero(size > 0)
         first = holds[np.lexsort((graph.consumer[holds], graph.edge_storage[holds]))]
