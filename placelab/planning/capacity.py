@@ -322,16 +322,19 @@ def fits_nowhere(problem: Problem, op: int) -> bool:
     """Whether an op and its group need more alone than each device has that is allowed for them: no plan places them.
 
     Counted are the bytes that they keep for the whole run and, under ``dynamic``, the most that one of them needs while it runs:
-    inputs, outputs and temporary bytes. Inputs under ``edges`` may come when the op starts, and take no room.
+    inputs, outputs and temporary bytes, of tensors in one storage the largest. Inputs under ``edges`` may come when the op starts, and take no room.
     """
     graph = problem.graph
     members = problem.members(op)
     most = 0.0
     if problem.memory_model.working:
         for v in members:
-            read = np.unique(graph.edge_tensor[graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]])
-            need = graph.temporary[v] + graph.outputs[v] + graph.tensor_bytes[read].sum()
-            most = max(most, float(need))
+            read = graph.edge_tensor[graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]]
+            tensors = np.union1d(read, np.arange(graph.tensor_ptr[v], graph.tensor_ptr[v + 1]))
+            storage = tensors if graph.tensor_storage is None else graph.tensor_storage[tensors]
+            largest = np.zeros(graph.n_tensors)
+            np.maximum.at(largest, storage, graph.tensor_bytes[tensors])
+            most = max(most, float(graph.temporary[v] + largest.sum()))
     need = problem.lasting[members].sum() + most
     allowed = problem.feasible(op)
     return bool((need > problem.cluster.memory[allowed] * (1 + TOLERANCE)).all()) and problem.memory != "none"

@@ -9,6 +9,7 @@ from examples import fewer
 from problems import many
 
 import placelab as pl
+from placelab.planning.capacity import fits_nowhere
 from placelab.planning.depth_first import depth_first_order
 
 AWARE = ("heft", "peft", "min-min", "cpop", "tf-greedy", "m-etf", "m-sct")
@@ -209,3 +210,13 @@ def test_who_waits_for_ever_is_told_what_suffices():
     with pytest.raises(pl.InfeasibleError, match=r"wait for room that nothing will free.*'depth-first'.*5e.09") as said:
         pl.simulate(problem, placement, "fifo", oom="wait")
     assert said.value.stuck and said.value.suffices == 5e9
+
+
+def test_an_op_in_place_is_not_counted_twice():
+    """What it reads and writes is one storage: that it needs both is no proof that it fits nowhere."""
+    edges = [(0, 1), (1, 2)]
+    graph = pl.OpGraph.from_arrays(list("abc"), [1.0] * 3, edges, edge_bytes=[3.0, 3.0], edge_storage=[0, 0])
+    apart = pl.OpGraph.from_arrays(list("abc"), [1.0] * 3, edges, edge_bytes=[3.0, 3.0])
+    cluster = pl.Cluster([1.0], memory=4.0)
+    assert not fits_nowhere(pl.Problem(graph, cluster, memory="dynamic"), 1)
+    assert fits_nowhere(pl.Problem(apart, cluster, memory="dynamic"), 1)
