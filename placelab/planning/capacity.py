@@ -322,7 +322,8 @@ def fits_nowhere(problem: Problem, op: int) -> bool:
     """Whether an op and its group need more alone than each device has that is allowed for them: no plan places them.
 
     Counted are the bytes that they keep for the whole run and, under ``dynamic``, the most that one of them needs while it runs:
-    inputs, outputs and temporary bytes, of tensors in one storage the largest. Inputs under ``edges`` may come when the op starts, and take no room.
+    inputs, outputs and temporary bytes, of tensors in one storage the largest. Inputs under ``edges`` may come when the op
+    starts, and take no room.
     """
     graph = problem.graph
     members = problem.members(op)
@@ -330,7 +331,7 @@ def fits_nowhere(problem: Problem, op: int) -> bool:
     if problem.memory_model.working:
         for v in members:
             read = graph.edge_tensor[graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]]
-            tensors = np.union1d(read, np.arange(graph.tensor_ptr[v], graph.tensor_ptr[v + 1]))
+            tensors = np.union1d(read, np.arange(graph.op_tensor_ptr[v], graph.op_tensor_ptr[v + 1]))
             storage = tensors if graph.tensor_storage is None else graph.tensor_storage[tensors]
             largest = np.zeros(graph.n_tensors)
             np.maximum.at(largest, storage, graph.tensor_bytes[tensors])
