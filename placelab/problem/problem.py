@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -28,7 +29,7 @@ from placelab.problem.rules import (
     texts_of,
     texts_of_each,
 )
-from placelab.problem.time_table import Times, check_range, check_times, time_table
+from placelab.problem.time_table import Times, check_range, check_times, said_of_units, time_table
 
 # rules of one value each, in the order of the fields
 CHOSEN = ("memory", "transfers", "duplex", "transfer_ops", "latency")
@@ -126,6 +127,8 @@ class Problem:
         rules = {name: (texts_of(cluster, devices),) for name, devices in rules_of(allowed, "allowed").items()}
         chosen = (memory, transfers, bool(duplex), float(transfer_ops), latency)
         self._set(graph, cluster, *chosen, group, group_names, rules)
+        if said := said_of_units(graph, cluster):
+            warnings.warn(said, UserWarning, stacklevel=2)
 
     def _set(self, graph: OpGraph, cluster: Cluster, *facts: Any) -> None:
         *_, group, group_names, rules = facts

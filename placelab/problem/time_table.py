@@ -12,6 +12,8 @@ from placelab.base.index_arrays import frozen
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 
+INSTANT = 1e-9  # seconds
+
 
 class Times(NamedTuple):
     """``exec(v, d) = cost[v * columns + column[d]] / divisor[d]``."""
@@ -86,3 +88,24 @@ def check_times(graph: OpGraph, cluster: Cluster, times: Times, may_run: np.ndar
                 f"op {graph.names[missing[0]]!r} has no time for device {cluster.names[d]!r}; give it compute, "
                 "a time for that device or its type, or restrict its devices"
             )
+
+
+def said_of_units(graph: OpGraph, cluster: Cluster) -> str:
+    """A sentence where costs look like seconds that were given as operations; "" where they do not.
+
+    No op of a model takes less than a nanosecond on every device: the launch of a kernel alone takes a thousand times as long.
+
+    >>> from placelab.problem.graph import OpGraph
+    >>> graph = OpGraph.from_arrays(["a", "b"], [60.0, 5.0], [(0, 1)])
+    >>> said_of_units(graph, Cluster.uniform(2))  # doctest: +ELLIPSIS
+    'the longest op takes 6e-12 s: its compute is 60 operations, and the slowest device makes 1e+13 a second. If ...'
+    >>> said_of_units(graph, Cluster([1.0, 1.0]))
+    ''
+    """
+    most, slowest = float(graph.compute.max()), float(cluster.speed.min())
+    if graph.time is not None or not 0 < most < INSTANT * slowest:
+        return ""
+    return (
+        f"the longest op takes {most / slowest:.3g} s: its compute is {most:.3g} operations, and the slowest device makes "
+        f"{slowest:.3g} a second. If the costs are seconds, use devices of speed 1: placelab.Cluster(speed=[1.0, …])"
+    )

@@ -1,5 +1,7 @@
 """Problem: groups, allowed devices, pins, times."""
 
+import warnings
+
 import numpy as np
 import pytest
 from problems import many
@@ -251,3 +253,16 @@ def test_seconds_on_every_device_are_those_on_each():
     table = problem.exec_table()
     assert all(problem.exec_times(d).tolist() == table[:, d].tolist() for d in range(3))
     assert problem.exec_table(np.array([v]), otherwise=np.inf).tolist() == [[problem.exec_time(v, 0), np.inf, np.inf]]
+
+
+def test_seconds_that_are_taken_for_operations_are_said():
+    """Where no op takes a nanosecond a warning names compute, speed and remedy; once a problem is made, not at each change."""
+    graph = pl.OpGraph.from_arrays(["a", "b"], [60.0, 5.0], [(0, 1)])
+    with pytest.warns(UserWarning, match=r"6e-12 s: its compute is 60 operations.*1e\+13 a second.*speed 1"):
+        problem = pl.Problem(graph, pl.Cluster.uniform(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        problem.pin({"a": 0})
+        pl.Problem(graph, pl.Cluster([1.0, 1.0]))
+        pl.Problem(graph.replace(compute=graph.compute * 1e9), pl.Cluster.uniform(2))
+        pl.Problem(graph.replace(compute=graph.compute * 0), pl.Cluster.uniform(2))
