@@ -219,8 +219,8 @@ def test_ops_of_no_time_that_do_not_fit_are_refused_as_others_are(name):
 @pytest.mark.parametrize("name", EXACT)
 def test_a_search_that_was_stopped_says_so(name):
     """No plan by then does not mean that memory over time was in the way."""
-    graph = pl.OpGraph.from_arrays(list("abc"), [1, 1, 1], [], memory=[1, 1, 4])
-    problem = pl.Problem(graph, pl.Cluster([1, 1], memory=4), memory="reserved")
+    graph = pl.OpGraph.from_arrays(list("abcdef"), [1] * 6, [], memory=[5, 2, 2, 3, 2, 2])  # 5 + 3, and the others
+    problem = pl.Problem(graph, pl.Cluster([1, 1], memory=8), memory="reserved")
     with pytest.raises(
         pl.UnsupportedError, match=r"stopped by the time limit, has found no plan .* let it search for longer"
     ):
