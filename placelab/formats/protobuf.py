@@ -92,13 +92,11 @@ def parse(kind: MessageType, data: bytes, where: str) -> Any:
     FormatError
         Truncated or damaged data, messages nested more than 100 deep, or more than a million fields.
     """
-    from google.protobuf.message import DecodeError
-
     if len(data) > UNCOUNTED:
         _count(kind.DESCRIPTOR, data, where)
     try:
         return kind.FromString(data)
-    except DecodeError:
+    except _decode_error():
         what = kind.DESCRIPTOR.name
         raise FormatError(
             f"{where} is not a protobuf message of the form {what}: truncated, damaged or another file{look(data[:START])}"
@@ -204,6 +202,12 @@ def _count(descriptor: Any, data: bytes, where: str) -> None:
                 )
             if wire == BYTES and number in inside and stop > value:
                 waiting.append((inside[number], value, stop))
+
+
+def _decode_error() -> type[Exception]:
+    from google.protobuf.message import DecodeError
+
+    return DecodeError
 
 
 def _google() -> tuple[Any, Any, Any]:

@@ -282,3 +282,12 @@ def test_a_path_is_read(tmp_path):
     assert pl.load(path).metadata["name"] == "rank.0"
     with pytest.raises(pl.FormatError, match="cannot be read"):
         pl.load(tmp_path / "none.et")
+
+
+def test_a_damaged_attribute_is_refused_with_the_number_of_its_node():
+    """Attributes are parsed by themselves, also those that are not read, and the message names the node."""
+    whole = attribute("rf_id", 3)
+    execution_trace.loads(trace(node(1, "a", 4, (), (), 0, whole), node(2, "b", 4, (), (), 0, whole)))
+    for data in (tagged(10, b"\xff"), tagged(10, tagged(1, b"\xff")), whole[:-1] + b"\xff"):
+        with pytest.raises(pl.FormatError, match=r"d\.et, node 2"):
+            execution_trace.loads(trace(node(1, "a", 4, (), (), 0, whole), node(2, "b", 4, (), (), 0, data)), "d.et")

@@ -29,15 +29,14 @@ from __future__ import annotations
 import re
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from placelab.base.errors import CycleError, FormatError
+from placelab.base.errors import CycleError, FormatError, PlacelabError
 from placelab.base.fields import cost, integer, one_line, read_from, records, text, title
 from placelab.base.limits import json_of, unzipped
 from placelab.base.looks import narrow
@@ -59,13 +58,13 @@ COLLECTIVES = (
     *("ALL_REDUCE", "REDUCE", "ALL_GATHER", "GATHER", "SCATTER", "BROADCAST", "ALL_TO_ALL"),
     *("REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER"),
 )
-NUMBERS = {  # attributes that are read, each in one of these fields
+NUMBERS = {  # attributes that are read, each in one of these fields, the usual ones first
+    "int64_val": 9,
+    "uint64_val": 13,
+    "int32_val": 7,
+    "uint32_val": 11,
     "double_val": 3,
     "float_val": 5,
-    "int32_val": 7,
-    "int64_val": 9,
-    "uint32_val": 11,
-    "uint64_val": 13,
     "sint32_val": 15,
     "sint64_val": 17,
     "fixed32_val": 19,
@@ -86,21 +85,22 @@ PLACES = {  # devices of ops that ran on a CPU or not; any device of a cluster t
     for cpu in (True, False)
 }
 STREAM = ("stream", "tid")  # attributes with a kernel's stream, the first that is there counts
+NO_TENSORS = frozenset[str]()
+NO_SIZES = dict[str, float]()
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """A node of a trace in any format."""
 
     id: int
     name: str
     type: int
-    data: list[int]
-    control: list[int]
+    data: Sequence[int]
+    control: Sequence[int]
     seconds: float
     written: float  # bytes
-    sizes: dict[str, float]  # those of SIZES that the node has
-    tensors: frozenset[str] = frozenset()  # ids of those it wrote
+    sizes: Mapping[str, float]  # those of SIZES that the node has
+    tensors: frozenset[str] = NO_TENSORS  # ids of those it wrote
     on_cpu: bool | None = None  # None if the trace does not say
     stream: int | None = None  # of a kernel
     start: int = 0  # microseconds
@@ -118,8 +118,10 @@ class Node:
     @property
     def bytes(self) -> float:
         """Bytes of its output."""
+        if self.written or not self.sizes:
+            return self.written
         size = self.sizes.get("comm_size" if self.kind.startswith("COMM") else "tensor_size", 0.0)
-        return self.written or size or self.sizes.get("tensor_size", 0.0)
+        return size or self.sizes.get("tensor_size", 0.0)
 
 
 @without_garbage_collection()
@@ -155,40 +157,51 @@ def _is_workload(document: Any) -> bool:
 
 
 @cache
-def _message() -> MessageType:
+def _messages() -> tuple[MessageType, MessageType]:
+    """Classes of a node, whose attributes stay bytes, and of an attribute."""
     numbers = "; ".join(f"{kind.removesuffix('_val')} {kind} = {number}" for kind, number in NUMBERS.items())
-    return messages(
+    found = messages(
         "chakra",
         {
             "Node": "uint64 id = 1; string name = 2; int32 type = 3; repeated uint64 ctrl_deps = 4; "
             "repeated uint64 data_deps = 5; uint64 start_time_micros = 6; uint64 duration_micros = 7; "
-            "Values outputs = 9; repeated Attribute attr = 10",
+            "Values outputs = 9; repeated bytes attr = 10",
             "Values": "string values = 1",
             "Attribute": f"string name = 1; {numbers}; bool bool_val = 27",
         },
-    )["Node"]
+    )
+    return found["Node"], found["Attribute"]
 
 
 def _records(data: bytes, where: str) -> Iterator[Node]:
     """The nodes of a ``.et`` file, a sequence of records with their length first: metadata, then each node."""
     at = _record(data, 0, where)[1] if data else 0
-    edges = 0
+    kind, _ = _messages()
     ids = set[int]()
+    edges = count = 0
     while at < len(data):
         start, at = _record(data, at, where)
-        node = parse(_message(), data[start:at], f"{where}, node {len(ids) + 1}")
-        edges += len(node.data_deps) + len(node.ctrl_deps)
+        count += 1
+        message = parse(kind, data[start:at], f"{where}, node {count}")
+        try:
+            _check_number(count)
+            node = _node(message)
+            if node.id in ids:
+                raise _twice(node.id)
+        except PlacelabError as error:
+            raise type(error)(f"{where}, node {count}: {error}") from None
+        ids.add(node.id)
+        edges += len(node.data) + len(node.control)
         _check_edges(edges, where)
-        with read_from(where):
-            _check_id(node.id, ids)
-            yield _node(node)
+        yield node
 
 
-def _check_id(number: int, ids: set[int]) -> None:
-    if number in ids:
-        raise FormatError(f"two nodes have the id {number}; ids must be unique")
-    ids.add(number)
-    if len(ids) > MAX_NODES:
+def _twice(number: int) -> FormatError:
+    return FormatError(f"two nodes have the id {number}; ids must be unique")
+
+
+def _check_number(nodes: int) -> None:
+    if nodes > MAX_NODES:
         raise FormatError(f"there are more than {MAX_NODES:,} nodes; such traces are not read")
 
 
@@ -208,46 +221,55 @@ def _record(data: bytes, at: int, where: str) -> tuple[int, int]:
 
 
 def _node(node: Any) -> Node:
-    name = one_line(node.name)
+    number, name, kind, values = node.id, one_line(node.name), node.type, node.outputs.values
     sizes: dict[str, float] = {}
     on_cpu: bool | None = None
     streams: dict[str, int] = {}
-    for attribute in node.attr:
-        if attribute.name == "is_cpu_op" and attribute.HasField("bool_val"):
-            on_cpu = attribute.bool_val
-        elif attribute.name in (*SIZES, *STREAM):
-            value = next((getattr(attribute, kind) for kind in NUMBERS if attribute.HasField(kind)), 0.0)
-            if attribute.name in SIZES:
-                sizes[attribute.name] = cost(value, f"{attribute.name} of node {node.id} ({name:.80})")
-            elif abs(value) <= MAX_ID:
-                streams[attribute.name] = int(value)
-    written = _written(node.outputs.values)
+    for key, value in map(_attribute, node.attr[:]):
+        if key == "is_cpu_op":
+            on_cpu = on_cpu if value is None else value
+        elif key in SIZES:
+            sizes[key] = cost(value, f"{key} of node {number} ({name:.80})")
+        elif key in STREAM and abs(value) <= MAX_ID:
+            streams[key] = int(value)
+    if not 0 <= kind < len(TYPES):
+        integer(kind, f"type of node {number} ({name:.80})", 0, len(TYPES) - 1)
+    written, storage = _written(values) if values else (NO_SIZES, 0)
     return Node(
-        node.id,
+        number,
         name,
-        integer(node.type, f"type of node {node.id} ({name:.80})", 0, len(TYPES) - 1),
-        list(node.data_deps),
-        list(node.ctrl_deps),
+        kind,
+        node.data_deps[:],
+        node.ctrl_deps[:],
         node.duration_micros * 1e-6,
         float(sum(written.values())),
-        sizes,
-        frozenset(written),
+        sizes or NO_SIZES,
+        frozenset(written) if written else NO_TENSORS,
         on_cpu,
-        next((streams[key] for key in STREAM if key in streams), None),
+        next((streams[key] for key in STREAM if key in streams), None) if streams else None,
         node.start_time_micros,
-        _storage(node.outputs.values),
+        storage,
     )
 
 
-def _written(values: str) -> dict[str, int]:
-    """Bytes of the tensors in a list of values, each tensor once, by its id."""
-    return {key: int(count) * int(size) for key, _, count, size in TENSOR.findall(values)}
+@lru_cache(8192)  # the same ones stand in most nodes
+def _attribute(data: bytes) -> tuple[str, Any]:
+    """Name and value of an attribute: of a number 0, of a truth value None if it is not there; None for others than are read."""
+    found = parse(_messages()[1], data, "an attribute")
+    key = found.name
+    if key == "is_cpu_op":
+        return key, found.bool_val if found.HasField("bool_val") else None
+    if key not in SIZES and key not in STREAM:
+        return "", None
+    return key, next((getattr(found, kind) for kind in NUMBERS if found.HasField(kind)), 0.0)
 
 
-def _storage(values: str) -> int:
-    """The storage of the tensors in a list of values; 0 where they have several, or none."""
-    storages = {int(storage) for _, storage, _, _ in TENSOR.findall(values)}
-    return storages.pop() if len(storages) == 1 else 0
+def _written(values: str) -> tuple[dict[str, int], int]:
+    """Bytes of the tensors in a list of values, each tensor once, by its id; their storage, 0 if they have several or none."""
+    found = TENSOR.findall(values)
+    storages = {storage for _, storage, _, _ in found}
+    written = {key: int(count) * int(size) for key, _, count, size in found}
+    return written, int(storages.pop()) if len(storages) == 1 else 0
 
 
 # -------------------------------------------------------------------- JSON
@@ -291,7 +313,7 @@ def _graph(nodes: list[Node], where: str, form: str) -> OpGraph:
         data = [edge for edge in waits if edge not in repeated]
         control = [(number[u], v) for v, node in enumerate(nodes) for u in node.control if u in number and u != node.id]
         repeats = {v for _, v in repeated} | {v for u, v in control if _launched(nodes[u], nodes[v])}
-        nodes = [replace(node, written=0.0, sizes={}) if v in repeats else node for v, node in enumerate(nodes)]
+        nodes = [node._replace(written=0.0, sizes=NO_SIZES) if v in repeats else node for v, node in enumerate(nodes)]
         outside = sum(u not in number for node in nodes for u in node.control)
         awaited = {u for u, _ in waits + control}
         unwaited = sum(node.on_cpu is False and v not in awaited for v, node in enumerate(nodes))
@@ -337,17 +359,18 @@ def _built(nodes: list[Node], data: list[tuple[int, int]], control: list[tuple[i
     seconds = np.array([node.seconds or np.nan for node in nodes])
     measured = not np.isnan(seconds).all()
     edges = data + control
+    size = [node.bytes for node in nodes]
     number: dict[int, int] = {}
     storage = [number.setdefault(node.storage, len(number)) if node.storage else -1 for node in nodes]
     return build(
         _names(nodes),
         [node.sizes.get("num_ops", 0.0) for node in nodes],
         edges,
-        edge_bytes=[nodes[u].bytes for u, _ in data] + [0.0] * len(control),
+        edge_bytes=[size[u] for u, _ in data] + [0.0] * len(control),
         edge_output=[0] * len(edges),
         edge_control=[i >= len(data) for i in range(len(edges))],
         edge_storage=[storage[u] for u, _ in data] + [-1] * len(control),
-        outputs=[(v, 0, node.bytes, storage[v]) for v, node in enumerate(nodes)],
+        outputs=[(v, 0, size[v], storage[v]) for v in range(len(nodes))],
         kind=[node.kind for node in nodes],
         devices={v: PLACES[node.on_cpu] for v, node in enumerate(nodes) if node.on_cpu is not None},
         time={"trace": seconds} if measured else None,
@@ -364,13 +387,14 @@ def _check_edges(edges: int, where: str) -> None:
 
 def _numbers(nodes: list[Node]) -> dict[int, int]:
     """Id → number of each node."""
-    ids: set[int] = set()
-    for node in nodes:
-        _check_id(node.id, ids)
-    return {node.id: v for v, node in enumerate(nodes)}
+    _check_number(len(nodes))
+    number = {node.id: v for v, node in enumerate(nodes)}
+    if len(number) < len(nodes):
+        raise _twice(next(node.id for v, node in enumerate(nodes) if number[node.id] != v))
+    return number
 
 
-def _known(node: Node, number: dict[int, int]) -> list[int]:
+def _known(node: Node, number: dict[int, int]) -> Sequence[int]:
     """The nodes whose data a node reads; FormatError if one is missing."""
     for other in node.data:
         if other not in number:
