@@ -33,6 +33,7 @@ COUNTS = {  # key of metadata["costs"] → label, what one of them is, what seve
     ),
     "unwaited": ("not waited for", "kernel that nothing waits for", "kernels that nothing waits for"),
 }
+BODIES = "memory of the tensors within loops and branches, which are single ops"
 KINDS = 8  # unknown kinds and unknown dimensions listed by name
 
 
@@ -62,6 +63,7 @@ def sources(graph: OpGraph) -> list[tuple[str, str]]:
         ("scaled", _scaled(known.get("scaled", {}))),
         ("loops", _loops(graph.metadata.get("loops"))),
         ("branches", _branches(graph.metadata.get("branches"))),
+        ("not counted", BODIES if any(_rows(graph.metadata.get(key)) for key in ("loops", "branches")) else ""),
     ]
     return [(label, text) for label, text in rows if text]
 

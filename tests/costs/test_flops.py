@@ -457,6 +457,9 @@ def test_other_kinds_by_hand():
     assert count("TopKV2", [x, ()], [(4, 2), (4, 2)]) == 32 * 3
     assert count("FFT", [x], [x]) == 5 * 32 * 3
     assert count("FFT2D", [x], [x]) == 5 * 32 * log2(32)
+    assert count("RFFT", [x, (1,)], [(4, 5)]) == count("IRFFT", [(4, 5), (1,)], [x]) == 5 * 32 * 3
+    assert count("RFFT2D", [(9, 4, 3), (2,)], [(9, 4, 5)]) == 5 * 9 * 32 * 5, "padded to 8"
+    assert count("aten._fft_c2r.default", [(4, 5)], [x], {"dim": [1]}) == 5 * 32 * 3
     assert count("RandomUniform", [(2,)], [x]) == 32
     assert count("aten.embedding_dense_backward.default", [x, (4,)], [(100, 8)]) == 32
     assert count("ScatterND", [(9, 8), (4, 1), x], [(9, 8)], {"reduction": "add"}) == 32

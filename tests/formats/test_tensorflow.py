@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from math import prod
+from typing import Any
 
 import pytest
 import tensorflow_samples as samples
@@ -290,8 +291,80 @@ def test_shapes_follow_from_shapes(kind, inputs, attributes, expected):
     assert g.metadata["costs"]["unsized"] == 0
 
 
+def numbers(name: str, *rows: int | tuple[int, ...]) -> Any:
+    """A constant of these whole numbers, or of rows of them."""
+    made = constant(name, len(rows), *({len(row) for row in rows if isinstance(row, tuple)}), kind=INT32)
+    for row in rows:
+        made.attr["value"].tensor.int_val.extend(row if isinstance(row, tuple) else [row])
+    return made
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "given", "attributes", "expected"),
+    [
+        ("Reshape", (6, 4), [(3, -1)], {}, (3, 8)),
+        ("Transpose", (2, 3, 5), [(2, 0, 1)], {}, (5, 2, 3)),
+        ("StridedSlice", (9, 8, 7), [(1, 0), (-2, 0), (3, 1)], {"shrink_axis_mask": 2}, (2, 7)),
+        (
+            "StridedSlice",
+            (9, 8, 7),
+            [(0, 0, 1), (0, 0, 9), (1, 1, 2)],
+            {"ellipsis_mask": 1, "new_axis_mask": 2},
+            (9, 8, 1, 3),
+        ),
+        ("Slice", (9, 8), [(2, 3), (4, -1)], {}, (4, 5)),
+        ("Tile", (3, 4), [(2, 5)], {}, (6, 20)),
+        ("Pad", (3, 4), [((1, 2), (0, 5))], {}, (6, 9)),
+        ("Sum", (3, 4, 5), [(-1, 0)], {}, (4,)),
+        ("Sum", (3, 4, 5), [(1,)], {"keep_dims": True}, (3, 1, 5)),
+        ("GatherV2", (3, 4, 5), [(7, 8), (1,)], {}, (3, 2, 5)),
+        ("BroadcastTo", (4,), [(3, 4)], {}, (3, 4)),
+    ],
+)
+def test_shapes_follow_from_numbers(kind, shape, given, attributes, expected):
+    """Sizes, axes and bounds that are constants decide shapes."""
+    sources = [numbers(f"c{i}", *entries) for i, entries in enumerate(given)]
+    names = [source.name for source in sources]
+    op = node("op", kind, "x", *names, types={"T": FLOAT, "Tparams": FLOAT}, **attributes)
+    g = loads(graph(constant("x", *shape), *sources, op))
+    assert g.outputs[g.index("op")] == 4 * prod(expected)
+    assert g.metadata["costs"]["unsized"] == 0
+
+
+def flattened(*sizes: int) -> bytes:
+    """An input of (batch, 6, 4) that is reshaped to these sizes, and rectified."""
+    float_ = {"types": {"T": FLOAT}}
+    return graph(
+        node("x", "Placeholder", types={"dtype": FLOAT}, shape=(-1, 6, 4)),
+        numbers("to", *sizes),
+        node("r", "Reshape", "x", "to", **float_),
+        node("end", "Relu", "r", **float_),
+    )
+
+
+@pytest.mark.parametrize(("sizes", "elements"), [((-1, 24), 8 * 24), ((-1, 4), 8 * 24), ((-1,), 8 * 24)])
+def test_a_reshape_of_a_batch_keeps_its_elements(sizes, elements):
+    """The open dimension of (-1, 4) is not the batch, but six times the batch."""
+    g = loads(flattened(*sizes), batch=8)
+    assert (g.outputs[g.index("end")], g.compute[g.index("end")]) == (4 * elements, elements)
+    assert (g.metadata["costs"]["unsized"], g.metadata["costs"]["assumed"]) == (0, 3)
+
+
+def test_without_a_batch_open_dimensions_stay_open():
+    """Three outputs have bytes that are not known."""
+    assert loads(flattened(-1, 4), batch=None).metadata["costs"]["unsized"] == 3
+
+
+def test_numbers_that_double_in_every_op_stay_few():
+    """A chain of ops that each join a list with itself ends as unknown, not as 2⁶⁰ numbers or dimensions."""
+    axis = numbers("axis", 0)
+    ops = [node(f"c{i + 1}", "ConcatV2", f"c{i}", f"c{i}", "axis", types={"T": INT32}) for i in range(60)]
+    end = node("end", "Fill", "c60", "c0", types={"T": INT32})
+    assert loads(graph(axis, numbers("c0", 2, 2), *ops, end)).metadata["costs"]["unsized"] > 0
+
+
 def test_what_shapes_do_not_decide_is_counted():
-    """A Reshape's size is in the content of a constant, which is not read."""
+    """A Reshape to a constant of which the file lacks the contents."""
     g = loads(
         graph(constant("a", 4), constant("to", 2, kind=INT32), node("r", "Reshape", "a", "to", types={"T": FLOAT}))
     )

@@ -5,6 +5,7 @@ It runs in a separate process, and no test imports TensorFlow: OR-tools crashes 
 python tests/support/tensorflow_child.py build FOLDER     # networks and what TensorFlow counts in them
 python tests/support/tensorflow_child.py run FOLDER       # the placed network on four virtual CPUs
 python tests/support/tensorflow_child.py loops FOLDER     # loops and branches of TensorFlow 2
+python tests/support/tensorflow_child.py shapes FOLDER    # models without shapes, and those of their tensors in a run
 python tests/support/tensorflow_child.py ops              # the table of ops' outputs
 python tests/support/tensorflow_child.py flops            # how many operations TensorFlow counts, for tests/costs/test_flops.py
 """
@@ -160,6 +161,156 @@ def _repeated(x):
     return x
 
 
+def image_ops(x: tf.Tensor) -> list[tf.Tensor]:
+    """Convolutions, windows and resizing, with gradients; x is an image per row."""
+    filters, deep = tf.ones([3, 2, 4, 6]), tf.ones([3, 3, 4, 2])
+    movie = tf.reshape(x, [-1, 4, 4, 16, 4])
+    made = [
+        tf.nn.conv2d(x, filters, 2, "SAME"),
+        tf.nn.conv2d(x, filters, [1, 3, 2, 1], "VALID"),
+        tf.nn.conv2d(x, filters, 1, "VALID", dilations=[1, 2, 3, 1]),
+        tf.nn.conv2d(x, filters, 2, [[0, 0], [2, 1], [0, 3], [0, 0]]),
+        tf.nn.depthwise_conv2d(x, deep, [1, 2, 2, 1], "VALID"),
+        tf.nn.depthwise_conv2d(x, deep, [1, 1, 1, 1], "SAME", dilations=[2, 2]),
+        tf.nn.conv3d(movie, tf.ones([2, 3, 5, 4, 7]), [1, 2, 1, 3, 1], "VALID"),
+        tf.nn.conv3d(movie, tf.ones([2, 3, 5, 4, 7]), [1, 1, 2, 2, 1], "SAME"),
+        tf.nn.conv2d_transpose(x, tf.ones([3, 3, 5, 4]), tf.stack([tf.shape(x)[0], 32, 32, 5]), 2, "SAME"),
+        tf.nn.max_pool2d(x, 3, 2, "VALID"),
+        tf.nn.avg_pool2d(x, [1, 2, 5, 1], [1, 2, 1, 1], "SAME"),
+        tf.nn.max_pool3d(movie, 2, 2, "VALID"),
+        tf.nn.avg_pool3d(movie, [1, 3, 1, 2, 1], 1, "SAME"),
+        *tf.nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME"),
+        tf.image.resize_bilinear(x, [5, 9]),
+        tf.image.resize_nearest_neighbor(x, tf.shape(x)[1:3] * 2),
+        tf.space_to_depth(x, 4),
+        tf.depth_to_space(x, 2),
+        tf.nn.bias_add(x, tf.ones([4])),
+        tf.nn.lrn(x),
+        *tf.nn.fused_batch_norm(x, tf.ones([4]), tf.ones([4])),
+    ]
+    floats = [tensor for tensor in made if tensor.dtype == tf.float32]
+    return made + tf.gradients([tf.reduce_sum(tensor) for tensor in floats], [x, filters, deep])
+
+
+def moving_ops(x: tf.Tensor) -> list[tf.Tensor]:
+    """Parts, joins, transposes and sizes that are computed; x is an image per row."""
+    rows = tf.shape(x)[0]
+    flat = tf.reshape(x, [rows, -1])
+    table = tf.reshape(tf.range(24.0), [4, 6])
+    ids = tf.cast(flat[:, :3] > 0, tf.int32)
+    first, second, third = tf.split(x, [3, -1, 5], axis=2)
+    made = [
+        tf.transpose(x, [0, 3, 1, 2]),
+        tf.transpose(x),
+        x[:, 1:-2:2, ::-1, 0],
+        x[..., tf.newaxis, 1:3],
+        x[1:, tf.newaxis, -3:, 5:2, ...],
+        x[:, :, tf.shape(x)[3]],
+        tf.slice(x, [0, 1, 2, 0], [-1, 5, -1, 2]),
+        tf.slice(x, [0, 0, 0, 0], [rows, 2, 2, 2]),
+        tf.strided_slice(x, [0, 8, 2, 0], [3, 1, 99, 4], [1, -3, 5, 2]),
+        tf.reshape(x, [-1, 16 * 4]),
+        tf.reshape(x, [rows * 16, 64]),
+        tf.reshape(x, tf.concat([[rows, 4], tf.shape(x)[1:2] // 4, [-1]], 0)),
+        tf.reshape(x, [-1]),
+        tf.concat([x, x * 2, x[..., :1]], -1),
+        tf.concat([x, x], 0),
+        tf.stack([x, x, x], axis=2),
+        *tf.unstack(x, axis=1)[:2],
+        *tf.split(x, 4, axis=-3),
+        first,
+        second,
+        third,
+        tf.expand_dims(x, -2),
+        tf.squeeze(x[:, :1, :, :1], [1, -1]),
+        tf.tile(x, [2, 1, 3, 1]),
+        tf.tile(table[:1], [rows, 2]),
+        tf.pad(x, [[0, 0], [1, 2], [3, 4], [0, 0]]),
+        tf.pad(x, [[0, 0], [1, 2], [3, 4], [0, 0]], "REFLECT"),
+        tf.gather(table, ids),
+        tf.gather(x, [3, 1], axis=2),
+        tf.gather(flat, ids, batch_dims=1),
+        tf.gather_nd(x, tf.zeros([5, 2], tf.int32)),
+        tf.nn.embedding_lookup(table, ids),
+        tf.fill([rows, 3], 1.0),
+        tf.range(rows),
+        tf.range(2, 23, 4),
+        tf.linspace(0.0, 1.0, 7),
+        tf.zeros_like(x),
+        tf.ones([rows, 5]),
+        tf.one_hot(ids, 9, axis=1),
+        tf.broadcast_to(table, [rows, 4, 6]),
+        tf.cast(x, tf.float64),
+        tf.where(x > 0, x, -x),
+        tf.where_v2(x[:, :1] > 0, x, 0.0),
+        tf.nn.dropout(x, rate=0.5),
+        tf.random_normal([rows, tf.shape(x)[2] - 1]),
+        tf.meshgrid(tf.range(3), tf.range(rows))[0],
+        tf.reverse(x, [1]),
+        tf.boolean_mask(table, [True, False, True, False]),
+        tf.where(x > 0),
+        tf.unique(tf.reshape(ids, [-1]))[0],
+        tf.sparse.to_dense(tf.sparse.from_dense(ids)),
+    ]
+    floats = [tensor for tensor in made if tensor.dtype == tf.float32]
+    return made + tf.gradients([tf.reduce_sum(tensor) for tensor in floats], [x])
+
+
+def summing_ops(x: tf.Tensor) -> list[tf.Tensor]:
+    """Reductions, products, spectra, attention; x is an image per row."""
+    flat = tf.reshape(x, [tf.shape(x)[0], 16 * 16, 4])
+    heads = tf.transpose(tf.reshape(flat, [-1, 256, 2, 2]), [0, 2, 1, 3])
+    logits = tf.reduce_mean(x, [1, 2])
+    made = [
+        logits,
+        tf.reduce_sum(x, -1, keepdims=True),
+        tf.reduce_max(x),
+        tf.reduce_min(x, [0, -2]),
+        tf.reduce_prod(x, [1], keepdims=True),
+        tf.reduce_any(x > 0, [2, 3]),
+        tf.argmax(x, 2),
+        tf.argmin(x, -1),
+        *tf.nn.top_k(logits, 3),
+        tf.matmul(heads, heads, transpose_b=True),
+        tf.nn.softmax(tf.matmul(heads, heads, transpose_b=True)) @ heads,
+        tf.matmul(logits, tf.ones([7, 4]), transpose_b=True),
+        tf.matmul(flat, tf.ones([4, 9])),
+        tf.tensordot(x, tf.ones([4, 3]), 1),
+        tf.einsum("bijc,cd->bdij", x, tf.ones([4, 5])),
+        tf.einsum("...i,...i->...", x, x),
+        tf.einsum("bhqd,bhkd->bhqk", heads, heads),
+        tf.signal.fft(tf.cast(x, tf.complex64)),
+        tf.signal.rfft(flat, [6]),
+        tf.signal.rfft2d(x),
+        tf.signal.irfft(tf.cast(x, tf.complex64)),
+        tf.signal.stft(tf.reshape(x, [-1, 1024]), 128, 64),
+        tf.cumsum(x, 1),
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.argmax(logits, -1), logits=logits),
+        tf.nn.softmax_cross_entropy_with_logits(labels=tf.nn.softmax(logits), logits=logits),
+        tf.nn.l2_normalize(x, -1),
+        tf.add_n([x, x]),
+        x + tf.ones([16, 1]),
+        tf.squared_difference(x[:, :1], x[:, :, :1]),
+    ]
+    floats = [tensor for tensor in made if tensor.dtype == tf.float32]
+    return made + tf.gradients([tf.reduce_sum(tensor) for tensor in floats], [x])
+
+
+def shapes(folder: Path) -> None:
+    """Write models without shapes, and the shape that each tensor has when TensorFlow runs it."""
+    tf.disable_control_flow_v2()
+    for model in (image_ops, moving_ops, summing_ops):
+        with tf.Graph().as_default() as graph, tf.Session() as session:
+            model(tf.placeholder(tf.float32, [None, 16, 16, 4], "x"))
+            tensors = [
+                t for op in graph.get_operations() for t in op.outputs if t.dtype not in (tf.variant, tf.resource)
+            ]
+            ran = session.run(tensors, {"x:0": np.random.default_rng(1).normal(size=(8, 16, 16, 4))})
+        found = {t.name: list(np.shape(value)) for t, value in zip(tensors, ran, strict=True)}
+        (folder / f"{model.__name__}.pb").write_bytes(graph.as_graph_def().SerializeToString())
+        (folder / f"{model.__name__}.json").write_text(json.dumps(found))
+
+
 def ops() -> None:
     """Print the table that datasets/tensorflow_ops.py writes."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "datasets"))
@@ -191,4 +342,6 @@ def flops() -> None:
 
 if __name__ == "__main__":
     wanted, *folder = sys.argv[1:]
-    {"build": build, "run": run, "loops": loops, "same": same, "ops": ops, "flops": flops}[wanted](*map(Path, folder))
+    {"build": build, "run": run, "loops": loops, "same": same, "shapes": shapes, "ops": ops, "flops": flops}[wanted](
+        *map(Path, folder)
+    )

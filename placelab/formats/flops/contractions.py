@@ -170,7 +170,7 @@ def einsum(equation: Any, inputs: Sequence[Shape]) -> float:
     >>> einsum("bij,bjk->bik", [(2, 3, 5), (2, 5, 7)])
     420.0
     """
-    terms, result, lengths = _indices(equation, inputs)
+    terms, result, lengths = indices_of(equation, inputs)
     done = terms[0]
     total = 0.0
     for i, term in enumerate(terms[1:] or [[]], start=1):
@@ -183,7 +183,7 @@ def einsum(equation: Any, inputs: Sequence[Shape]) -> float:
     return total
 
 
-def _indices(equation: Any, inputs: Sequence[Shape]) -> tuple[list[list[str]], list[str], dict[str, int]]:
+def indices_of(equation: Any, inputs: Sequence[Shape]) -> tuple[list[list[str]], list[str], dict[str, int]]:
     """Indices of each factor and of the result, and length of each index; an ellipsis is ``…0``, ``…1`` from the right."""
     equation = equation.decode() if isinstance(equation, bytes) else equation
     if not isinstance(equation, str) or len(inputs) > MOST_FACTORS:

@@ -220,7 +220,7 @@ def _transform(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], att
         batch, frames, bins, _ = at(outputs, 0)
         length = 2 * (bins - 1) if attributes.get("onesided", 1) else bins
         return 5 * batch * frames * length * log2(max(length, 2))
-    shape = at(inputs, 0)
+    shape = _real(name, at(inputs, 0), outputs)
     rank = next((int(digit) for digit in name if digit in "123"), 1)
     axes = attributes.get("dim") or ([attributes["axis"]] if "axis" in attributes else range(-rank, 0))
     if name == "DFT":
@@ -228,6 +228,18 @@ def _transform(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], att
         shape = shape if len(shape) < 3 else (*shape[:-1], 1)  # the last one has real and imaginary parts
     lengths = prod(shape[axis] for axis in axes if -len(shape) <= axis < len(shape))
     return 5 * prod(shape) * log2(max(lengths, 2))
+
+
+def _real(name: str, shape: tuple[int, ...], outputs: Sequence[Shape]) -> tuple[int, ...]:
+    """The shape that is transformed: of the real numbers where the others are half of the frequencies, cut or padded in RFFT."""
+    out = outputs[0] if outputs else None
+    if out is None or len(out) != len(shape) or not shape:
+        return shape
+    if name.lower().startswith(("irfft", "fft_irfft", "_fft_c2r", "fft_c2r", "fft_hfft")):
+        return out
+    if name.startswith("RFFT"):
+        return (*out[:-1], shape[-1] if shape[-1] // 2 + 1 == out[-1] else 2 * (out[-1] - 1))
+    return shape
 
 
 def _random(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:

@@ -170,8 +170,9 @@ class Bodies:
 def _argument(i: int, source: Source, outer: Wired, rows: bool) -> Node:
     """An argument of a function as an op; its name is its number."""
     u, k = source
-    types, shapes = outer.nodes[u].types, outer.sizes.raw[u]
-    shape = shapes[k] if k < len(shapes) else None
+    types, raw = outer.nodes[u].types, outer.sizes.raw[u]
+    filled = outer.sizes.shapes([source])[0]
+    shape = filled if filled is not None else raw[k] if k < len(raw) else None
     kind = types[k] if k < len(types) else None
     held = shape[1:] if rows and shape else shape
     return Node(str(i), "_Arg", (), "", (), ("output",), (kind,), (held,), None, None, "", {})

@@ -49,7 +49,8 @@ EXPECTED = "a TensorFlow graph: a GraphDef or a SavedModel's saved_model.pb"
 # Attributes that determine how much an op computes.
 KEPT = frozenset(
     "transpose_a transpose_b adj_x adj_y data_format strides padding dilations explicit_paddings ksize equation axis "
-    "keep_dims num_split N perm begin_mask end_mask shrink_axis_mask num_elements".split()
+    "keep_dims num_split N perm begin_mask end_mask shrink_axis_mask num_elements squeeze_dims new_axis_mask ellipsis_mask "
+    "batch_dims block_size k".split()
 )
 
 Shape = tuple[int, ...] | None  # -1 for an unknown dimension, None for an unknown number of dimensions
@@ -78,7 +79,7 @@ class Node(NamedTuple):
     element: int | None  # type of a variable's elements
     calls: str  # function that it runs, or ""
     attributes: Mapping[str, Any]  # those that determine how much it computes
-    value: Any = None  # of a constant of few whole numbers: a number, or a tuple of them
+    value: Any = None  # of a constant of few whole numbers: a number, a tuple of them, or of such tuples
     bodies: Mapping[str, tuple[str, ...]] = {}  # attribute → the functions that it names
 
 
@@ -122,10 +123,10 @@ def _functions(value: Any) -> tuple[str, ...]:
 
 
 def _value(tensor: Any) -> Any:
-    """The number, or the tuple of numbers, in a constant of at most 64 whole numbers or truth values; else None."""
+    """The number, tuple of numbers, or tuple of rows, in a constant of at most 64 whole numbers or truth values; else None."""
     sizes = [dim.size for dim in tensor.tensor_shape.dim]
     size = prod(sizes)
-    if tensor.dtype not in WHOLE or not 0 <= size <= MOST or len(sizes) > 1:
+    if tensor.dtype not in WHOLE or not 0 <= size <= MOST or len(sizes) > 2:
         return None
     given = tensor.bool_val if tensor.dtype == 10 else tensor.int64_val if tensor.dtype == 9 else tensor.int_val
     entries = list(given[:MOST])
@@ -136,6 +137,9 @@ def _value(tensor: Any) -> Any:
     entries += entries[-1:] * (size - len(entries))  # the last one is repeated
     if len(entries) != size:
         return None
+    if len(sizes) == 2:
+        columns = sizes[1]
+        return tuple([tuple(entries[i * columns : (i + 1) * columns]) for i in range(min(sizes[0], size))])
     return tuple(entries) if sizes else entries[0]
 
 
