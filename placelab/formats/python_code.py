@@ -105,7 +105,7 @@ def _graph_arguments(graph: OpGraph) -> dict[str, Any]:
     """Arguments of ``OpGraph.from_arrays``, without those that are as by default."""
     output = np.arange(graph.n_tensors) - graph.op_tensor_ptr[graph.tensor_producer]
     unused = np.flatnonzero(np.diff(graph.tensor_ptr) == 0)
-    own = np.array_equal(graph.memory, graph.persistent + graph.temporary + graph.outputs)
+    own = np.array_equal(graph.memory, graph.persistent + graph.temporary + graph.new_bytes)
     plain = len(unused) == 0 and np.array_equal(graph.edge_tensor, np.arange(graph.n_edges))  # a tensor per edge
     in_order = np.array_equal(graph.edges, np.unique(graph.edges, axis=0)) if graph.n_edges else True
     columns = dict(
@@ -118,6 +118,9 @@ def _graph_arguments(graph: OpGraph) -> dict[str, Any]:
     found |= {label: column for label, column in columns.items() if column.any()}
     found |= {} if plain and in_order else {"edge_output": output[graph.edge_tensor]}
     found |= {} if own else {"memory": graph.memory}
+    of = graph.tensor_storage
+    found |= {} if of is None else {"edge_storage": of[graph.edge_tensor]}
     if len(unused):
-        found["outputs"] = [(graph.tensor_producer[t], output[t], graph.tensor_bytes[t]) for t in unused]
+        rows = [(graph.tensor_producer[t], output[t], graph.tensor_bytes[t]) for t in unused]
+        found["outputs"] = rows if of is None else [(*row, of[t]) for row, t in zip(rows, unused, strict=True)]
     return found | {label: value for label, value in time_arguments(graph).items() if value}

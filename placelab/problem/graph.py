@@ -114,7 +114,7 @@ class OpGraph(GraphColumns):
         edge_output: Any = None,
         edge_control: Any = None,
         edge_storage: Any = None,
-        outputs: Sequence[tuple[int, int, float]] = (),
+        outputs: Sequence[tuple[int, int, float] | tuple[int, int, float, int]] = (),
         persistent: Any = 0.0,
         temporary: Any = 0.0,
         memory: Any = None,

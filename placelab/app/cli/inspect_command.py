@@ -77,9 +77,17 @@ def _tensors(graph: OpGraph) -> dict[str, Any]:
     return {
         "tensors": len(data),
         "bytes": _number(size.sum()),
+        **_shared(graph),
         "largest": _number(size.max()) if len(data) else 0.0,
         "largest_of": str(graph.names[graph.tensor_producer[largest]]) if len(data) else None,
     }
+
+
+def _shared(graph: OpGraph) -> dict[str, Any]:
+    """Number of tensors that live in the storage of another, and the bytes that this saves on one device."""
+    first = graph.tensor_storage
+    inside = 0 if first is None else int((first != np.arange(graph.n_tensors)).sum())
+    return {"in_others": inside, "saved": _number(graph.outputs.sum() - graph.new_bytes.sum()) if inside else 0.0}
 
 
 def _devices(graph: OpGraph) -> list[dict[str, Any]]:
@@ -165,6 +173,9 @@ def _graph(fact: dict[str, Any], flag: str, written: Units) -> Iterator[tuple[st
         else ""
     )
     yield "tensors", f"{tensors['tensors']:,}, {_bytes(tensors['bytes'], written)}{largest}"
+    if tensors["in_others"]:
+        saved = _bytes(tensors["saved"], written)
+        yield "storages", f"{counted(tensors['in_others'], 'tensor')} in the storage of another, which saves {saved}"
     yield "parameters", f"{_bytes(parameters['bytes'], written)} at {counted(parameters['ops'], 'op')}"
     if fact["temporary_bytes"]:
         yield "temporary", _bytes(fact["temporary_bytes"], written)

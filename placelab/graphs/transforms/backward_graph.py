@@ -14,7 +14,7 @@ from placelab.problem.graph_columns import time_arguments
 from placelab.problem.problem import Problem, on_graph
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule, planned_schedule
-from placelab.strategies.preparing.contraction import output_rows
+from placelab.strategies.preparing.contraction import edge_columns, output_rows
 
 Either = TypeVar("Either", OpGraph, Problem)
 TOLERANCE = 1e-9
@@ -48,7 +48,8 @@ def backward(graph: Either, ratio: Any = 1.0, *, transfer_ratio: Any = None, for
 
     Notes
     -----
-    A tensor that several ops read has a gradient from each of them. Control edges are mirrored as control edges. A gradient
+    A tensor that several ops read has a gradient from each of them. Tensors of the forward pass share the storages that they
+    shared; each gradient has its own. Control edges are mirrored as control edges. A gradient
     op needs the outputs of its op, too; that costs nothing, since both are on one device and the op has run by then.
     O(n_ops + n_edges).
 
@@ -138,23 +139,22 @@ def _training(graph: OpGraph, mirrored: OpGraph) -> OpGraph:
     ends = np.flatnonzero(np.diff(graph.succ_ptr) == 0)
     both = lambda label: np.concatenate([getattr(graph, label), getattr(mirrored, label)])  # noqa: E731
     unused = np.flatnonzero(np.diff(graph.tensor_ptr) == 0)
+    order = edge_columns(graph, np.full(len(ends), -1))
     pairs = [*(np.concatenate([group, twin[group]]) for group in _groups(graph)), *np.stack([ops, twin], axis=1)]
     sets = {
         int(v) + first: made.device_sets[made.device_set[v]]
         for made, first in ((graph, 0), (mirrored, n))
         for v in np.flatnonzero(made.device_set >= 0)
     }
+    given = (edge_columns(graph, graph.edge_tensor), edge_columns(mirrored, mirrored.edge_tensor))
+    columns: dict[str, Any] = {
+        label: np.concatenate([*(part[label] for part in given), only]) for label, only in order.items()
+    }
     return OpGraph.from_arrays(
         both("names"),
         both("compute"),
         np.concatenate([graph.edges, mirrored.edges + n, np.stack([ends, twin[ends]], axis=1)]),
-        edge_bytes=np.concatenate([both("edge_bytes"), np.zeros(len(ends))]),
-        edge_output=np.concatenate(
-            [graph.edge_tensor, mirrored.edge_tensor + graph.n_tensors, np.zeros(len(ends), int)]
-        ),
-        edge_control=np.concatenate(
-            [*(g.tensor_control[g.edge_tensor] for g in (graph, mirrored)), np.ones(len(ends), bool)]
-        ),
+        **columns,
         outputs=output_rows(graph, unused, ops),
         persistent=both("persistent"),
         temporary=both("temporary"),

@@ -71,7 +71,8 @@ def microbatches(
     Time of an op of the pipeline: of each op in it its overhead, where the roofline that timed it has one, and the rest over m.
     Tensors of a micro-batch have their bytes over m; parameters, gradients of weights and updates are there once. A tensor is a
     gradient of weights if an update reads it, or if a backward op makes it and no op reads it. Tensors that stay within an op
-    of the pipeline are not counted. Where the backward pass reads no tensor of the forward pass (:func:`backward` makes such
+    of the pipeline are not counted. Storages that tensors share are not kept: of several tensors that leave an op of the
+    pipeline, each counts. Where the backward pass reads no tensor of the forward pass (:func:`backward` makes such
     graphs), every tensor that a forward op reads is kept for the backward pass of its reader's device. Temporary bytes: the
     most that an op in it takes, over m. An update waits for the gradients of its own device only. A gradient of weights that is
     read on another device, such as that of a weight shared by the first and last layer, is sent when the last micro-batch is in

@@ -13,7 +13,7 @@ from placelab.base.errors import FormatError
 from placelab.planning.read_orders import read_ops
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_columns import time_arguments
-from placelab.strategies.preparing.contraction import output_rows
+from placelab.strategies.preparing.contraction import Row, edge_columns, output_rows
 from placelab.strategies.preparing.gradients import backward_part
 
 OF_OPS = ("forward", "parameters", "cluster")  # metadata that name ops or devices of the graph as it was
@@ -101,9 +101,7 @@ def _of_reads(graph: OpGraph, reads: np.ndarray, kept: np.ndarray) -> Forward:
             len(reads),
             graph.names[origin],
             np.stack([number[graph.producer[inside]], number[graph.consumer[inside]]], axis=1),
-            graph.edge_bytes[inside],
-            tensor[graph.edge_tensor[inside]],
-            order_only[inside],
+            edge_columns(graph, tensor[graph.edge_tensor[inside]]) | {"edge_control": order_only[inside]},
             held,
             np.zeros(len(others)),
             _unused(graph, origin, tensor[graph.edge_tensor[inside & ~order_only]], number),
@@ -173,6 +171,8 @@ def _of_holders(graph: OpGraph, holders: np.ndarray, kept: np.ndarray) -> Forwar
     held = graph.persistent[holders]
     edges = np.concatenate([np.stack([np.arange(p), number[holders]], axis=1), number[graph.edges[inside]]])
     origin = np.concatenate([holders, others])
+    columns = edge_columns(graph, graph.edge_tensor[inside])
+    read = edge_columns(graph, np.full(p, -1)) | {"edge_bytes": held, "edge_control": np.zeros(p, bool)}
     return Forward(
         _graph(
             graph,
@@ -180,9 +180,7 @@ def _of_holders(graph: OpGraph, holders: np.ndarray, kept: np.ndarray) -> Forwar
             p,
             np.concatenate([graph.names[holders] + "/read", graph.names[others]]),
             edges,
-            np.concatenate([held, graph.edge_bytes[inside]]),
-            np.concatenate([np.zeros(p, int), graph.edge_tensor[inside]]),
-            np.concatenate([np.zeros(p, bool), graph.tensor_control[graph.edge_tensor[inside]]]),
+            {label: np.concatenate([read[label], column]) for label, column in columns.items()},
             held,
             graph.persistent[others],
             _unused(graph, others, graph.edge_tensor[inside], number),
@@ -192,7 +190,7 @@ def _of_holders(graph: OpGraph, holders: np.ndarray, kept: np.ndarray) -> Forwar
     )
 
 
-def _unused(graph: OpGraph, ops: np.ndarray, sent: np.ndarray, number: np.ndarray) -> list[tuple[int, int, float]]:
+def _unused(graph: OpGraph, ops: np.ndarray, sent: np.ndarray, number: np.ndarray) -> list[Row]:
     """Outputs of some ops that no edge carries any more."""
     free = np.zeros(graph.n_ops, bool)
     free[ops] = True
@@ -207,12 +205,10 @@ def _graph(
     n_reads: int,
     names: np.ndarray,
     edges: np.ndarray,
-    size: np.ndarray,
-    output: np.ndarray,
-    control: np.ndarray,
+    columns: dict[str, Any],
     held: np.ndarray,
     moved: np.ndarray,
-    outputs: list[tuple[int, int, float]],
+    outputs: list[Row],
 ) -> OpGraph:
     """Reads of no operations that hold `held` bytes, and the other ops, less the persistent bytes `moved` to reads."""
     p = n_reads
@@ -221,9 +217,7 @@ def _graph(
         names,
         np.concatenate([np.zeros(p), graph.compute[others]]),
         edges,
-        edge_bytes=size,
-        edge_output=output,
-        edge_control=control,
+        **columns,
         outputs=outputs,
         persistent=np.concatenate([held, graph.persistent[others] - moved]),
         temporary=np.concatenate([np.zeros(p), graph.temporary[others]]),
@@ -246,8 +240,8 @@ class ReplicaOps:
         self.kinds: list[str] = []
         self.columns: dict[str, list[np.ndarray]] = {key: [] for key in (*USUAL, "device", "iteration", "role")}
         self.edges: list[np.ndarray] = []
-        self.tensors: list[tuple[np.ndarray, ...]] = []  # bytes, output, control of edges
-        self.unused: list[tuple[int, int, float]] = []
+        self.tensors: list[tuple[np.ndarray, ...]] = []  # bytes, output, control, storage of edges
+        self.unused: list[Row] = []
 
     def add(self, names: Iterable[str], kind: str | Iterable[str], **columns: Any) -> np.ndarray:
         """Numbers of new ops of these names and kinds.
@@ -266,21 +260,38 @@ class ReplicaOps:
     def connect(self, producer: Any, consumer: Any, size: Any = 0.0, output: Any = None) -> None:
         """Edges between ops, pairs broadcast: a producer's `output` of `size` bytes, or none, where they only order."""
         pairs = np.stack(np.broadcast_arrays(producer, consumer), axis=-1).reshape(-1, 2)
-        tensor = (size, 0 if output is None else output, output is None)
+        tensor = (size, 0 if output is None else output, output is None, -1)
         self.edges.append(pairs)
         self.tensors.append(tuple(np.broadcast_to(column, len(pairs)) for column in tensor))
 
     def copy_edges(self, number: np.ndarray) -> None:
-        """The model's edges and unused outputs in a copy whose op v has the number ``number[v]``, -1 where it has none."""
+        """The model's edges and unused outputs in a copy whose op v has the number ``number[v]``, -1 where it has none.
+
+        Tensors of a copy share the storages that those of the model do, with an op that several copies have, too.
+        """
         model = self.model
+        storage = self._storages(number)
         edges = number[model.edges]
         here = (edges >= 0).all(axis=1)
         tensor = model.edge_tensor[here]
         self.edges.append(edges[here])
-        self.tensors.append((model.edge_bytes[here], tensor, model.tensor_control[tensor]))
+        self.tensors.append((model.edge_bytes[here], tensor, model.tensor_control[tensor], storage[tensor]))
         free = (number[model.tensor_producer] >= 0) & ~model.tensor_control
         free[tensor] = False
-        self.unused += output_rows(model, np.flatnonzero(free), number)
+        rows = output_rows(model, np.flatnonzero(free), number)
+        self.unused += [(v, t, size, int(storage[t])) for v, t, size, _ in rows]
+
+    def _storages(self, number: np.ndarray) -> np.ndarray:
+        """Storage of each tensor in a copy: a number for the first of its tensors that the copy has; -1 where none is shared."""
+        model = self.model
+        if model.tensor_storage is None:
+            return np.full(model.n_tensors, -1)
+        made = number[model.tensor_producer]
+        here = np.flatnonzero(made >= 0)
+        first = np.zeros(model.n_tensors, dtype=np.int64)
+        first[model.tensor_storage[here[::-1]]] = here[::-1]
+        first = first[model.tensor_storage]
+        return np.where(made < 0, -1, made[first] * model.n_tensors + first)
 
     def graph(self, devices: list[str], metadata: dict[str, Any], **replica: Any) -> OpGraph:
         """The graph, each op tied to its device; `replica` joins the columns under ``metadata["replica"]``."""
@@ -290,7 +301,7 @@ class ReplicaOps:
         first = column["iteration"] == 0
         known = cost >= 0
         of = lambda values, otherwise=0.0: np.where(known, values[cost], otherwise)  # noqa: E731
-        size, output, control = (np.concatenate(parts) for parts in zip(*self.tensors, strict=True))
+        size, output, control, storage = (np.concatenate(parts) for parts in zip(*self.tensors, strict=True))
         ties = [(device,) for device in devices]
         facts = {key: column[key].tolist() for key in ("iteration", "worker", "role", "op")}
         if (column["bucket"] >= 0).any():
@@ -302,6 +313,7 @@ class ReplicaOps:
             edge_bytes=size,
             edge_output=output,
             edge_control=control,
+            edge_storage=storage,
             outputs=self.unused,
             persistent=of(model.persistent) * first + column["held"],
             temporary=of(model.temporary),

@@ -10,7 +10,7 @@ from placelab.problem.graph import OpGraph
 from placelab.problem.graph_columns import time_arguments
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-from placelab.strategies.preparing.contraction import output_rows
+from placelab.strategies.preparing.contraction import edge_columns, output_rows
 
 SEND = "_Send"
 RECEIVE = "_Recv"
@@ -32,7 +32,8 @@ def send_recv(graph: OpGraph | Problem, placement: Placement) -> dict[str, OpGra
         Device name → OpGraph, for devices that have ops, in the cluster's order. The Send op ``_Send/<key>`` on the source reads
         the tensor, the Receive op ``_Recv/<key>`` on the destination has it as its output, for all its readers there; `key` is
         ``source;destination;tensor``, the tensor being ``producer:output``, or ``^producer`` where it only orders. Their
-        kinds are ``_Send`` and ``_Recv``; they compute nothing. All ops are restricted to their device. Groups stay.
+        kinds are ``_Send`` and ``_Recv``; they compute nothing. All ops are restricted to their device. Groups stay, and so do
+        storages that tensors of a device share; what a Receive brings has one of its own.
 
     Notes
     -----
@@ -96,6 +97,8 @@ def _part(placement: Placement, d: int, tensor: np.ndarray, destination: np.ndar
         [np.stack([source, of[graph.consumer[here]]], axis=1), _sends(graph, of, tensor[out], r + n)]
     )
     carried = np.concatenate([graph.edge_tensor[here], tensor[out]])
+    columns = edge_columns(graph, carried)
+    columns["edge_storage"] = np.where(device[graph.tensor_producer[carried]] == d, columns["edge_storage"], -1)
     unused = np.flatnonzero((device[graph.tensor_producer] == d) & (np.diff(graph.tensor_ptr) == 0))
     padded = lambda column, fill: np.concatenate([np.full(r, fill), column[own], np.full(s, fill)])  # noqa: E731
     memory = padded(graph.memory, 0.0)
@@ -105,9 +108,7 @@ def _part(placement: Placement, d: int, tensor: np.ndarray, destination: np.ndar
         [*(f"{RECEIVE}/{key}" for key in keys[into]), *graph.names[own], *(f"{SEND}/{key}" for key in keys[out])],
         padded(graph.compute, 0.0),
         edges,
-        edge_bytes=graph.tensor_bytes[carried],
-        edge_output=carried,
-        edge_control=graph.tensor_control[carried],
+        **columns,
         outputs=output_rows(graph, unused, of),
         persistent=padded(graph.persistent, 0.0),
         temporary=padded(graph.temporary, 0.0),

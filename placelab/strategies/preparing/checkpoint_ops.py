@@ -9,7 +9,7 @@ import numpy as np
 from placelab.base.errors import FormatError, expect
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem, on_graph
-from placelab.strategies.preparing.contraction import output_rows
+from placelab.strategies.preparing.contraction import edge_columns, output_rows
 
 SAVE = "Save"
 RESTORE = "Restore"
@@ -79,9 +79,7 @@ def checkpoint_nodes(problem: Problem, *, disk: Any, save: bool = True, restore:
         [*(f"{RESTORE}/{x}" for x in graph.names[first]), *graph.names, *(f"{SAVE}/{x}" for x in graph.names[last])],
         padded(graph.compute),
         np.concatenate([graph.edges + r, restores, saves]),
-        edge_bytes=np.concatenate([graph.edge_bytes, np.zeros(more)]),
-        edge_output=np.concatenate([graph.edge_tensor, np.zeros(more, dtype=np.int64)]),
-        edge_control=np.concatenate([graph.tensor_control[graph.edge_tensor], np.ones(more, bool)]),
+        **edge_columns(graph, np.concatenate([graph.edge_tensor, np.full(more, -1)])),
         outputs=output_rows(graph, unused, r + np.arange(n)),
         persistent=padded(graph.persistent),
         temporary=padded(graph.temporary),

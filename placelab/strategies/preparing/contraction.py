@@ -37,7 +37,8 @@ def contract(problem: Problem, block: np.ndarray, what: str) -> tuple[Problem, E
         times are sums over the members; allowed devices are those of all members, colocation groups those of any member.
         Tensors that leave their block stay tensors of their own, those inside disappear; control edges between two blocks are
         one. Temporary bytes are the peak of temporaries and inner tensors while the members run one after the other in
-        topological order; outputs count from the merged op's start. Both are upper bounds.
+        topological order; outputs count from the merged op's start. Both are upper bounds. Tensors that share a storage
+        share it still, those inside a block among themselves, those that leave blocks among themselves.
     expand : function
         Placement of `small` → placement of `problem`: members go where their block went, and run in its place in the
         planned order, in topological order. The estimate and the bound are dropped, as they hold for `small` only.
@@ -173,9 +174,7 @@ def _merged_graph(problem: Problem, of: np.ndarray, first: np.ndarray) -> OpGrap
         graph.names[first],
         total(graph.compute),
         np.stack([source, destination], axis=1)[leaves],
-        edge_bytes=graph.edge_bytes[leaves],
-        edge_output=graph.edge_tensor[leaves],
-        edge_control=graph.tensor_control[graph.edge_tensor[leaves]],
+        **edge_columns(graph, graph.edge_tensor[leaves]),
         outputs=output_rows(graph, unused, of),
         persistent=total(graph.persistent),
         temporary=np.maximum.reduceat(in_turn(graph, members, of, np.flatnonzero(~outside & ~alone[made])), start),
@@ -189,11 +188,35 @@ def _merged_graph(problem: Problem, of: np.ndarray, first: np.ndarray) -> OpGrap
     )
 
 
-def output_rows(graph: OpGraph, tensors: np.ndarray, number: np.ndarray) -> list[tuple[int, int, float]]:
+Row = tuple[int, int, float, int]  # op, output number, bytes, storage
+
+
+def output_rows(graph: OpGraph, tensors: np.ndarray, number: np.ndarray) -> list[Row]:
     """Tensors of a graph as ``OpGraph.from_arrays(outputs=…)`` takes them, where its op v has the number ``number[v]``."""
     producer = number[graph.tensor_producer[tensors]]
     size = graph.tensor_bytes[tensors]
-    return list(zip(producer.tolist(), tensors.tolist(), size.tolist(), strict=True))
+    columns = (producer, tensors, size, storage_of(graph, tensors))
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def edge_columns(graph: OpGraph, tensors: np.ndarray) -> dict[str, Any]:
+    """Arguments of ``OpGraph.from_arrays`` for edges that carry these tensors of a graph; -1: an edge that only orders."""
+    given = tensors >= 0
+    columns = dict(
+        edge_bytes=(graph.tensor_bytes, 0.0),
+        edge_output=(np.arange(graph.n_tensors), 0),
+        edge_control=(graph.tensor_control, True),
+        edge_storage=(storage_of(graph, np.arange(graph.n_tensors)), -1),
+    )
+    made = {label: np.full(len(tensors), other, dtype=column.dtype) for label, (column, other) in columns.items()}
+    for label, (column, _) in columns.items():
+        made[label][given] = column[tensors[given]]
+    return made
+
+
+def storage_of(graph: OpGraph, tensors: np.ndarray) -> np.ndarray:
+    """The first tensor in the storage of each of these tensors of a graph, -1 for all if none share one."""
+    return np.full(len(tensors), -1) if graph.tensor_storage is None else graph.tensor_storage[tensors]
 
 
 def by_block(of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -215,20 +238,35 @@ def in_turn(graph: OpGraph, members: np.ndarray, of: np.ndarray, inner: np.ndarr
     of
         Block of each op, numbered from 0, shape (n_ops,).
     inner
-        Numbers of the tensors that only ops of their producer's block read: held from then to their last reader's end.
+        Numbers of the tensors that only ops of their producer's block read: held from then to their last reader's end, those
+        of a block in one storage once.
     """
     place = np.empty(graph.n_ops, dtype=np.int64)
     place[members] = np.arange(graph.n_ops)
     made = place[graph.tensor_producer]
     last = made.copy()
     np.maximum.at(last, graph.edge_tensor, place[graph.consumer])
+    made, last, size = made[inner], last[inner], graph.tensor_bytes[inner]
+    if graph.tensor_storage is not None:
+        key = graph.tensor_storage[inner].astype(np.int64) * graph.n_ops + of[graph.tensor_producer[inner]]
+        made, last, size = _as_one(np.unique(key, return_inverse=True)[1], made, last, size)
     change = np.zeros(graph.n_ops + 1)
-    np.add.at(change, made[inner], graph.tensor_bytes[inner])
-    np.add.at(change, last[inner] + 1, -graph.tensor_bytes[inner])
+    np.add.at(change, made, size)
+    np.add.at(change, last + 1, -size)
     held = np.maximum(np.cumsum(change[:-1]), 0.0)
     some = np.zeros(of.max() + 1, dtype=bool)
     some[of[graph.tensor_producer[inner]]] = True
     return np.where(some[of[members]], held, 0.0) + graph.temporary[members]  # exactly 0, without rounding errors
+
+
+def _as_one(which: np.ndarray, made: np.ndarray, last: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, ...]:
+    """First place, last place and bytes of storages, from those of their tensors; `which` is the storage of each."""
+    n = which.max(initial=-1) + 1
+    first, end, largest = np.full(n, made.max(initial=0)), np.zeros(n, dtype=last.dtype), np.zeros(n)
+    np.minimum.at(first, which, made)
+    np.maximum.at(end, which, last)
+    np.maximum.at(largest, which, size)
+    return first, end, largest
 
 
 def _times(problem: Problem, of: np.ndarray, n: int) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from placelab.schedule.schedule import TOLERANCE
 from placelab.strategies.preparing.chain import Expand
 from placelab.strategies.preparing.contraction import (
     devices_of_blocks,
+    edge_columns,
     expansion,
     in_turn,
     output_rows,
@@ -119,9 +120,7 @@ def _forward_graph(problem: Problem, ops: np.ndarray, of: np.ndarray) -> OpGraph
         graph.names[ops],
         graph.compute[ops],
         of[graph.edges[inside]],
-        edge_bytes=graph.edge_bytes[inside],
-        edge_output=graph.edge_tensor[inside],
-        edge_control=graph.tensor_control[graph.edge_tensor[inside]],
+        **edge_columns(graph, graph.edge_tensor[inside]),
         outputs=output_rows(graph, unused, of),
         persistent=np.bincount(of, graph.persistent, minlength=n),
         temporary=graph.temporary[ops],
