@@ -63,7 +63,7 @@ def sources(graph: OpGraph) -> list[tuple[str, str]]:
         ("scaled", _scaled(known.get("scaled", {}))),
         ("loops", _loops(graph.metadata.get("loops"))),
         ("branches", _branches(graph.metadata.get("branches"))),
-        ("not counted", BODIES if any(_rows(graph.metadata.get(key)) for key in ("loops", "branches")) else ""),
+        ("not counted", _bodies(graph)),
     ]
     return [(label, text) for label, text in rows if text]
 
@@ -201,6 +201,11 @@ def _branches(branches: Any) -> str:
     rows = _rows(branches, "taken", "branches")
     listed = [f"{row['op']}: {row['taken'] + 1:,} of {row['branches']:,}" for row in rows]
     return ("the side of most operations counts: " if rows else "") + _shown(listed)
+
+
+def _bodies(graph: OpGraph) -> str:
+    """What is left out where an op has bodies."""
+    return BODIES if _loops(graph.metadata.get("loops")) or _branches(graph.metadata.get("branches")) else ""
 
 
 def _rows(rows: Any, *numbers: str) -> list[Mapping[str, Any]]:

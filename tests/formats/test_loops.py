@@ -104,8 +104,9 @@ def test_what_is_assumed_is_said():
         "a × 3, b × 20 (assumed), c × 10 (assumed, at most 10), d × 0; the file does not say how often 2 of 4 run: trips"
     )
     assert said["branches"] == "the side of most operations counts: e: 2 of 3"
+    assert said["not counted"] == "memory of the tensors within loops and branches, which are single ops"
     strange = pl.OpGraph.from_arrays(["a"], [1.0], [], metadata={"loops": "one round", "branches": [{"op": 3}, 4]})
-    assert not {"loops", "branches"} & dict(pl.costs.sources(strange)).keys()
+    assert not {"loops", "branches", "not counted"} & dict(pl.costs.sources(strange)).keys()
 
 
 def test_a_format_without_loops_has_no_trips(tmp_path):

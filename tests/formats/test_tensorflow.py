@@ -319,6 +319,8 @@ def numbers(name: str, *rows: int | tuple[int, ...]) -> Any:
         ("Sum", (3, 4, 5), [(1,)], {"keep_dims": True}, (3, 1, 5)),
         ("GatherV2", (3, 4, 5), [(7, 8), (1,)], {}, (3, 2, 5)),
         ("BroadcastTo", (4,), [(3, 4)], {}, (3, 4)),
+        ("SpaceToBatchND", (2, 5, 6), [(2, 3), ((1, 0), (0, 3))], {}, (12, 3, 3)),
+        ("BatchToSpaceND", (12, 3, 3), [(2, 3), ((1, 0), (0, 3))], {}, (2, 5, 6)),
     ],
 )
 def test_shapes_follow_from_numbers(kind, shape, given, attributes, expected):

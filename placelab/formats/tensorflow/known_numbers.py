@@ -170,6 +170,11 @@ def _total(op: Applied) -> Iterable[Known]:
     return (found if op.outputs[0] == () else (found,),)
 
 
+def _inverse(op: Applied) -> Iterable[Known]:
+    listed = _listed(op)
+    return (tuple([listed.index(i) for i in range(len(listed))]),)
+
+
 def _counting(op: Applied) -> Iterable[Known]:
     numbers = range(*(op.number(i) for i in range(3)))
     return (tuple(numbers),) if len(numbers) <= MOST else ()
@@ -192,6 +197,7 @@ ROWS: dict[Callable[[Applied], Iterable[Known]], str] = {
     _together: "Pack ConcatV2 Concat",
     _apart: "Unpack",
     _total: "Prod Sum Max Min",
+    _inverse: "InvertPermutation",
     _counting: "Range",
     _filled: "Fill",
 }

@@ -202,6 +202,25 @@ def _blocks(op: Applied) -> Shape:
     return (image[0], *(_times(size, n) for size in image[1:3]), image[3] // (n * n) if image[3] >= 0 else -1)
 
 
+def _batches(op: Applied) -> Shape:
+    """Blocks of the image in rows of their own, and back; input 2 has what is padded, or cropped, on both sides."""
+    shape, blocks, sides = op.shape(), op.dims(1), op.values[2]
+    n = prod(blocks)
+    if min(blocks) < 1 or not len(sides) == len(blocks) < len(shape):
+        raise Unknown
+    places = shape[1 : len(blocks) + 1]
+    if op.node.kind == "SpaceToBatchND":
+        inner = [
+            -1 if size < 0 else (size + sum(pads)) // block
+            for size, block, pads in zip(places, blocks, sides, strict=True)
+        ]
+        return (_times(shape[0], n), *inner, *shape[len(blocks) + 1 :])
+    inner = [
+        -1 if size < 0 else size * block - sum(pads) for size, block, pads in zip(places, blocks, sides, strict=True)
+    ]
+    return (shape[0] // n if shape[0] >= 0 else -1, *inner, *shape[len(blocks) + 1 :])
+
+
 def _times(size: int, n: int | None) -> int:
     return -1 if size < 0 or n is None or n < 0 else size * n
 
@@ -460,6 +479,7 @@ RULES: dict[str, Rule] = _table(
             ReverseSequence Roll ClipByValue MaxPoolGrad MaxPool3DGrad LRNGrad MatrixInverse Cholesky MatrixBandPart RandomShuffle
             FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVars PlaceholderWithDefault Conj Real Imag Angle ComplexAbs Bucketize
             InvertPermutation FFT FFT2D FFT3D IFFT IFFT2D IFFT3D AdjustContrastv2 EnsureShape
+            MaxPoolGradWithArgmax
         """,
         _all: "IdentityN",
         _twice: "Switch RefSwitch",
@@ -482,14 +502,17 @@ RULES: dict[str, Rule] = _table(
             StatelessRandomUniformV2 StatelessRandomNormalV2 StatelessTruncatedNormalV2
         """,
         _one(_given(1)): """
+            SparseToDense
             BroadcastTo Conv2DBackpropFilter Conv3DBackpropFilterV2 DepthwiseConv2dNativeBackpropFilter
         """,
+        _one(_given(2)): "ScatterNd",
         _one(_channels): "BiasAddGrad",
         _normalised: """
             FusedBatchNorm FusedBatchNormV2 FusedBatchNormGrad FusedBatchNormGradV2
         """,
         _one(_resized): "ResizeBilinear ResizeNearestNeighbor ResizeBicubic ResizeArea",
         _one(_blocks): "SpaceToDepth DepthToSpace",
+        _one(_batches): "SpaceToBatchND BatchToSpaceND",
         _loss: "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits",
         _one(_reshaped): "Reshape",
         _one(_transposed): "Transpose ConjugateTranspose",
