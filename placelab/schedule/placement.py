@@ -8,7 +8,7 @@
 ``estimate`` is in seconds or null; ``planned`` is the order the partitioner planned. Version 2 has the key ``not_before``, the
 seconds before which ops of that order do not start, ``{"embed": 0.002, …}``; a placement without is written as version 1.
 What is read may also be the object under ``placement`` alone, as a hand or another program writes it; members of a group may be
-left out then. Or it is a device map of PyTorch modules, see :mod:`placelab.schedule.device_map`.
+left out then. Or it is a device map of PyTorch modules, see ``placelab/schedule/device_map.py``.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Placement:
         problem
             Whose ops and devices the file names.
         path
-            The file, gzipped or not; also a device map of PyTorch modules (:mod:`placelab.schedule.device_map`).
+            The file, gzipped or not; also a device map of PyTorch modules (``placelab/schedule/device_map.py``).
 
         Raises
         ------
