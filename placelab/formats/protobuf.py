@@ -191,9 +191,16 @@ def _count(descriptor: Any, data: bytes, where: str) -> None:
     """FormatError if a message holds more than MAX_FIELDS fields, those of nested messages included."""
     waiting = [(descriptor, 0, len(data))]
     total = 0
-    while waiting:
+    bytes_left = len(data)
+    messages_in: dict[str, dict[int, Any]] = {}
+    while waiting and total + bytes_left // 2 > MAX_FIELDS:  # a field has two bytes or more
         known, start, end = waiting.pop()
-        inside = {number: field.message_type for number, field in known.fields_by_number.items() if field.message_type}
+        bytes_left -= end - start
+        inside = messages_in.get(known.full_name)
+        if inside is None:
+            numbers = known.fields_by_number.items()
+            inside = {number: field.message_type for number, field in numbers if field.message_type}
+            messages_in[known.full_name] = inside
         for number, wire, _, value, stop in fields(data, where, start, end):
             total += 1
             if total > MAX_FIELDS:
@@ -202,6 +209,7 @@ def _count(descriptor: Any, data: bytes, where: str) -> None:
                 )
             if wire == BYTES and number in inside and stop > value:
                 waiting.append((inside[number], value, stop))
+                bytes_left += stop - value
 
 
 def _decode_error() -> type[Exception]:

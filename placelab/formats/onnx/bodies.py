@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import ChainMap, Counter
 from collections.abc import MutableMapping
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -62,7 +63,11 @@ class Scope:
         self.tensors, self.version, self._outer = tensors, version, outer
         self._inputs = {info.name: j for j, info in enumerate(graph.input)}
         self._constants = {tensor.name: tensor for tensor in graph.initializer}
-        self._nodes = {name: node for node in graph.node for name in node.output}
+        self._graph = graph
+
+    @cached_property
+    def _nodes(self) -> dict[str, Any]:
+        return {name: node for node in self._graph.node[:] for name in node.output[:]}
 
     def inner(self, body: Any) -> Scope:
         """The scope of a body graph."""

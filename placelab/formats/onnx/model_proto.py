@@ -33,7 +33,6 @@ from placelab.formats.onnx.node_proto import (
     assume,
     body_graphs,
     held_bytes,
-    is_sized,
     node_reads,
     op_name,
     put_declared,
@@ -172,7 +171,7 @@ def _settled(
     taken to be like their input, and why this failed.
     """
     assumed, kept, failed = dict[str, int](), Counter[str](), ""
-    last = not any(any(body_graphs(node)) for node in model.graph.node)
+    last = straight = not any(any(body_graphs(node)) for node in model.graph.node[:])
     for turn in range(MAX_ROUNDS):
         last = last or turn == MAX_ROUNDS - 2
         if _stops(model.graph):
@@ -180,7 +179,7 @@ def _settled(
             model = type(model).FromString(data)
             assumed |= found["assumed"]
             kept.update(found["kept"])
-        if with_body_shapes(model, trips):
+        if not straight and with_body_shapes(model, trips):
             model = type(model).FromString(inferred(model.SerializeToString())[0])
         elif last:
             break
@@ -196,40 +195,43 @@ def _check_open(dimensions: Mapping[str, int], assumed: Mapping[str, int]) -> No
 
 def _stops(graph: Any) -> bool:
     """Whether the shape of some tensor is unknown that a node or the caller reads."""
-    known = {info.name for info in (*graph.value_info, *graph.output) if is_sized(info)}
-    made = {name for node in graph.node for name in node.output if name not in known}
-    return any(name in made for node in graph.node for name in node_reads(node)) or any(
-        info.name in made for info in graph.output
+    known = {name for name, value in values_of(graph).items() if value.shape is not None}
+    made = {name for node in graph.node[:] for name in node.output[:] if name not in known}
+    return bool(made) and (
+        any(name in made for node in graph.node[:] for name in node_reads(node))
+        or any(info.name in made for info in graph.output)
     )
 
 
-def _texts(model: Any) -> Iterator[Any]:
+def _texts(model: Any) -> list[Any]:
     """All names in a model; bytes if not UTF-8, which the proto2 messages of ONNX accept."""
-    yield from (model.producer_name, model.producer_version)
-    yield from (opset.domain for opset in model.opset_import)
-    yield from _names_in(model.graph)
+    found = [model.producer_name, model.producer_version, *(opset.domain for opset in model.opset_import)]
+    _add_names(model.graph, found)
     for function in model.functions:
-        yield from (function.name, function.domain, *function.input, *function.output)
-        for node in function.node:
-            yield from _names_at(node)
+        found += (function.name, function.domain, *function.input, *function.output)
+        _add_names_of(function.node, found)
+    return found
 
 
-def _names_in(graph: Any) -> Iterator[Any]:
-    yield graph.name
-    for info in (*graph.input, *graph.output, *graph.value_info):
-        yield info.name
-        yield from (dim.dim_param for dim in info.type.tensor_type.shape.dim)
-    yield from (tensor.name for tensor in graph.initializer)
-    yield from (sparse.values.name for sparse in graph.sparse_initializer)
-    for node in graph.node:
-        yield from _names_at(node)
+def _add_names(graph: Any, found: list[Any]) -> None:
+    found.append(graph.name)
+    for info in (*graph.input[:], *graph.output[:], *graph.value_info[:]):
+        found.append(info.name)
+        found += [dim.dim_param for dim in info.type.tensor_type.shape.dim[:]]
+    found += [tensor.name for tensor in graph.initializer[:]]
+    found += [sparse.values.name for sparse in graph.sparse_initializer[:]]
+    _add_names_of(graph.node, found)
 
 
-def _names_at(node: Any) -> Iterator[Any]:
-    yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
-    yield from (attribute.name for attribute in node.attribute)
-    for body in body_graphs(node):
-        yield from _names_in(body)
+def _add_names_of(nodes: Any, found: list[Any]) -> None:
+    for node in nodes[:]:
+        found += (node.name, node.op_type, node.domain)
+        found += node.input[:]
+        found += node.output[:]
+        for attribute in node.attribute[:]:
+            found.append(attribute.name)
+        for body in body_graphs(node):
+            _add_names(body, found)
 
 
 def _check_dimensions(dimensions: Any) -> None:
@@ -341,15 +343,16 @@ def _provenance(model: Any) -> str:
 
 def _ops(graph: Any) -> Nodes:
     given = [*(tensor.name for tensor in graph.initializer), *(s.values.name for s in graph.sparse_initializer)]
-    reads = [node_reads(node) for node in graph.node]
+    reads = [node_reads(node) for node in graph.node[:]]
     constants, folded = _folded(graph.node, reads, set(given))
     if len(folded) == len(graph.node):  # a model of constants only: fold nothing
         constants = set(given)
         folded = set()
     inputs = [info for info in graph.input if info.name not in constants]
-    kept = [i for i in range(len(graph.node)) if i not in folded]
-    nodes = [graph.node[i] for i in kept]
-    outputs = [[info.name] for info in inputs] + [node.output for node in nodes]
+    every = graph.node[:]
+    kept = [i for i in range(len(every)) if i not in folded]
+    nodes = [every[i] for i in kept]
+    outputs = [[info.name] for info in inputs] + [node.output[:] for node in nodes]
     return Nodes(inputs, nodes, kept, [reads[i] for i in kept], constants, _producers(outputs))
 
 
@@ -369,7 +372,7 @@ def _folded(nodes: Any, reads: list[list[str]], constants: set[str]) -> tuple[se
     """Values that are constant once the model is loaded, and the numbers of the nodes that compute them."""
     folded = set()
     for i, node in enumerate(nodes):
-        if _foldable(node) and constants.issuperset(reads[i]):
+        if constants.issuperset(reads[i]) and _foldable(node):
             folded.add(i)
             constants.update(filter(None, node.output))
     return constants, folded

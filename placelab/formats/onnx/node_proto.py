@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 from placelab.base.errors import FormatError
@@ -24,6 +25,7 @@ BITS = {  # of an element, by TensorProto.DataType; texts (8) have any length
     **dict.fromkeys((27, 28), 6),  # float6…
 }
 WHOLE = {2, 3, 4, 5, 6, 7, 9, 12, 13}  # integers and bool
+Shapes = tuple[tuple[int, ...] | None, ...]
 MAX_RANK = 64
 MAX_ELEMENTS = 1 << 60
 
@@ -39,16 +41,16 @@ def op_name(name: str) -> str:
 
 def body_graphs(node: Any) -> Iterator[Any]:
     """The graphs that a node runs: branches or loop bodies."""
-    for attribute in node.attribute:
+    for attribute in node.attribute[:]:  # a slice: protobuf's own iteration ends by an exception, which is slow
         if attribute.HasField("g"):
             yield attribute.g
-        yield from attribute.graphs
+        yield from attribute.graphs[:]
 
 
 def node_reads(node: Any) -> list[str]:
     """Values that a node reads: its inputs, then those that its body graphs capture from outside."""
-    captured = dict.fromkeys(name for body in body_graphs(node) for name in _captured(body))
-    return [*filter(None, node.input), *captured]
+    own = [name for name in node.input[:] if name]
+    return own + list(dict.fromkeys(name for body in body_graphs(node) for name in _captured(body)))
 
 
 def _captured(body: Any) -> dict[str, None]:
@@ -62,21 +64,29 @@ def _captured(body: Any) -> dict[str, None]:
 
 def node_flop(node: Any, values: Mapping[str, Value], unknown: Counter[str]) -> float:
     """Operations of a node without body graphs; 0 if unknown, and then counted in `unknown` by kind."""
-    operations = count(node.op_type, _shapes(node.input, values), _shapes(node.output, values), attributes_of(node))
+    inputs, outputs, attributes = _shapes(node.input, values), _shapes(node.output, values), attributes_of(node)
+    plain = not attributes
+    operations = _plain(node.op_type, inputs, outputs) if plain else count(node.op_type, inputs, outputs, attributes)
     if operations is None or not 0 <= operations < math.inf:
         unknown[one_line(node.op_type)] += 1
         return 0.0
     return float(operations)
 
 
-def _shapes(names: Iterable[str], values: Mapping[str, Value]) -> list[tuple[int, ...] | None]:
-    return [values.get(name, UNKNOWN).shape for name in names]
+@lru_cache(4096)  # the same layers come again and again
+def _plain(kind: str, inputs: Shapes, outputs: Shapes) -> float | None:
+    """Operations of a node without attributes."""
+    return count(kind, inputs, outputs)
+
+
+def _shapes(names: Any, values: Mapping[str, Value]) -> Shapes:
+    return tuple([values.get(name, UNKNOWN).shape for name in names[:]])
 
 
 def attributes_of(node: Any) -> dict[str, Any]:
     """A node's attributes as Python values, except tensors, graphs and long lists."""
     found: dict[str, Any] = {}
-    for attribute in node.attribute:
+    for attribute in node.attribute[:]:
         if attribute.type in (1, 2):
             found[attribute.name] = attribute.f if attribute.type == 1 else attribute.i
         elif attribute.type == 3:
@@ -104,7 +114,7 @@ class Value:
     bits: int | None
     whole: bool = False
 
-    @property
+    @cached_property
     def bytes(self) -> float | None:
         """Size, with elements below a byte packed; None if unknown.
 
@@ -127,7 +137,13 @@ def values_of(graph: Any) -> dict[str, Value]:
     FormatError
         A tensor of more than 2⁶⁰ elements.
     """
-    values = {info.name: _value(info) for info in (*graph.value_info, *graph.output, *graph.input)}
+    values: dict[str, Value] = {}
+    known: dict[bytes, Value] = {}  # type → value: most are of a few types
+    for info in (*graph.value_info[:], *graph.output[:], *graph.input[:]):
+        kind = info.type.SerializeToString()
+        if kind not in known:
+            known[kind] = _value(info)
+        values[info.name] = known[kind]
     values |= {tensor.name: _checked(tensor.name, tensor.dims, tensor.data_type) for tensor in graph.initializer}
     return values | {sparse.values.name: _stored(sparse) for sparse in graph.sparse_initializer}
 
@@ -213,7 +229,7 @@ def _dims(info: Any) -> Any:
 def is_sized(info: Any) -> bool:
     """Whether a ValueInfoProto has all sizes of a tensor."""
     tensor = info.type.tensor_type
-    return tensor.HasField("shape") and all(dim.HasField("dim_value") and dim.dim_value >= 0 for dim in _dims(info))
+    return tensor.HasField("shape") and all(_length(dim) is not None for dim in tensor.shape.dim[:])
 
 
 def _value(info: Any) -> Value:

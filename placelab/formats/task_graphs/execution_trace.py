@@ -130,7 +130,11 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
     data = unzipped(data, where)
     if JSON.match(narrow(data[:SNIFFED]).removeprefix(BOM_UTF8)):
         return graph_of(json_of(data, where, EXPECTED), where)
-    return _graph(list(_records(data, where)), where, "protobuf")
+    try:
+        nodes = list(_records(data, where))
+    finally:
+        _attribute.cache_clear()
+    return _graph(nodes, where, "protobuf")
 
 
 def matches(document: Any) -> bool:
