@@ -130,13 +130,14 @@ def shaped(tmp_path_factory) -> Path:
     return made
 
 
-@pytest.mark.parametrize(("model", "share"), [("image_ops", 0.94), ("moving_ops", 0.94), ("summing_ops", 0.9)])
+@pytest.mark.parametrize(("model", "share"), [("image_ops", 0.97), ("moving_ops", 0.95), ("summing_ops", 0.92)])
 def test_shapes_we_follow_are_those_that_tensors_have(shaped, model, share):
     """With the batch every shape that follows is that of the tensor in a run; without it, nothing contradicts that."""
     nodes, sizes = followed(shaped / f"{model}.pb")
     theirs = json.loads((shaped / f"{model}.json").read_text())
     unknown = Counter()
     for v, node in enumerate(nodes):
+        assert node.kind != "RFFT" or sizes.filled[v][0] is not None, node
         for k in range(len(node.types)):
             ran = theirs[f"{node.name}:{k}"]
             ours, without_batch = (row[k] if k < len(row) else None for row in (sizes.filled[v], sizes.raw[v]))

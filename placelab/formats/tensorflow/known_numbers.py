@@ -161,6 +161,25 @@ def _apart(op: Applied) -> Iterable[Known]:
     return _listed(op)
 
 
+def _cut(op: Applied) -> Iterable[Known]:
+    """Consecutive parts, of which the outputs have the lengths."""
+    listed = _listed(op, 1 if op.node.kind == "Split" else 0)
+    start = 0
+    for shape in op.outputs:
+        if shape is None or -1 in shape:
+            raise Unknown
+        yield listed[start : start + shape[0]]
+        start += shape[0]
+
+
+def _alike(op: Applied) -> Iterable[Known]:
+    """As many zeros or ones as the input has numbers."""
+    number, shape = int(op.node.kind == "OnesLike"), op.shape()
+    if len(shape) > 1 or not all(0 <= n <= MOST for n in shape):
+        raise Unknown
+    return ((number,) * shape[0] if shape else number,)
+
+
 def _total(op: Applied) -> Iterable[Known]:
     listed = _listed(op)
     if None in listed or op.outputs[0] not in ((), (1,)):
@@ -196,6 +215,8 @@ ROWS: dict[Callable[[Applied], Iterable[Known]], str] = {
     _picked: "Gather GatherV2",
     _together: "Pack ConcatV2 Concat",
     _apart: "Unpack",
+    _cut: "Split SplitV",
+    _alike: "ZerosLike OnesLike",
     _total: "Prod Sum Max Min",
     _inverse: "InvertPermutation",
     _counting: "Range",
