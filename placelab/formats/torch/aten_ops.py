@@ -1,4 +1,10 @@
-"""Build a graph from the ATen ops of a PyTorch program, traced or stored."""
+"""Build a graph from the ATen ops of a PyTorch program, traced or stored.
+
+What a view or an op in place (``add_``) makes lives in the storage of its first input. A traced and a stored program get the
+same graph, so this follows from the names of ops, as PyTorch's schemas have it, and not from strides: ``reshape``, which copies
+what is not contiguous, is a view unless its input is one that may leave gaps or turn axes (``transpose``, ``slice``). A view that
+is larger than what it shows (``expand``), and one of a parameter, counts as a tensor of its own; ``contiguous`` and ``to`` copy.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +37,20 @@ class Tensor(NamedTuple):
 
 
 NUMBER = Tensor((), 0)
+PLAIN_VIEWS = frozenset(  # of a contiguous tensor contiguous again
+    """
+    alias detach flatten lift_fresh ravel real resolve_conj resolve_neg reshape _reshape_alias reshape_as squeeze
+    unflatten _unsafe_view unsqueeze view view_as view_as_real view_as_complex view_of
+    """.split()
+)
+VIEWS = frozenset(
+    """
+    adjoint as_strided chunk _conj conj diagonal dsplit expand expand_as hsplit imag matrix_H mH moveaxis movedim mT narrow
+    _neg_view numpy_T permute select slice split split_with_sizes swapaxes swapdims t tensor_split transpose unbind unfold
+    vsplit
+    """.split()
+)
+COPYING = frozenset("flatten ravel reshape reshape_as".split())  # where the input is one of `VIEWS`
 
 
 class Source(NamedTuple):
@@ -135,7 +155,8 @@ def assembled(
     """
     edges = [(source, v) for v, op in enumerate(ops) for source in op.reads if isinstance(source, Source)]
     used = {source for source, _ in edges}
-    unused = [(v, o, tensor.bytes) for v, o, tensor in _outputs(ops) if Source(v, o) not in used]
+    storage = storages(ops)
+    unused = [(v, o, tensor.bytes, storage[Source(v, o)]) for v, o, tensor in _outputs(ops) if Source(v, o) not in used]
     readers = _readers(ops)
     persistent = [0.0] * len(ops)
     for name, which in readers.items():
@@ -149,6 +170,7 @@ def assembled(
         [(source.op, v) for source, v in edges],
         edge_bytes=[ops[source.op].outputs.get(source.output, NUMBER).bytes for source, _ in edges],
         edge_output=[source.output for source, _ in edges],
+        edge_storage=[storage.get(source, -1) for source, _ in edges],
         outputs=unused,
         persistent=persistent,
         kind=[op.kind for op in ops],
@@ -168,6 +190,35 @@ def assembled(
             },
         },
     )
+
+
+def storages(ops: Sequence[Op]) -> dict[Source, int]:
+    """A number for the storage of each output; views and ops in place have that of their first input."""
+    storage: dict[Source, int] = {}
+    size: list[float] = []  # of the first tensor in each storage
+    strided = set[Source]()  # views that may leave gaps or turn axes
+    for v, op in enumerate(ops):
+        first = op.reads[0] if op.reads and isinstance(op.reads[0], Source) else None
+        shares = first in storage and _shares(op, first in strided)
+        for o, tensor in op.outputs.items():
+            own = Source(v, o)
+            if shares and first is not None and tensor.bytes <= size[storage[first]]:
+                storage[own] = storage[first]
+                strided |= {own} if first in strided or name_of(op.kind) in VIEWS else set()
+            else:
+                storage[own] = len(size)
+                size.append(tensor.bytes)
+    return storage
+
+
+def _shares(op: Op, strided: bool) -> bool:
+    """Whether what an op makes lives in its first input, which is `strided` if it may have gaps or turned axes."""
+    space, _, rest = op.kind.partition(".")
+    spelt, name = rest.partition(".")[0], name_of(op.kind)
+    if space != "aten" or spelt.startswith("_foreach_"):
+        return False
+    in_place = spelt.endswith("_") and not spelt.startswith("__")
+    return in_place or name in VIEWS or (name in PLAIN_VIEWS and not (strided and name in COPYING))
 
 
 def _outputs(ops: Sequence[Op]) -> list[tuple[int, int, Tensor]]:

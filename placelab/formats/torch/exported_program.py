@@ -73,10 +73,11 @@ def op_graph(program: Program, metadata: Mapping[str, Any], trips: int = 1) -> O
     -------
     OpGraph
         ``kind`` is ``aten.…`` in PyTorch's spelling, or ``input``. ``compute`` is counted from shapes. A view has the bytes of
-        its tensor. A parameter's bytes are ``persistent`` at the first op that reads it; all ops that read a parameter over
-        1 KiB share a colocation group. ``metadata`` gets ``costs``, ``parameters`` (name → op that holds it, "" if no op reads
-        it) and ``activations``, the bytes that forward ops keep for backward ops, shared memory counted once; ``costs`` has the
-        ``precision`` of products if most parameters have 16 bits.
+        its tensor, and its storage, as what an op in place makes has (:mod:`placelab.formats.torch.aten_ops`). A parameter's
+        bytes are ``persistent`` at the first op that reads it; all ops that read a parameter over 1 KiB share a colocation
+        group. ``metadata`` gets ``costs``, ``parameters`` (name → op that holds it, "" if no op reads it) and ``activations``,
+        the bytes that forward ops keep for backward ops, shared memory counted once; ``costs`` has the ``precision`` of
+        products if most parameters have 16 bits.
 
     Notes
     -----
