@@ -1,10 +1,13 @@
 """Measure the loading of graphs: milliseconds of processor time per call, and as multiples of a yardstick run in turn.
 
-    python benchmarks/loading.py [--ops 22000] [--json PATH]
+    python benchmarks/loading.py [--ops 22000] [--large] [--json PATH]
 
 The GraphDef is one of unrolled LSTM cells, built here without TensorFlow, with the shapes of all outputs in it; its yardstick is
 google.protobuf's C parser on the same bytes and the same table of fields, which builds messages but no graph. The yardstick of
 placelab JSON is ``json.loads`` on the same text, unzipped.
+
+With ``--large``, also an ONNX model of 100,000 nodes without shapes, whose yardstick is its parsing and inference by onnx,
+and a Chakra trace of 300,000 nodes, whose yardstick is the parsing of its records. Time of child processes counts.
 """
 
 from __future__ import annotations
@@ -12,13 +15,16 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
 from placelab.formats import placelab_json
+from placelab.formats.onnx import model_proto
 from placelab.formats.protobuf import messages, tagged
+from placelab.formats.task_graphs import execution_trace
 from placelab.formats.tensorflow import graph_def as reader
 from placelab.formats.tensorflow.nodes import DATA_TYPE, TABLES, schema
 from placelab.problem import graph_json
@@ -28,7 +34,8 @@ INT32 = 3
 REPEATS = 7
 # Milliseconds at 22,000 ops, and the most that a call may take as a multiple of its yardstick.
 BUDGET = {"GraphDef": 1_000, "placelab JSON": 150}
-RATIO = {"GraphDef": 45.0, "placelab JSON": 6.0}
+RATIO = {"GraphDef": 45.0, "placelab JSON": 6.0, "ONNX": 8.0, "Chakra": 20.0}
+LARGE = {"ONNX": (100_000, 3_000), "Chakra": (300_000, 8_000)}  # nodes, most milliseconds
 
 
 def graph_def(n_ops: int, batch: int = 128, width: int = 512) -> bytes:
@@ -99,15 +106,57 @@ def whole_graph() -> type:
     return messages("loading", TABLES | {"GraphDef": "repeated NodeDef node = 1"}, {"DataType": DATA_TYPE})["GraphDef"]
 
 
-def turns(*calls: Callable[[], object]) -> list[float]:
-    """Median milliseconds of processor time of each call; they take turns."""
+def onnx_model(n_nodes: int) -> bytes:
+    """A ModelProto of about 27 bytes a node: layers of MatMul, Add, Relu and a residual Add, without shapes between them."""
+    from onnx import TensorProto, helper
+
+    nodes = []
+    value = kept = "x"
+    for i in range(n_nodes):
+        kind, other = (("MatMul", "w"), ("Add", "b"), ("Relu", ""), ("Add", kept))[i % 4]
+        nodes.append(helper.make_node(kind, [value, other] if other else [value], [f"v{i}"]))
+        value = f"v{i}"
+        kept = value if i % 4 == 3 else kept
+    shapes = {"x": [8, 64], "w": [64, 64], "b": [64]}
+    inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
+    outputs = [helper.make_tensor_value_info(value, TensorProto.FLOAT, shapes["x"])]
+    graph = helper.make_graph(nodes, "layers", inputs, outputs)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
+
+
+def trace_records(n_nodes: int) -> list[bytes]:
+    """Nodes of a Chakra trace: two dependencies, a tensor, whether it is a CPU's, operations, and a stream of every third."""
+    kind, attribute = execution_trace._messages()
+    said = {
+        name: attribute(name=name, **{field: number}).SerializeToString()
+        for name, field, number in (("num_ops", "uint64_val", 1000), ("stream", "int64_val", 7))
+    }
+    cpu = [attribute(name="is_cpu_op", bool_val=value).SerializeToString() for value in (False, True)]
+    records = []
+    for i in range(n_nodes):
+        kernel = i % 3 == 2
+        node = kind(id=i, name=f"aten::op_{i}", type=4, start_time_micros=3 * i, duration_micros=2 + i % 5)
+        node.data_deps.extend(sorted({max(i - 1, 0), i // 2} - {i}))
+        node.outputs.values = f"[[{i}, {i + 1_000_000}, 0, 1024, 4, 'cuda:0']]"
+        node.attr.extend([cpu[not kernel], said["num_ops"], *([said["stream"]] if kernel else [])])
+        records.append(node.SerializeToString())
+    return records
+
+
+def turns(*calls: Callable[[], object], repeats: int = REPEATS) -> list[float]:
+    """Median milliseconds of processor time of each call, child processes included; they take turns."""
     spent: list[list[float]] = [[] for _ in calls]
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         for call, times in zip(calls, spent, strict=True):
-            begun = time.process_time()
+            begun = _processor_time()
             call()
-            times.append(1e3 * (time.process_time() - begun))
+            times.append(1e3 * (_processor_time() - begun))
     return [median(times) for times in spent]
+
+
+def _processor_time() -> float:
+    children = os.times()
+    return time.process_time() + children.children_user + children.children_system
 
 
 def measure(n_ops: int) -> list[dict]:
@@ -122,27 +171,56 @@ def measure(n_ops: int) -> list[dict]:
         "placelab JSON": (turns(lambda: placelab_json.loads(zipped), lambda: json.loads(text)), len(zipped)),
     }
     return [
-        dict(
-            format=name,
-            ops=graph.n_ops,
-            bytes=size,
-            milliseconds=round(ours, 1),
-            budget=round(BUDGET[name] * n_ops / 22_000),
-            yardstick=round(theirs, 1),
-            ratio=round(ours / theirs, 1),
-            within=ours / theirs <= RATIO[name],
-        )
-        for name, ((ours, theirs), size) in rows.items()
+        _row(name, graph.n_ops, size, times, round(BUDGET[name] * n_ops / 22_000))
+        for name, (times, size) in rows.items()
     ]
+
+
+def measure_large() -> list[dict]:
+    """The rows of ``--large``."""
+    import onnx
+
+    rows = []
+    n, most = LARGE["ONNX"]
+    model = onnx_model(n)
+    times = turns(
+        lambda: model_proto.loads(model),
+        lambda: onnx.shape_inference.infer_shapes(onnx.ModelProto.FromString(model)),
+        repeats=3,
+    )
+    rows.append(_row("ONNX", n, len(model), times, most))
+    n, most = LARGE["Chakra"]
+    records = trace_records(n)
+    trace = b"".join(tagged(1, record)[1:] for record in (b"", *records))  # without tags: lengths alone
+    kind, _ = execution_trace._messages()
+    times = turns(
+        lambda: execution_trace.loads(trace), lambda: [kind.FromString(record) for record in records], repeats=3
+    )
+    return [*rows, _row("Chakra", n, len(trace), times, most)]
+
+
+def _row(name: str, ops: int, size: int, times: list[float], budget: int) -> dict:
+    ours, theirs = times
+    return dict(
+        format=name,
+        ops=ops,
+        bytes=size,
+        milliseconds=round(ours, 1),
+        budget=budget,
+        yardstick=round(theirs, 1),
+        ratio=round(ours / theirs, 1),
+        within=ours / theirs <= RATIO[name],
+    )
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ops", type=int, default=22_000)
+    parser.add_argument("--large", action="store_true", help="also an ONNX model and a trace of many nodes (a minute)")
     parser.add_argument("--json", type=Path, help="write the rows for a program to read")
     asked = parser.parse_args()
-    rows = measure(asked.ops)
+    rows = measure(asked.ops) + (measure_large() if asked.large else [])
     print("| format | ops | MB | ms | budget | yardstick, ms | × yardstick | at most |\n" + "| --- |" + " ---: |" * 7)
     for row in rows:
         values = (row["milliseconds"], row["budget"], row["yardstick"], row["ratio"], RATIO[row["format"]])
