@@ -44,6 +44,7 @@ def place(
     preview: bool = False,
     progress: Report = silent,
     cancel: Callable[[], bool] = never,
+    fallback: bool = True,
     **options: Any,
 ) -> Placement:
     """Place every op with a partitioner.
@@ -66,6 +67,8 @@ def place(
         Called with the :class:`placelab.base.progress.Progress` of a partitioner that searches.
     cancel
         Called by such partitioners now and then; when it returns True they return the best placement so far.
+    fallback
+        Whether another plan stands in where the partitioner is stuck for want of memory; False shows the partitioner alone.
     options
         Options of the partitioner.
 
@@ -96,7 +99,8 @@ def place(
     function = find(partitioners(), partitioner, "partitioner")
     reserved = dict(seed=seed, trace=trace, preview=preview, progress=progress, cancel=cancel)
     small, expand = chain(prepare)(problem)
-    placement = _placed(small, function, keywords(function, options, **reserved), reserved)
+    given = keywords(function, options, **reserved)
+    placement = _placed(small, function, given, reserved) if fallback else function(small, **given)
     if not isinstance(placement, Placement):
         raise PlacelabError(
             f"partitioner {function.name!r} returned {type(placement).__name__}; expected a Placement: return "
@@ -142,6 +146,7 @@ def solve(
     preview: bool = False,
     progress: Report = silent,
     cancel: Callable[[], bool] = never,
+    fallback: bool = True,
     oom: str = "mark",
     partitioner_options: Mapping[str, Any] | None = None,
     scheduler_options: Mapping[str, Any] | None = None,
@@ -164,7 +169,15 @@ def solve(
         oom=oom,
         partitioner_options=partitioner_options,
         scheduler_options=scheduler_options,
-        **dict(prepare=prepare, seed=seed, trace=trace, preview=preview, progress=progress, cancel=cancel),
+        **dict(
+            prepare=prepare,
+            seed=seed,
+            trace=trace,
+            preview=preview,
+            progress=progress,
+            cancel=cancel,
+            fallback=fallback,
+        ),
     )
     return simulated(*run)
 
@@ -182,7 +195,7 @@ def run_to_solve(
     """The placement of :func:`solve`, and how it is to be run; `common`: what :func:`place` takes as well."""
     for options in (partitioner_options, scheduler_options):
         expect({} if options is None else options, Mapping, "solve, for the options of a strategy,")
-        if reserved := {*RESERVED, "oom", "prepare"}.intersection(options or ()):
+        if reserved := {*RESERVED, "fallback", "oom", "prepare"}.intersection(options or ()):
             raise UnsupportedError(f"{min(reserved)!r} is no option of a strategy; give it to solve itself")
     placement = place(problem, partitioner, **common, **(partitioner_options or {}))
     return run_of(problem, placement, scheduler, common["seed"], oom, scheduler_options or {})

@@ -13,6 +13,7 @@ from placelab.app.explorer.engine import failure
 from placelab.app.explorer.engine.failure import EXACT, least_memory
 from placelab.app.explorer.panels.comparison import Comparison
 from placelab.schedule import catalogue as strategies
+from placelab.strategies import placing
 
 # HEFT puts a where it is fastest, and b must follow, for which there is no room.
 TRAP = pl.OpGraph.from_arrays(
@@ -21,9 +22,15 @@ TRAP = pl.OpGraph.from_arrays(
 CLUSTER = pl.Cluster([2e12, 1e12], memory=[5e9, 8e9], names=["fast", "large"])
 
 
+def not_instead(problem: pl.Problem, name: str, error: pl.InfeasibleError, **rest: object) -> pl.Placement:
+    """As on a problem on which the depth-first plan is stuck, too."""
+    raise error
+
+
 @pytest.fixture
 def explorer(monkeypatch):
-    """The trap, and few strategies beside HEFT."""
+    """The trap, few strategies beside HEFT, and no plan that stands in where one is stuck: on two ops there would be one."""
+    monkeypatch.setattr(placing, "instead", not_instead)
     few = ("heft", "single", "m-etf", "round-robin", "cp-sat")
     monkeypatch.setattr(strategies, "_partitioners", {name: strategies._partitioners[name] for name in few})
     monkeypatch.setattr(Comparison, "show", lambda *args: None)

@@ -251,4 +251,4 @@ def test_of_several_writers_the_first_that_is_a_parent_counts(data):
             known = [u for u in writers if u in parents[v]] if len(writers) > 1 else writers
             joined += [(known[0], v, file)] if known and known[0] != v else []
         expected += joined + [(u, v, None) for u in sorted(parents[v] - {u for u, _, _ in joined})]
-    assert list(zip(*found, strict=True)) == expected
+    assert list(zip(found.producer, found.consumer, found.file, strict=True)) == expected

@@ -30,10 +30,10 @@ ROUNDING = 1e-12
 
 
 def traced(name: str, count: int = 60, **limits):
-    """Placements of random problems with their traces, as far as there is room."""
+    """Placements of random problems with their traces, as far as the strategy itself finds some."""
     for problem in many(count, seed=31, **limits):
         with suppress(pl.InfeasibleError):
-            yield pl.place(problem, name, trace=True)
+            yield pl.place(problem, name, trace=True, fallback=False)
 
 
 def test_heft_on_topcuoglu_decides_as_the_paper_does():
