@@ -1,6 +1,6 @@
 """Count how much readers know of the models that frameworks bring along or make: ops, tensors with sizes, kinds without a rule.
 
-    python benchmarks/coverage.py [--only onnx tensorflow torch jax]
+    python benchmarks/known_costs.py [--only onnx tensorflow torch jax]
 
 Sources are those that are installed: onnx's own test models, small programs of TensorFlow and PyTorch as the tests make them, and
 the functions of JAX in tests/support as StableHLO. Shares are of all ops and all tensors of a source together.
