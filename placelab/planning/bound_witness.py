@@ -48,7 +48,12 @@ def witness(problem: Problem) -> pd.DataFrame:
 
     Notes
     -----
-    Where several chains bind, the one over the lowest numbers.
+    Where several chains bind, the one over the lowest numbers. O(steps · f log f) with f forced ops, and, where a window of work
+    binds, O(n_ops) for each head before the window's. Memory and contention are left out.
+
+    References
+    ----------
+    Of placelab; each step is an argument of the bound, see :func:`placelab.planning.input_bound.windows`.
     """
     need("pandas")
     import pandas as pd

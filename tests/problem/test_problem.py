@@ -256,7 +256,7 @@ def test_seconds_on_every_device_are_those_on_each():
 
 
 def test_seconds_that_are_taken_for_operations_are_said():
-    """Where no op takes a nanosecond a warning names compute, speed and remedy; once a problem is made, not at each change."""
+    """Where no op takes a nanosecond a warning names compute, speed and remedy; a pin says nothing again."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [60.0, 5.0], [(0, 1)])
     with pytest.warns(UserWarning, match=r"6e-12 s: its compute is 60 operations.*1e\+13 a second.*speed 1"):
         problem = pl.Problem(graph, pl.Cluster.uniform(2))
