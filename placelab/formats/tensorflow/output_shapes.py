@@ -15,7 +15,7 @@ from functools import cache, partial
 from itertools import zip_longest
 from math import prod
 
-from placelab.formats.tensorflow.known_numbers import VALUES, Applied, Known, Shapes, values_of
+from placelab.formats.tensorflow.known_numbers import LIMITS, VALUES, Applied, Known, Shapes, values_of
 from placelab.formats.tensorflow.nodes import Node, Shape, size_of
 from placelab.formats.tensorflow.shape_rules import RULES, shapes_of
 
@@ -92,13 +92,10 @@ class _Followed:
             given = tuple([a if b is None else b for a, b in zip_longest(self.inferred(v), given)])
         self.shapes[v] = given
         node = self._nodes[v]
-        self.values[v] = (
-            (node.value,)
-            if node.kind == "Const"
-            else values_of(self._applied(v))
-            if node.kind in VALUES and given
-            else ()
-        )
+        if node.kind == "Const":
+            self.values[v] = (node.value,)
+        elif node.kind in VALUES and given and not LIMITS.keys().isdisjoint(node.types):  # others have no whole numbers
+            self.values[v] = values_of(self._applied(v))
         return given
 
     def inferred(self, v: int) -> Shapes:
