@@ -41,7 +41,7 @@ LEAST = """def least_memory():
     memory = {first}
     while True:
         try:
-            pl.place(pl.Problem(gnmt, box.replace(memory=memory), memory="dynamic"), "m-etf")
+            pl.place(pl.Problem(gnmt, box.replace(memory=memory), memory="dynamic"), "m-etf", fallback=False)
         except pl.InfeasibleError:
             return {last}
         memory /= 1.01
@@ -50,7 +50,8 @@ UPWARDS = """def least_memory():
     memory = 1e9
     while True:
         try:
-            return memory * bool(pl.place(pl.Problem(gnmt, box.replace(memory=memory), memory="dynamic"), "m-etf"))
+            problem = pl.Problem(gnmt, box.replace(memory=memory), memory="dynamic")
+            return memory * bool(pl.place(problem, "m-etf", fallback=False))
         except pl.InfeasibleError:
             memory *= 1.01
 """
