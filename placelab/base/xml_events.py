@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 from xml.parsers import expat
@@ -13,6 +14,20 @@ MAX_DEPTH = 100  # of nested elements
 MAX_ATTRIBUTES = 100  # of an element
 MAX_TOKEN = 1 << 20  # bytes of one tag or comment, which the parser buffers
 CHUNK = 1 << 16
+BLANKS_FIRST = re.compile(rb"(\xef\xbb\xbf)?(\s++)(<\?xml\b[^>]{0,200}\?>)")
+
+
+def declared_first(data: bytes) -> bytes:
+    r"""The XML with its declaration before the blanks that stand in front of it, which XML forbids; lines keep their numbers.
+
+    >>> declared_first(b"\n <?xml version='1.0'?><a/>")
+    b"<?xml version='1.0'?>\n <a/>"
+    """
+    found = BLANKS_FIRST.match(data)
+    if not found:
+        return data
+    mark, blanks, declaration = found.groups(b"")
+    return mark + declaration + blanks + data[found.end() :]
 
 
 def parse_xml(
@@ -32,6 +47,7 @@ def parse_xml(
     text
         Called with the text between tags, in pieces.
     """
+    data = declared_first(data)
     parser = expat.ParserCreate(namespace_separator=" ")
     depth = 0
 

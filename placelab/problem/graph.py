@@ -196,8 +196,9 @@ class OpGraph(GraphColumns):
         Parameters
         ----------
         graph
-            Node attributes, all optional but ``compute`` (or ``time``): ``compute`` [operations], ``time`` {device name or
-            type: seconds}, ``persistent``, ``temporary``, ``memory`` [bytes; ``memory`` is what the ``reserved`` model counts],
+            Node attributes, all optional but ``compute`` (or ``time``): ``compute`` [operations], ``time`` (seconds on every
+            device, or {device name or type: seconds}), ``persistent``, ``temporary``, ``memory`` [bytes; ``memory`` is what the
+            ``reserved`` model counts],
             ``kind``, ``group`` (a name, or several), ``devices`` (names or types), ``outputs`` {output id: bytes} of outputs
             that no edge carries, or {output id: (bytes, storage)}. Edge attributes: ``bytes``, ``tensor`` (id of the
             producer's output; edges that share one are one tensor and agree in bytes; absent: a tensor of its own),

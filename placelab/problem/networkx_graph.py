@@ -1,7 +1,7 @@
 """Conversion from and to networkx graphs.
 
-Node attributes, all optional but ``compute`` (or ``time``): ``compute`` [operations], ``time`` {device name or type: seconds},
-``persistent``, ``temporary``, ``memory`` [bytes], ``kind``, ``group`` (a name, or a list of names), ``devices`` (names or
+Node attributes, all optional but ``compute`` (or ``time``): ``compute`` [operations], ``time`` (seconds on every device, or
+{device name or type: seconds}), ``persistent``, ``temporary``, ``memory`` [bytes], ``kind``, ``group`` (a name, or a list of names), ``devices`` (names or
 types), ``outputs`` {output id: bytes, or (bytes, storage)} for outputs that no edge carries.
 Edge attributes: ``bytes``, ``tensor`` (id of the producer's output; absent: a tensor of its own), ``storage`` (id of the memory
 that the tensor shares with others, a number or a text; absent: its own), ``control``.
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 NODE = {"compute", "time", "persistent", "temporary", "memory", "kind", "group", "devices", "outputs"}
 EDGE = {"bytes", "tensor", "storage", "control"}
+ALL = "any device"  # column of times that are plain numbers
 
 
 def columns(graph: nx.DiGraph) -> dict[str, Any]:
@@ -44,8 +45,10 @@ def columns(graph: nx.DiGraph) -> dict[str, Any]:
     names = [str(node) for node, _ in nodes]
     for node, attributes in nodes:
         _check_attributes(attributes, NODE, "op {}", node)
-        for label, form in (("time", "{device name or type: seconds}"), ("outputs", "{output id: bytes}")):
-            if attributes.get(label) is not None and not isinstance(attributes[label], Mapping):
+        for label, form in (("time", "seconds, or {device name or type: seconds}"), ("outputs", "{output id: bytes}")):
+            given = attributes.get(label)
+            plain = label == "time" and isinstance(given, (int, float, np.number)) and not isinstance(given, bool)
+            if given is not None and not plain and not isinstance(given, Mapping):
                 raise FormatError(f"{label} of op {shown(node)} is {shown(attributes[label])}; expected {form}")
         if not isinstance(attributes.get("kind", ""), (str, type(None))):
             raise FormatError(f"kind of op {shown(node)} is {shown(attributes['kind'])}; expected a text")
@@ -74,7 +77,7 @@ def columns(graph: nx.DiGraph) -> dict[str, Any]:
         groups=list(groups.values()),
         group_names=list(groups),
         devices=_devices(names, nodes),
-        **_time_facts({k: v for k, v in graph.graph.items() if isinstance(k, str)}, times or ()),
+        **_time_facts(_facts(graph, times), times or ()),
     )
 
 
@@ -177,8 +180,9 @@ def _filled(where: str, of: tuple) -> str:
 
 
 def _costs(name: str, attributes: dict) -> tuple[float, float, float]:
-    if "compute" not in attributes and not attributes.get("time"):
-        raise FormatError(f"op {shown(name)} has neither compute [operations] nor time {{device: seconds}}; give one")
+    time = attributes.get("time")
+    if "compute" not in attributes and (time is None or time == {}):
+        raise FormatError(f"op {shown(name)} has neither compute [operations] nor time [seconds]; give one")
     return (
         _number(attributes.get("compute", np.nan), "compute of op {}", name),
         _number(attributes.get("persistent", 0.0), "persistent of op {}", name),
@@ -275,9 +279,17 @@ def _devices(names: list[str], nodes: list) -> dict[int, tuple[str, ...]]:
     return {v: read[id(value)] for v, value in given.items()}
 
 
+def _facts(graph: Any, times: dict[str, np.ndarray] | None) -> dict[str, Any]:
+    """The graph's own attributes; times of all devices are those of devices that have no other."""
+    default = {"time_default": ALL} if times and ALL in times else {}
+    return default | {k: v for k, v in graph.graph.items() if isinstance(k, str)}
+
+
 def _times(names: list[str], nodes: list) -> dict[str, np.ndarray] | None:
-    """Seconds of all ops by device name or type. Times that nodes share are read once."""
-    given = {v: a["time"] for v, (_, a) in enumerate(nodes) if a.get("time")}
+    """Seconds of all ops by device name or type, a plain number's as those of `ALL`. Times that nodes share are read once."""
+    found = ((v, a["time"]) for v, (_, a) in enumerate(nodes) if a.get("time") is not None)
+    given = {v: time if isinstance(time, Mapping) else {ALL: time} for v, time in found}
+    given = {v: time for v, time in given.items() if time}
     ops: dict[int, list[int]] = {}
     for v, times in given.items():
         ops.setdefault(id(times), []).append(v)
@@ -287,7 +299,8 @@ def _times(names: list[str], nodes: list) -> dict[str, np.ndarray] | None:
     for v, times in _distinct(given):
         rows = ops[id(times)] if len(ops[id(times)]) > 1 else v
         for t, seconds in times.items():
-            table[number[t], rows] = _number(seconds, "time of op {} on {}", names[v], t)
+            column = slice(None) if t == ALL and len(times) == 1 else number[t]
+            table[column, rows] = _number(seconds, "time of op {} on {}", names[v], t)
     return {t: table[j] for t, j in number.items()} or None
 
 

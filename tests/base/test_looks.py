@@ -108,6 +108,7 @@ KINDS = {
     "HDF5": (b"\x89HDF\r\n\x1a\n" + bytes(40), "an HDF5 file"),
     "safetensors": (struct.pack("<Q", len(HEADER)) + HEADER + bytes(4), "a safetensors file; it holds weights"),
     "GGUF": (b"GGUF\x03\0\0\0" + bytes(40), "a GGUF file"),
+    "Git LFS": (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 5\n", "a pointer of Git LFS"),
     "parquet": (b"PAR1" + bytes(40) + b"PAR1", "a parquet table"),
     "sqlite": (b"SQLite format 3\0" + bytes(40), "a sqlite database"),
     "HTML": (b"\n<!DOCTYPE html>\n<html><body>404</body></html>", "a page in HTML"),

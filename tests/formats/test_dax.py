@@ -206,3 +206,19 @@ def test_hostile_files_are_refused_in_one_sentence(name):
         dax.loads(text.encode(), "h.dax")
     assert fuzz.peak() - before < 200 << 20
     assert str(refusal.value).startswith("h.dax: ") and "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("before", [b"\n", b"\xef\xbb\xbf\r\n\t ", b"\n\n"], ids=["newline", "mark and blanks", "newlines"])
+def test_blanks_before_the_declaration(tmp_path, before):
+    """They are skipped, as JSON's are; a message names the line of the file."""
+    path = tmp_path / "blanks.dax"
+    path.write_bytes(before + WORKFLOW.encode())
+    plain = tmp_path / "plain.dax"
+    plain.write_text(WORKFLOW)
+    there, here = pl.load(path), pl.load(plain)
+    assert ([*there.names], there.edges.tolist()) == ([*here.names], here.edges.tolist())
+    assert (there.compute.tolist(), there.edge_bytes.tolist()) == (here.compute.tolist(), here.edge_bytes.tolist())
+    path.write_bytes(before + b'<?xml version="1.0"?>\n<adag>\n<job id="a" runtime="-1"/></adag>')
+    line = 3 + before.count(b"\n")
+    with pytest.raises(pl.FormatError, match=f"line {line}: runtime of job 'a' is -1"):
+        pl.load(path)

@@ -151,7 +151,7 @@ def test_any_name_is_written_and_read_again_or_refused(name, kind):
         ("digraph { a [cost=1]; b [cost=1]; " + "a -> b;" * 200_001 + "}", "there are over 200,000 edges"),
         ("digraph {" + ";" * 4_000_001, "there are over 4,000,000 names and marks"),
         ('digraph { a [compute=1, time="[[["] }', "time of op 'a' is not JSON"),
-        ('digraph { a [compute=1, time="3"] }', "time of op 'a' is 3"),
+        ('digraph { a [compute=1, time="[3]"] }', r"time of op 'a' is \[3\]"),
         ('digraph { a [compute=1, devices="{}"] }', "devices of op 'a'"),
         ('digraph { metadata="[]"; a [compute=1] }', "metadata is a list; expected an object"),
         ('digraph { a [compute=1]; b [compute=1]; a -> b [bytes=1 tensor=0]; a -> b [bytes=2 tensor=0] }', "must agree"),

@@ -75,3 +75,25 @@ def test_attributes_of_the_graph_are_metadata():
     network = graph({}, {})
     network.graph.update({"name": "n", 3: "left out", "licence": "MIT"})
     assert pl.OpGraph.from_networkx(network).metadata == {"name": "n", "licence": "MIT"}
+
+
+def test_a_plain_number_of_seconds_holds_on_every_device():
+    """Beside compute and beside times of device types; zero is a time, too; written and read again it is the same."""
+    network = nx.DiGraph()
+    network.add_node("a", time=2.0)
+    network.add_node("b", time=0)
+    network.add_node("c", time={"gpu": 4.0, "cpu": 8.0})
+    network.add_node("d", time=np.float32(0.5), compute=9.0)
+    network.add_edge("a", "b", bytes=3)
+    graph = pl.OpGraph.from_networkx(network)
+    again = pl.OpGraph.from_networkx(graph.to_networkx())
+    for each in (graph, again):
+        problem = pl.Problem(each, pl.Cluster([1.0, 3.0], types=["gpu", "cpu"]))
+        times = [[problem.exec_time(v, d) for d in range(2)] for v in range(4)]
+        assert times == [[2.0, 2.0], [0.0, 0.0], [4.0, 8.0], [0.5, 0.5]]
+    plain = pl.OpGraph.from_networkx(network.subgraph(["a", "b"]))
+    assert pl.solve(pl.Problem(plain, pl.Cluster.uniform(2))).makespan == 2.0
+    for wrong in (True, "2 s", -1.0):
+        network.add_node("a", time=wrong)
+        with pytest.raises(pl.FormatError, match="time"):
+            pl.OpGraph.from_networkx(network)

@@ -24,7 +24,7 @@ from placelab.base.fields import read_from, records, title
 from placelab.base.interrupts import need
 from placelab.base.limits import json_of, unzipped
 from placelab.base.looks import narrow
-from placelab.base.xml_events import parse_xml
+from placelab.base.xml_events import declared_first, parse_xml
 from placelab.formats.task_graphs.dot import KNOWN, MAX_EDGES, MAX_NODES, DotGraph
 from placelab.formats.task_graphs.dot import graph_of as graph_of_dot
 from placelab.problem.coverage import with_coverage
@@ -46,7 +46,7 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
     if not narrow(data[:64]).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
         return graph_of(json_of(data, where, EXPECTED), where)
     with read_from(where):
-        return _graph(*_graphml(data), title(where, "graph"), GRAPHML, {})
+        return _graph(*_graphml(declared_first(data)), title(where, "graph"), GRAPHML, {})
 
 
 def matches(document: Any) -> bool:
