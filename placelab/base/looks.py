@@ -27,7 +27,11 @@ BINARY = (  # first bytes, what they are, what helps
     (b"%PDF-", "a PDF document", ""),
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file (such as Keras weights)", "save the model as a SavedModel or as ONNX"),
     (b"GGUF", "a GGUF file", WEIGHTS),
-    (b"version https://git-lfs.", "a pointer of Git LFS, which stands for the file", "fetch the file itself: git lfs pull"),
+    (
+        b"version https://git-lfs.",
+        "a pointer of Git LFS, which stands for the file",
+        "fetch the file itself: git lfs pull",
+    ),
     (b"PAR1", "a parquet table", ""),
     (b"ARROW1", "an Arrow table", ""),
     (b"SQLite format 3\0", "a sqlite database", "Nsight Systems exports none of the formats that are read"),

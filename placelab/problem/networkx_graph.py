@@ -1,8 +1,8 @@
 """Conversion from and to networkx graphs.
 
 Node attributes, all optional but ``compute`` (or ``time``): ``compute`` [operations], ``time`` (seconds on every device, or
-{device name or type: seconds}), ``persistent``, ``temporary``, ``memory`` [bytes], ``kind``, ``group`` (a name, or a list of names), ``devices`` (names or
-types), ``outputs`` {output id: bytes, or (bytes, storage)} for outputs that no edge carries.
+{device name or type: seconds}), ``persistent``, ``temporary``, ``memory`` [bytes], ``kind``, ``group`` (a name, or a list of
+names), ``devices`` (names or types), ``outputs`` {output id: bytes, or (bytes, storage)} for outputs that no edge carries.
 Edge attributes: ``bytes``, ``tensor`` (id of the producer's output; absent: a tensor of its own), ``storage`` (id of the memory
 that the tensor shares with others, a number or a text; absent: its own), ``control``.
 Graph attributes: ``time_speed`` {device name or type: operations/s} and ``time_default``, see

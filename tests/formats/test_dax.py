@@ -208,7 +208,9 @@ def test_hostile_files_are_refused_in_one_sentence(name):
     assert str(refusal.value).startswith("h.dax: ") and "\n" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("before", [b"\n", b"\xef\xbb\xbf\r\n\t ", b"\n\n"], ids=["newline", "mark and blanks", "newlines"])
+@pytest.mark.parametrize(
+    "before", [b"\n", b"\xef\xbb\xbf\r\n\t ", b"\n\n"], ids=["newline", "mark and blanks", "newlines"]
+)
 def test_blanks_before_the_declaration(tmp_path, before):
     """They are skipped, as JSON's are; a message names the line of the file."""
     path = tmp_path / "blanks.dax"
