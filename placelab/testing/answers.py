@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from placelab.base.compiling import compiling
 from placelab.base.leaving import Abandoned, run_abandonable
 from placelab.base.places import PACKAGE
 from placelab.formats.python_code import as_code
@@ -20,6 +21,7 @@ from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 
 SECONDS = 20.0  # default limit of one call
+WARMING = 300.0  # seconds for which kernels may be compiled besides
 LONGEST = 300  # characters of a value that is shown
 RETURNS = {"RESUME", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE", "NOP"}
 
@@ -137,13 +139,32 @@ def _expect_filled(value: Any, name: str) -> None:
         fail(f"{name} is not filled in yet: put your own in place of the three dots and run its cell again")
 
 
+class _Limit:
+    """Seconds of a call, without those in which kernels are compiled and slower plain Python serves, at most `WARMING` s."""
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
+        self._warming = WARMING
+        self._last = monotonic()
+
+    def is_over(self) -> bool:
+        """Whether the time is over; called again and again."""
+        now = monotonic()
+        spent = now - self._last
+        self._last = now
+        if self._warming > 0 and compiling():
+            self._warming -= spent
+        else:
+            self._left -= spent
+        return self._left < 0
+
+
 def _called(function: Callable, arguments: tuple, seconds: float | None) -> Any:
     """The result of a call, made in a thread that is left, and ended, when it takes too long."""
     name = title(function)
     call = partial(function, *arguments)
-    began = monotonic()
     try:
-        return call() if seconds is None else run_abandonable(call, lambda: monotonic() - began > seconds)
+        return call() if seconds is None else run_abandonable(call, _Limit(seconds).is_over)
     except Abandoned:
         fail(f"{name} takes longer than {seconds:g} s: look for a loop that does not end, or search less")
     except BaseException as error:

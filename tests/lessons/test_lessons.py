@@ -10,8 +10,11 @@ import re
 from pathlib import Path
 
 import nbformat
+import numpy as np
+import pandas as pd
 import pytest
 
+import placelab as pl
 from placelab.app import cli
 from placelab.app.cli.lessons_command import LESSONS, students_copy
 from placelab.base.places import shipped
@@ -120,3 +123,30 @@ def test_a_check_needs_no_solution_of_another_exercise(path):
             assert not used & only_solved - stored
             defined |= stored
             only_solved -= stored
+
+
+def public_names() -> set[str]:
+    """Names of attributes and functions that are placelab's, and nobody else's."""
+    classes = (pl.OpGraph, pl.Problem, pl.Cluster, pl.Placement, pl.Schedule, pl.ListScheduler)
+    owned = {name for owner in (pl, pl.transforms, pl.costs, pl.faults, *classes) for name in dir(owner)}
+    common = {name for other in (str, list, dict, set, np.ndarray, pd.DataFrame, np) for name in dir(other)}
+    return {name for name in owned - common if not name.startswith("_")}
+
+
+def test_a_student_has_read_each_name_that_a_solution_uses():
+    """In the text or the code of this lesson before it, or of an earlier one; a student cannot guess names of a library."""
+    known = public_names()
+    read = ""
+    for path in NOTEBOOKS:
+        assert not re.search(r"(from|import) placelab\.", path.read_text()), "a lesson needs no private module"
+        for cell in nbformat.read(path, as_version=4).cells:
+            if "solution" not in tags(cell):
+                read += cell["source"] if "check" not in tags(cell) else ""
+                continue
+            tree = ast.parse(cell["source"])
+            used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & known
+            used |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg} & known
+            missing = {name for name in used if not re.search(rf"\b{name}\b", read)}
+            assert not missing, (
+                f"{path.name} says nothing of {', '.join(sorted(missing))} before {cell['source'][:60]!r}"
+            )

@@ -170,7 +170,7 @@ def my_pct(problem, placement):
             "    return s.placement()"
         ],
         [
-            (heft(insertion=False), "but HEFT with insertion takes another time"),
+            (heft(insertion=False), "but HEFT with insertion takes a different time"),
             (heft(devices="range(problem.cluster.n_devices)"), "finds no placement"),
             (heft(key="est"), "86.0, which is not right"),
             (heft().replace(".placement()", ""), "returned ListScheduler; expected a Placement"),

@@ -150,11 +150,11 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
     "sct": (
         [sct()],
         [
-            (sct(ends="(0,)"), "linear program is another one"),
+            (sct(ends="(0,)"), "linear program is different"),
             (sct(ends="()"), "w of the fork is 2.5"),
-            (sct(bounded=""), "linear program is another one"),
-            (sct(bounded="x[e] >= 0, "), "linear program is another one"),
-            (sct(transfer="1"), "linear program is another one"),
+            (sct(bounded=""), "linear program is different"),
+            (sct(bounded="x[e] >= 0, "), "linear program is different"),
+            (sct(transfer="1"), "linear program is different"),
             (sct(kind="boolean=True"), "w of the fork is 2.5"),
             (sct(kind="nonneg=True"), "integer optimum is 3"),
         ],
@@ -298,8 +298,12 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
             (ALLREDUCE.format(chunks="workers", hops="workers", ways=2), "how many hops"),
             (ALLREDUCE.format(chunks="1", hops="(workers - 1)", ways=2), "how many hops"),
             (ALLREDUCE.format(chunks="workers", hops="(workers - 1)", ways=1), "how many hops"),
-            ("allreduce = lambda *_: dict(ring=15, tree=34, halving=14)", r"another time\n\ncase = "),
+            ("allreduce = lambda *_: dict(ring=15, tree=34, halving=14)", r"a different time\n\ncase = "),
             ("allreduce = lambda *_: (15, 34, 14)", "is a tuple; a dict is expected"),
+            (
+                "allreduce = lambda *case: dict(ring=15, tree=34, halving=14) if case == (8, 4, 1, 0.5) else {}",
+                "not of the form",
+            ),
         ],
     ),
     "account": (

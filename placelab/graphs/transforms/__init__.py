@@ -16,6 +16,7 @@ from placelab.strategies.preparing.chain import chain
 from placelab.strategies.preparing.checkpoint_ops import checkpoint_nodes
 from placelab.strategies.preparing.coarsening import coarsen
 from placelab.strategies.preparing.colocation import colocate, post_adjust
+from placelab.strategies.preparing.contraction import contract
 from placelab.strategies.preparing.coplacement import coplace
 from placelab.strategies.preparing.forward_pass import expand_backward, forward_only
 from placelab.strategies.preparing.fusion import fuse
@@ -28,6 +29,7 @@ __all__ = [
     "checkpoint_nodes",
     "coarsen",
     "colocate",
+    "contract",
     "coplace",
     "expand_backward",
     "forward_only",
