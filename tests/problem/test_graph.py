@@ -234,7 +234,7 @@ def test_replaced_columns_are_checked_too():
 @pytest.mark.parametrize(
     ("node", "edge", "words"),
     [
-        (dict(time=1.0), {}, "time of op 'a' is 1.0"),
+        (dict(time=[1.0]), {}, r"time of op 'a' is \[1.0\]"),
         (dict(outputs=[5]), {}, r"outputs of op 'a' is \[5\]"),
         (dict(kind=5), {}, "kind of op 'a' is 5"),
         ({}, dict(tensor=[1]), r"tensor of edge 'a' → 'b' is \[1\]"),
