@@ -56,6 +56,11 @@ def metrics(schedule: Schedule) -> dict[str, float]:
     Topcuoglu et al. (2002) §5; Hashemi et al. (2018) §1; Srivastava (2018) §3.3.1, §4.3.
     """
     expect(schedule, Schedule, "metrics")
+    return metrics_by(schedule, best_bound(schedule.problem))
+
+
+def metrics_by(schedule: Schedule, bound: float) -> dict[str, float]:
+    """:func:`metrics` with the gap to this lower bound [s]; NaN: none is known yet."""
     problem = schedule.problem
     t = schedule.makespan
     busy = busy_time(schedule)
@@ -76,7 +81,7 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         "critical_compute": split["op"],
         "critical_transfer": split["transfer"],
         "critical_wait": split["wait"],
-        "bound_gap": gap_to(t, max(best_bound(problem), schedule.placement.proven(t))),
+        "bound_gap": gap_to(t, max(bound, schedule.placement.proven(t))),
         "sct_ratio": sct_ratio(problem),
         **bubbles(schedule),
     }

@@ -15,7 +15,7 @@ def once(function: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any
 
     The first argument is a graph, problem, placement or schedule, which never changes; the others can be hashed.
     """
-    name = f"_once_{function.__module__}.{function.__name__}"
+    name = _name(function)
 
     @wraps(function)
     def kept(owner: Any, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -26,3 +26,12 @@ def once(function: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any
         return results[key]
 
     return kept
+
+
+def computed(function: Callable[Concatenate[Any, P], T], owner: Any, *args: P.args, **kwargs: P.kwargs) -> T | None:
+    """What `function` has computed once for these arguments, None where it has not yet; nothing is computed."""
+    return vars(owner).get(_name(function), {}).get((args, tuple(kwargs.items())))
+
+
+def _name(function: Callable) -> str:
+    return f"_once_{function.__module__}.{function.__name__}"

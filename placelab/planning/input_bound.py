@@ -12,7 +12,10 @@ from placelab.kernels import blocks
 from placelab.kernels.plan import input_heads as kernels
 from placelab.problem.problem import Problem
 
-FORCED = 256  # ops that are followed from one start; the rest would make the bound stronger, seldom and little
+FORCED = 256  # ops that are followed from one start; the rest would make the bound stronger, seldom and little …
+FOLLOWED = (
+    1_600_000  # … and fewer on graphs of more than 6,250 ops, so that all starts together follow no more than this
+)
 SETS = 12  # sets of allowed devices that are told apart; where there are more, any device counts as allowed
 
 
@@ -37,7 +40,8 @@ def windows(problem: Problem) -> Windows:
     Notes
     -----
     Valid for each transfer model and memory model: queues, Sends and waits for memory only delay. Ops of one group share a
-    device wherever they are. O(n_ops · f log f) with f forced ops, at most 256.
+    device wherever they are. O(n_ops · f log f) with f forced ops, at most 256, on more
+    than 6,250 ops at most 1.6 million / n_ops: there the bound is weaker where transfers take much longer than ops.
     """
     time = least_exec(problem)
     head = _heads(time, arrivals(problem))
@@ -55,6 +59,7 @@ def least_exec(problem: Problem) -> np.ndarray:
     return frozen((problem.cost_table / fastest).min(axis=1))
 
 
+@once
 def input_bound(problem: Problem) -> float:
     """The larger of :func:`longest_window` and :func:`fullest_window` [s]."""
     return max(longest_window(problem), fullest_window(problem))
@@ -93,7 +98,7 @@ def least_transfers(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         source, destination = kinds[number // len(kinds)], kinds[number % len(kinds)]
         edges = np.flatnonzero(pair == number)
         links = source[:, None] & destination & ~np.eye(len(source), dtype=bool)
-        for latency, rate in np.unique(np.stack([problem.cluster.latency[links], bandwidth[links]], 1), axis=0):
+        for latency, rate in _best_links(problem.cluster.latency[links], bandwidth[links]):
             cost[edges] = np.minimum(cost[edges], latency + graph.edge_bytes[edges] / rate)
         if not (source & destination).any():
             always[edges] = cost[edges]
@@ -101,6 +106,16 @@ def least_transfers(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     together = (group[graph.producer] >= 0) & (group[graph.producer] == group[graph.consumer])
     cost[together] = np.inf
     return cost, always
+
+
+def _best_links(latency: np.ndarray, rate: np.ndarray) -> list[tuple[float, float]]:
+    """(latency, rate) of the links than which no other is better in both: the least time of any size is that of one of them."""
+    best: list[tuple[float, float]] = []
+    order = np.lexsort((-rate, latency))
+    for link in zip(latency[order].tolist(), rate[order].tolist(), strict=True):
+        if not best or link[1] > best[-1][1]:
+            best.append(link)
+    return best
 
 
 def _device_sets(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
@@ -130,8 +145,9 @@ def arrivals(problem: Problem, backward: bool = False) -> blocks.Awaited:
 
 def workspace(n: int) -> blocks.Forced:
     """Room for the forced ops of one start among n ops."""
-    until, left, queue, ready = (np.empty(FORCED * width) for width in (1, 1, 2, 2))
-    return blocks.Forced(np.empty(FORCED, np.int32), until, left, queue, ready, np.full(n, -1.0))
+    most = min(FORCED, max(FOLLOWED // n, 16))
+    until, left, queue, ready = (np.empty(most * width) for width in (1, 1, 2, 2))
+    return blocks.Forced(np.empty(most, np.int32), until, left, queue, ready, np.full(n, -1.0))
 
 
 def _heads(time: np.ndarray, inputs: blocks.Awaited) -> np.ndarray:

@@ -66,7 +66,7 @@ def test_the_result_is_what_its_schedules_say(objective):
     found = pl.adversarial("cpop", ("heft", "planned"), objective=objective, restarts=2, steps=40, seed=5)
     wanted = {
         "makespan": found.a.makespan / found.b.makespan,
-        "gap": found.a.makespan / max(pl.bounds(found.problem).values()),
+        "gap": found.a.makespan / max(pl.bounds(found.problem, inputs=True).values()),
         "efficiency": 2 - pl.metrics(found.a)["ordering_efficiency"],
     }
     assert found.value == wanted[objective] == found.path["best"].iloc[-1] == found.path["value"].max()

@@ -23,7 +23,7 @@ def test_every_pair_is_a_row_that_solve_confirms(problem):
     assert tuple(frame.columns) == COLUMNS
     assert len(frame) == len(quick) * sum(not f.needs for f in pl.schedulers().values()) * 2
     assert not frame.duplicated(["partitioner", "scheduler", "seed"]).any()
-    bound = max(pl.bounds(problem).values())
+    bound = max(pl.bounds(problem, inputs=True).values())
     for row in frame[frame["error"] == ""].itertuples():
         schedule = pl.solve(problem, row.partitioner, row.scheduler, seed=row.seed)
         assert row.makespan == schedule.makespan

@@ -9,7 +9,9 @@ from brute_force import optimum
 from examples import fewer
 
 import placelab as pl
-from placelab.planning.input_bound import input_bound, least_exec, windows
+from placelab.planning import lower_bounds
+from placelab.planning.input_bound import _best_links, input_bound, least_exec, windows
+from placelab.planning.lower_bounds import best_bound, is_proven, known_bounds
 
 
 def test_no_bound_is_above_the_optimum():
@@ -196,6 +198,55 @@ def test_inputs_never_rises_with_a_better_machine():
         cluster = problem.cluster
         for better in (cluster.replace(bandwidth=cluster.bandwidth * 2), cluster.replace(speed=cluster.speed * 2)):
             assert input_bound(problem.replace(cluster=better)) <= bound
+
+
+def test_inputs_never_rises_with_one_more_device():
+    """A device that is added only adds choices, whatever its speed and its links are."""
+    limits = dict(transfers=("parallel",), memory=("none",), transfer_ops=(0,), restricted=False)
+    several = [p for p in problems.many(150, seed=44, ops=12, devices=4, **limits) if p.cluster.n_devices > 1]
+    assert len(several) > fewer(60)
+    for problem in several:
+        assert input_bound(problem) <= input_bound(without_the_last_device(problem)) * (1 + 1e-9)
+
+
+def without_the_last_device(problem: pl.Problem) -> pl.Problem:
+    """The same ops and groups on all devices but one."""
+    few = slice(0, problem.cluster.n_devices - 1)
+    old = problem.cluster
+    links = {name: getattr(old, name)[few, few] for name in ("bandwidth", "latency")}
+    cluster = pl.Cluster(old.speed[few], names=old.names[few], types=old.types[few], **links)
+    return pl.Problem(problem.graph, cluster, groups=problem.groups)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["light_squeezenet", "alexnet"])
+@pytest.mark.parametrize("box", [pl.clusters.rtx2080ti_box, pl.clusters.nvlink_box])
+def test_the_portfolio_meets_the_bound(name, box):
+    """Its plan is as long as the bound, so it is optimal; the placement says so and the search ends."""
+    problem = pl.Problem(pl.load(name), box())
+    found = pl.place(problem, "portfolio")
+    assert found.estimate == pytest.approx(pl.bounds(problem, inputs=True)["inputs"], rel=1e-9)
+    assert found.optimal and any("meets a lower bound" in note for note in found.notes)
+
+
+def test_the_best_bound_is_worked_out_once(monkeypatch):
+    """What takes no time has it only after it was asked for; then it is among the bounds known, and not computed again."""
+    problem = join(4)
+    assert not is_proven(problem) and max(known_bounds(problem).values()) == 4
+    assert best_bound(problem) == 7 and is_proven(problem) and known_bounds(problem)["inputs"] == 7
+    monkeypatch.setattr(lower_bounds, "bounds", None)
+    assert best_bound(problem) == 7
+
+
+def test_links_that_are_worse_in_both_do_not_count():
+    """The least time of every size over many uneven links is that of one of the few that no other beats."""
+    random = np.random.default_rng(5)
+    latency = random.uniform(0, 3, 60).round(1)
+    rate = random.uniform(1, 2, 60).round(1)
+    best = np.array(_best_links(latency, rate))
+    for size in (0.0, 0.1, 1.0, 7.0, 1e3):
+        assert (best[:, 0] + size / best[:, 1]).min() == (latency + size / rate).min()
+    assert len(best) < 12
 
 
 def test_the_proof_fills_the_time():

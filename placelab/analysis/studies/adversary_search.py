@@ -216,7 +216,7 @@ class _Trial:
 
 
 def _bound(problem: Problem) -> float:
-    return max(value for value in bounds(problem).values() if np.isfinite(value))
+    return max(value for value in bounds(problem, inputs=True).values() if np.isfinite(value))
 
 
 def _annealed(

@@ -18,7 +18,8 @@ from placelab.kernels import jit
 FIRST = (  # what each of two processes compiles, since numba compiles one kernel at a time
     ("run_events",),
     ("upward", "round_to_steps", "join_across_borders", "repair_ties", "in_order", "group_transfers")
-    + ("carriers", "link_items", "walk_back", "idle_gaps", "memory_changes", "memory_levels"),
+    + ("carriers", "link_items", "walk_back", "idle_gaps", "memory_changes", "memory_levels")
+    + ("heads", "least_span"),
 )
 
 MOST = 8  # processes; more would only wait for the one with the largest kernel

@@ -29,7 +29,7 @@ from placelab.base.compiling import compiling
 from placelab.base.errors import PlacelabError
 from placelab.base.leaving import Abandoned
 from placelab.base.threads import Background, Worker
-from placelab.planning.lower_bounds import best_bound
+from placelab.planning.lower_bounds import best_bound, is_proven, known_bounds
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 
@@ -175,7 +175,7 @@ class Computation(Background):
         dragging = self._dragging()
         preview = dragging and self._solver.mode(state) == PREVIEW
         shown_after = LIVE if dragging else SHOWN_AFTER
-        floor = best_bound(problem) if searches(function_of(state)) else 0.0
+        floor = max(known_bounds(problem).values()) if searches(function_of(state)) else 0.0
         search = RunningCall(
             state.partitioner, lambda elapsed: self._outdated(state, preview, elapsed), floor, problem.cluster.units
         )
@@ -229,12 +229,19 @@ class Computation(Background):
         self._view.fail(failure, state, problem, same_graph)
 
     def _check(self) -> None:
-        """Run the validator where a drag could not wait for it."""
+        """Run the validator and prove the best bound where a drag could not wait for them."""
         result = self.result
         assert result is not None  # an answer is a result or a failure
+        problem = result.schedule.problem
+        if result.violations is not None and is_proven(problem):
+            return
+        woken = lambda: self._worker.woken  # noqa: E731
+        if not is_proven(problem):
+            with suppress(Abandoned):
+                self._solver.call(lambda: best_bound(problem), woken, result.state)
         if result.violations is None:
             self.result = result = replace(result, violations=validate(result.schedule, memory=False))
-            self._view.gantt.numbers, _ = strip(result.schedule, result.violations)
+        self._view.gantt.numbers, _ = strip(result.schedule, result.violations)
 
     def _explain(self) -> None:
         """Explain the device and the start of the selected op."""

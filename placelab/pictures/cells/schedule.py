@@ -28,6 +28,7 @@ from placelab.pictures.cells.markup import (
     text,
 )
 from placelab.pictures.kind_colours import CRITICAL, PALETTE, kind_colours
+from placelab.planning.lower_bounds import known_bounds
 from placelab.schedule.critical_steps import critical_steps
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule, busy_time
@@ -337,6 +338,7 @@ def _numbers(schedule: Schedule, steps: np.ndarray) -> Iterator[str]:
     size = float(problem.graph.tensor_bytes[moved["tensor"]].sum())
     yield f"{counted(len(moved), 'transfer')}, {amount(size, 'B', problem.cluster.units)}"
     if bound := schedule.placement.proven(makespan):
+        bound = max(bound, *known_bounds(problem).values())
         yield f"at most {percent(max(makespan / bound - 1, 0.0))} above the optimum"
     if problem.memory != "none":
         yield _memory(schedule)

@@ -91,6 +91,7 @@ def portfolio(
     Returns
     -------
     Placement
+        ``bound``: the best lower bound known (:func:`placelab.planning.lower_bounds.best_bound`).
         ``table``: one row per partitioner, with its best scheduler and the makespan of that as a plan, ``oom``, or why there
         is none; then a row of the search. The scheduler ``planned`` reproduces ``estimate``, in every transfer model, since it is
         what simulating the plan gave: exactly, but for costs that are planned in another unit than seconds, there to rounding.
@@ -135,7 +136,8 @@ def portfolio(
     table = pd.DataFrame([*rows, row_of("local search", search.best)])
     notes = [_first_note(problem, plans), search.note(plans[0], stopped=search.goes_on)]
     notes += ["every plan that was found is out of memory at some time"] if best.short > 0 else []
-    placement = Placement(problem, best.device, best.order, best.makespan, not_before=best.not_before)
+    bound = min(search.bound, best.makespan)
+    placement = Placement(problem, best.device, best.order, best.makespan, bound=bound, not_before=best.not_before)
     return replace(placement, notes=tuple(notes), table=table)
 
 

@@ -32,6 +32,7 @@ from placelab.base.errors import PlacelabError, UnsupportedError
 from placelab.base.interrupts import need
 from placelab.base.progress import never
 from placelab.planning.list_scheduler import planned_order
+from placelab.planning.lower_bounds import best_bound
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import PROVEN
@@ -147,7 +148,7 @@ class Model:
         known = _shortest(table, incumbent, self.sharing)
         serial = table.serial + (float(moves.max(axis=(1, 2)).sum()) * table.n_devices if self.sharing else 0.0)
         limit = serial if known is None else known[2]
-        incumbent.prove(table.longest_path)
+        incumbent.prove(max(table.longest_path, best_bound(problem)))
         if limit <= 0:  # nothing takes any time
             self.closed = known is not None
             limit = 1.0

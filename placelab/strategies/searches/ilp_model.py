@@ -29,6 +29,7 @@ import numpy as np
 from placelab.base.index_arrays import frozen
 from placelab.base.interrupts import need
 from placelab.base.progress import never
+from placelab.planning.lower_bounds import best_bound
 from placelab.planning.memory_plan import can_bind
 from placelab.planning.ranks import precedence_order
 from placelab.problem.problem import Problem
@@ -73,7 +74,7 @@ def search(
     Leaves out contention for links, the time that Sends take and memory over time, like ``cp-sat``.
     """
     table = tables(problem)
-    incumbent.prove(table.longest_path)
+    incumbent.prove(max(table.longest_path, best_bound(problem)))
     longest = table.serial
     if incumbent.placement is not None:
         device = incumbent.placement.device

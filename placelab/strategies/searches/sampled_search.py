@@ -198,7 +198,8 @@ class SampledSearch:
         notes += ["every sample that was better is out of memory at some time"] if best.short > 0 else []
         taken = problem.cluster.units.time(self.done * best.makespan)
         notes.append(f"had each sample been a step on the machine, as in the papers, placing would have taken {taken}")
-        placement = replace(best.placement, problem=problem, estimate=best.makespan, trace=None, bound=None)
+        bound = min(self.bound, best.makespan)
+        placement = replace(best.placement, problem=problem, estimate=best.makespan, trace=None, bound=bound)
         return replace(placement, notes=tuple(notes), table=pd.DataFrame(self.rows, columns=list(COLUMNS)))
 
 

@@ -9,12 +9,12 @@ import ipywidgets as w
 import numpy as np
 
 from placelab.analysis import worker_measures as workers
-from placelab.analysis.measures import bubbles, metrics, stages
+from placelab.analysis.measures import bubbles, metrics_by, stages
 from placelab.analysis.validation import Violation
 from placelab.analysis.worker_measures import arrival_skew
 from placelab.app.explorer.panels.panel import Item, item
 from placelab.base.units import Units, percent
-from placelab.planning.lower_bounds import best_bound, bounds, ratios
+from placelab.planning.lower_bounds import is_proven, known_bounds, ratios
 from placelab.planning.read_orders import replica_column
 from placelab.problem.coverage import SAID, little_known
 from placelab.problem.pipeline_columns import pipeline_of
@@ -160,8 +160,12 @@ OPTIMAL = 1e-9  # a makespan this close above its bound differs from it by round
 
 
 def strip(schedule: Schedule, violations: Sequence[Violation] | None) -> tuple[list[Item], str]:
-    """The numbers above the chart, from ``metrics``, ``bounds`` and ``validate``, and the warning ("" for none)."""
-    m = metrics(schedule)
+    """The numbers above the chart, from ``metrics``, ``bounds`` and ``validate``, and the warning ("" for none).
+
+    The gap waits where :func:`placelab.planning.lower_bounds.best_bound` has not been worked out for the problem: a hand that
+    drags does not wait for it.
+    """
+    m = metrics_by(schedule, max(known_bounds(schedule.problem).values()))
     warnings = (
         _worse(m, schedule),
         _short(schedule),
@@ -203,7 +207,7 @@ def with_change(items: Sequence[Item], schedule: Schedule, kept: Schedule | None
 
 def with_proof(items: Sequence[Item], schedule: Schedule, bound: float) -> list[Item]:
     """The numbers, the gap by a lower bound [s] that another view has proven, where it is better than those known here."""
-    known = max(best_bound(schedule.problem), schedule.placement.proven(schedule.makespan))
+    known = max(*known_bounds(schedule.problem).values(), schedule.placement.proven(schedule.makespan))
     if not known < bound <= schedule.makespan * (1 + PROVEN):
         return list(items)
     gap = schedule.makespan / bound - 1
@@ -253,7 +257,7 @@ def _gap(gap: float, schedule: Schedule) -> Item:
     """Largest possible distance from the optimum, by the best lower bound known, the partitioner's own included."""
     placement = schedule.placement
     problem = schedule.problem
-    known = {name.replace("_", " "): value for name, value in bounds(problem).items()}
+    known = {name.replace("_", " "): value for name, value in known_bounds(problem).items()}
     if bound := placement.proven(schedule.makespan):
         known[f"proven by {placement.partitioner}"] = bound
         gap = np.fmin(gap, schedule.makespan / bound - 1)
@@ -263,6 +267,8 @@ def _gap(gap: float, schedule: Schedule) -> Item:
     ).strip()
     if gap < OPTIMAL:
         return item("gap", "Above optimum", "proven optimal", title, "good")
+    if not is_proven(problem):
+        return item("gap", "Above optimum", "…", f"A better bound follows on release. {title}")
     return item("gap", "Above optimum", at_most(gap) if np.isfinite(gap) else "–", title)
 
 
