@@ -15,6 +15,7 @@ import numpy as np
 
 from placelab.base.errors import FormatError, expect
 from placelab.base.index_arrays import frozen, pointers
+from placelab.base.places import PACKAGE
 from placelab.base.shown import bundle
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
@@ -127,7 +128,7 @@ class Problem:
         rules = {name: (texts_of(cluster, devices),) for name, devices in rules_of(allowed, "allowed").items()}
         chosen = (memory, transfers, bool(duplex), float(transfer_ops), latency)
         self._set(graph, cluster, *chosen, group, group_names, rules)
-        if said := said_of_units(graph, cluster):
+        if (said := said_of_units(graph, cluster)) and not _made_by_placelab():
             warnings.warn(said, UserWarning, stacklevel=2)
 
     def _set(self, graph: OpGraph, cluster: Cluster, *facts: Any) -> None:
@@ -465,3 +466,8 @@ def on_graph(problem: Problem, graph: OpGraph, names: np.ndarray | None = None) 
         else [problem.group_ops[a:b] for a, b in pairwise(problem.group_ptr)]
     )
     return with_rules(problem.replace(graph=graph, groups=[names[ops].tolist() for ops in more]), problem, names)
+
+
+def _made_by_placelab() -> bool:
+    """Whether the caller of the constructor is placelab, as where a rule of a problem is replaced: its maker was warned."""
+    return sys._getframe(2).f_code.co_filename.startswith(str(PACKAGE))

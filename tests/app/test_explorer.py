@@ -786,6 +786,20 @@ def test_no_room_is_explained_in_place():
     explorer.close()
 
 
+def test_a_planner_that_is_stuck_denies_no_plan():
+    """The text says how much memory suffices; with it there is a plan."""
+    edges = [(2 * i + j, 8 + i) for i in range(7) for j in (0, 1)]  # a binary reduction of eight
+    graph = pl.OpGraph.from_arrays([*"abcdefghijklmno"], [1e9] * 15, edges, edge_bytes=1e9)
+    explorer = pl.explore(graph, pl.Cluster([1e12], memory=[3e9]), partitioner="m-etf")
+    panel = explorer.rejection
+    wait_for(lambda: shown(panel.box))
+    assert "m-etf is stuck at op" in panel.text.value and "fits on no device" not in panel.text.value
+    assert "With 5 GB on each device there is one: depth first" in panel.text.value
+    explorer.change(lambda state: state.with_cluster(state.cluster.replace(memory=5e9), state.layout))
+    assert pl.validate(explorer.schedule) == [] and not shown(panel.box)
+    explorer.close()
+
+
 def test_a_group_without_room_is_named():
     """The text has the group's first op, its size, and the first sixteen devices; names are escaped."""
     error = pl.InfeasibleError(

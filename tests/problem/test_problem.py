@@ -266,3 +266,18 @@ def test_seconds_that_are_taken_for_operations_are_said():
         pl.Problem(graph, pl.Cluster([1.0, 1.0]))
         pl.Problem(graph.replace(compute=graph.compute * 1e9), pl.Cluster.uniform(2))
         pl.Problem(graph.replace(compute=graph.compute * 0), pl.Cluster.uniform(2))
+
+
+def test_seconds_given_as_operations_are_said_once_where_they_are_given(recwarn):
+    """By the line that makes the problem; not by those that change it, solve it or open it."""
+    graph = pl.OpGraph.from_arrays(["a", "b"], [60.0, 5.0], [(0, 1)])
+    problem = pl.Problem(graph, pl.Cluster.uniform(2))
+    (warning,) = recwarn
+    assert str(warning.message).startswith("the longest op takes 6e-12 s") and warning.filename == __file__
+    recwarn.clear()
+    pl.solve(problem.replace(transfers="channel"), "heft")
+    explorer = pl.explore(graph, pl.Cluster.uniform(2))
+    assert explorer.schedule.makespan > 1e-3  # a unit takes a millisecond, which the explorer says
+    explorer.close()
+    pl.Problem(graph, pl.Cluster([1.0, 1.0]))
+    assert not recwarn

@@ -203,6 +203,8 @@ def headline(error: InfeasibleError, problem: Problem, partitioner: str) -> str:
     >>> problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2, memory=1.0), memory="dynamic")
     >>> headline(InfeasibleError("", op="fork"), problem, "heft")
     "Op 'fork' fits on no device (memory model dynamic)"
+    >>> headline(InfeasibleError("", op="fork", stuck=True, suffices=4.0), problem, "heft")
+    "heft is stuck at op 'fork' (memory model dynamic); there may be a plan. With 4 B on each device there is one: depth first"
     """
     model = f" (memory model {problem.memory})"
     if not error.op and not error.group:
@@ -215,7 +217,12 @@ def headline(error: InfeasibleError, problem: Problem, partitioner: str) -> str:
     if error.group:
         n = len(problem.members(problem.graph.index(error.op))) if error.op in problem.graph.names else 0
         what = f"Colocation group {error.group!r}" + (f" of {n:,} ops, {error.op!r} the first," if n else "")
-    return f"{what} fits on no device{model}"
+    if not error.stuck:
+        return f"{what} fits on no device{model}"
+    enough = ""
+    if error.suffices is not None:
+        enough = f". With {problem.cluster.units.amount(error.suffices, 'B')} on each device there is one: depth first"
+    return f"{partitioner} is stuck at {what[0].lower()}{what[1:]}{model}; there may be a plan{enough}"
 
 
 def _row(name: str, error: InfeasibleError, capacity: float, written: Units) -> str:
