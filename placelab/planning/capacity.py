@@ -202,7 +202,7 @@ class Assignment:
             unit = choices.order[placed]
             needed = capacity.used + self.needs.held[unit] + np.maximum(capacity.top, self.needs.peak[unit])
             short = needed - self.problem.cluster.memory
-            raise infeasible(self.problem, self.units.first[unit], short, over_time=False)
+            raise infeasible(self.problem, self.units.first[unit], short)
         trace = None
         if self.traced:
             score = frozen(choices.score.reshape(self.units.n, -1))
@@ -271,7 +271,7 @@ def _homes(problem: Problem) -> np.ndarray:
     return np.where(problem.may_run.sum(axis=1) == 1, n + problem.may_run.argmax(axis=1), home)
 
 
-def infeasible(problem: Problem, op: int, short: np.ndarray, over_time: bool = True) -> InfeasibleError:
+def infeasible(problem: Problem, op: int, short: np.ndarray) -> InfeasibleError:
     """The error that an op and its group find no room: each device is not allowed, or short of so many bytes.
 
     It says "fits on no device" where :func:`fits_nowhere` proves that, and else that the strategy is stuck.
@@ -283,8 +283,6 @@ def infeasible(problem: Problem, op: int, short: np.ndarray, over_time: bool = T
     short
         Bytes missing on each device, shape (n_devices,); not looked at where the op is not allowed, NaN where it may not
         go because its group is on another device already.
-    over_time
-        Whether it is a plan that is stuck, rather than a count without times that has no device left.
     """
     names = problem.cluster.names
     members = problem.members(op)
@@ -312,7 +310,7 @@ def infeasible(problem: Problem, op: int, short: np.ndarray, over_time: bool = T
         else:
             what = f"colocation group {group!r} ({len(members)} ops, first {first!r})"
     why = listed([f"{name} {text}" for name, text in devices.items()])
-    stuck = over_time and not fits_nowhere(problem, op)
+    stuck = not fits_nowhere(problem, op)
     where = "finds no room any more, the strategy is stuck" if stuck else "fits on no device"
     message = f"{what} {where} in memory model {problem.memory!r}: {why}"
     return InfeasibleError(message, op=op_name, group=group, fixed=fixed, devices=devices, short=missing, stuck=stuck)

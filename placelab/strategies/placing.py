@@ -85,8 +85,8 @@ def place(
     A plan whose run is short of memory because transfers contend or Send ops run, which planners leave out, gets later
     ``not_before`` times where these help (:func:`placelab.strategies.placing.held_back`).
 
-    Where a partitioner that plans over time is stuck for want of memory, another plan stands in, and a note of the placement says
-    which: see :func:`placelab.strategies.searches.fallback.instead`.
+    Where a partitioner is stuck for want of memory, another plan stands in, and a note of the placement says which (but for
+    ``single``, which would not be single): see :func:`placelab.strategies.searches.fallback.instead`.
 
     Examples
     --------

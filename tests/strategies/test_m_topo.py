@@ -101,10 +101,12 @@ def test_it_is_the_rule_written_plainly(rule):
         expected = plain(problem, rule)
         if expected is None:
             with pytest.raises(pl.InfeasibleError):
-                pl.place(problem, "m-topo", rule=rule)
+                pl.place(problem, "m-topo", rule=rule, fallback=False)
             refused += 1
         else:
-            assert pl.place(problem, "m-topo", rule=rule, trace=bool(i % 2)).device.tolist() == expected, i
+            assert (
+                pl.place(problem, "m-topo", rule=rule, fallback=False, trace=bool(i % 2)).device.tolist() == expected
+            ), i
     assert fewer(20) < refused < fewer(200)
 
 

@@ -26,7 +26,7 @@ class Replay:
 
     def __init__(self, problem, name, **options):
         self.problem = problem
-        self.placement = pl.place(problem, name, trace=True, **options)
+        self.placement = pl.place(problem, name, trace=True, fallback=False, **options)
         self.on = {}  # device of each op placed so far
 
     def decisions(self):
