@@ -56,8 +56,12 @@ def with_coverage(graph: OpGraph) -> OpGraph:
 
 
 def known_shares(graph: OpGraph) -> dict[str, float]:
-    """The numbers from 0 to 1 of ``metadata["coverage"]``; what is none is left out."""
-    found = graph.metadata.get("coverage")
+    """The numbers from 0 to 1 of ``metadata["coverage"]``; what is none is left out.
+
+    Of a graph that was saved without coverage, but with a reader's counts, it is computed; of others nothing is known.
+    """
+    counts = isinstance(graph.metadata.get("costs"), Mapping)
+    found = graph.metadata.get("coverage", coverage(graph) if counts else None)
     pairs = found.items() if isinstance(found, Mapping) else ()
     return {key: float(share) for key, share in pairs if type(share) in (int, float) and 0 <= share <= 1}
 

@@ -98,3 +98,11 @@ def test_inspect_lists_the_coverage():
     profile = pl.costs.Profile({"op0": 1.0}, source="here")
     shares = known_shares(pl.costs.measured(graph(2), profile, reference_speed=1e9))
     assert (shares["ops"], shares["flop_by_profile"], shares["flop_unknown"]) == (0.25, 0.25, 0.75)
+
+
+def test_what_was_saved_without_coverage_has_it_from_its_counts():
+    """Graphs that come with placelab, and files of before."""
+    graph = pl.load("inception_v3")
+    assert "coverage" not in graph.metadata and 0.98 < known_shares(graph)["bytes"] < 1 == known_shares(graph)["ops"]
+    assert dict(sources(graph))["known"] == "costs of 100 % of the ops, sizes of 98 % of the tensors"
+    assert known_shares(graph.replace(metadata=graph.metadata | {"coverage": {"ops": 0.5}})) == {"ops": 0.5}

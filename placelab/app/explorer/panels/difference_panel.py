@@ -16,7 +16,6 @@ from placelab.app.explorer.state import State
 from placelab.app.widgets.tables import DifferenceTable
 from placelab.base.errors import FormatError
 from placelab.base.threads import Background, Worker
-from placelab.base.units import percent
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 
@@ -125,10 +124,9 @@ def contents(before: Schedule | None, after: Schedule | None) -> tuple[str, list
 def _summary(diff: Difference) -> str:
     ops = diff.ops
     change = f"{diff.b.problem.cluster.units.time(abs(diff.saved))} {'saved' if diff.saved >= 0 else 'lost'}"
-    share = f", {percent(abs(diff.saved) / diff.a.makespan)}" if diff.a.makespan > 0 else ""
     alone = int(ops["device_a"].isna().sum() + ops["device_b"].isna().sum())
     only = f"; {alone:,} ops are in one of them only" if alone else ""
-    return f"{change}{share}; {int(ops['moved'].sum()):,} of {len(ops):,} ops moved{only}{_matched(diff)}"
+    return f"{change}; {int(ops['moved'].sum()):,} of {len(ops):,} ops moved{only}{_matched(diff)}"
 
 
 def _matched(diff: Difference) -> str:
