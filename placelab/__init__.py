@@ -37,6 +37,7 @@ from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner, partitioners, scheduler, schedulers
+from placelab.schedule.known_schedules import best_known
 from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
@@ -64,6 +65,7 @@ __all__ = [
     "adversarial",
     "allreduce_time",
     "arrival_skew",
+    "best_known",
     "best_pairs",
     "bounds",
     "checkpoint_interval",

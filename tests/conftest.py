@@ -58,6 +58,14 @@ def catalogues_stay_as_they_were(monkeypatch):
         monkeypatch.setattr(catalogue, name, dict(getattr(catalogue, name)))
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_known_of_any_problem(monkeypatch):
+    """No test knows the schedules of another one."""
+    from placelab.schedule import known_schedules
+
+    monkeypatch.setattr(known_schedules, "_records", type(known_schedules._records)())
+
+
 @pytest.fixture
 def shared_data():
     """``shared_data("mayer2017")``: path of that folder of data beside the project; skips where it is absent."""

@@ -24,6 +24,7 @@ from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Partitioner, Scheduler, checked, find
 from placelab.schedule.catalogue import partitioners as all_partitioners
 from placelab.schedule.catalogue import schedulers as all_schedulers
+from placelab.schedule.known_schedules import offer
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
@@ -242,10 +243,13 @@ def run_pair(
     if schedule is None:
         return failed(placing + took, error)
     makespan = schedule.makespan
+    legal = not validate(schedule, memory=False)
+    if legal:
+        offer(schedule)
     return {**measure(schedule)} | dict(
         makespan=makespan,
         bound_gap=gap_to(makespan, max(bound, placement.proven(makespan))),
-        valid=not validate(schedule, memory=False),
+        valid=legal,
         oom=bool(len(schedule.oom)),
         seconds=placing + took,
         error="",

@@ -22,6 +22,7 @@ from placelab.problem.coverage import NOTED, little_known
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import RESERVED, Partitioner, Scheduler, checked, find, keywords, partitioners
 from placelab.schedule.held_bytes import HeldBytes
+from placelab.schedule.known_schedules import offer, prove
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import RunRequest, run_of, simulate, simulated
@@ -114,7 +115,9 @@ def place(
     sentence = claim(problem, function.name) if proven else ""
     unknown = little_known(problem.graph, NOTED)
     notes = (*placement.notes, *filter(None, (sentence, unknown)))
-    return held_back(expand(replace(placement, partitioner=function.name, notes=notes)), cancel)
+    placed = held_back(expand(replace(placement, partitioner=function.name, notes=notes)), cancel)
+    prove(problem, placed.bound)
+    return placed
 
 
 def _placed(small: Problem, function: Partitioner, given: dict[str, Any], reserved: Mapping[str, Any]) -> Placement:
@@ -179,7 +182,9 @@ def solve(
             fallback=fallback,
         ),
     )
-    return simulated(*run)
+    schedule = simulated(*run)
+    offer(schedule)
+    return schedule
 
 
 def run_to_solve(

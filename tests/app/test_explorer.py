@@ -96,6 +96,24 @@ def test_a_drag_does_not_wait_for_the_better_bound(explorer):
     wait_for(lambda: gap_of(explorer) == ("proven optimal" if gap < OPTIMAL else at_most(gap)))
 
 
+def test_the_best_known_schedule_is_beside_the_makespan(explorer):
+    """What the session knows of an equal problem is seen once no hand drags, unless the schedule shown is as short."""
+    pick(explorer, "Partitioner", "round-robin")
+    problem = explorer.schedule.problem
+    least = pl.solve(problem.replace(), "heft").makespan
+    assert least < explorer.schedule.makespan and pl.best_known(problem).makespan <= least
+    pick(explorer, "Partitioner", "hash")
+    wait_for(lambda: f"★ {pl.base.units.seconds(pl.best_known(explorer.schedule.problem).makespan)}" in row(explorer))
+    assert "Best known" in row(explorer)
+    drag(explorer, 1e6, release=False)
+    assert "Best known" not in row(explorer)
+
+
+def row(explorer: Explorer) -> str:
+    """The row of numbers, as HTML."""
+    return explorer.numbers.text.value
+
+
 def test_load_of_links(explorer):
     """The canvas gets the share of time in which at least one transfer of a link travels."""
     schedule = explorer.schedule

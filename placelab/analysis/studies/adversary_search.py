@@ -19,7 +19,8 @@ from placelab.planning.lower_bounds import bounds
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Partitioner, Scheduler, checked, find, partitioners, schedulers
 from placelab.schedule.schedule import Schedule
-from placelab.strategies.placing import solve
+from placelab.simulation.event_simulation import simulated
+from placelab.strategies.placing import run_to_solve
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -201,7 +202,7 @@ class _Trial:
 
     def run(self, problem: Problem) -> _Found:
         """Value a problem; raises what the strategies raise, NaN is no value."""
-        one = solve(problem, *self.a, seed=self.seed)
+        one = simulated(*run_to_solve(problem, *self.a, seed=self.seed))  # not `solve`: it would remember each problem
         other = None
         if self.objective == "efficiency":
             return _Found(2.0 - ordering_efficiency(one), problem, one, other)
@@ -212,7 +213,7 @@ class _Trial:
 
     def run_b(self, problem: Problem) -> Schedule:
         """What the second strategy makes of a problem."""
-        return solve(problem, *self.b, seed=self.seed)
+        return simulated(*run_to_solve(problem, *self.b, seed=self.seed))
 
 
 def _bound(problem: Problem) -> float:

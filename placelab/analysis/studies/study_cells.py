@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
@@ -23,9 +23,8 @@ from placelab.base.interrupts import need
 from placelab.base.limits import path_of
 from placelab.base.saving import save
 from placelab.planning.lower_bounds import best_bound
-from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
-from placelab.problem.shared_links import as_argument
+from placelab.problem.problem_key import problem_key
 from placelab.schedule.catalogue import check_options, find
 from placelab.strategies.placing import place
 from placelab.strategies.preparing.chain import Transformation, Transformations, chain
@@ -134,46 +133,6 @@ def _step(plan: Treatment) -> Transformation:
 def key_of(*parts: Any) -> str:
     """A hash of texts and numbers; together with the version of placelab, as results change with it."""
     return blake2b(json.dumps([_version(), *parts]).encode(), digest_size=16).hexdigest()
-
-
-def problem_key(problem: Problem) -> str:
-    """A hash of all that a problem consists of.
-
-    Raises
-    ------
-    FormatError
-        The metadata of its graph are not JSON.
-    """
-    cluster = problem.cluster
-    digest = blake2b(_graph_digest(problem.graph), digest_size=16)
-    for column in (cluster.speed, cluster.memory, cluster.bandwidth, cluster.latency, problem.group):
-        digest.update(np.ascontiguousarray(column).tobytes())
-    facts = [cluster.names, cluster.types, cluster.hosts, problem.memory, problem.transfers, problem.duplex]
-    facts += [problem.transfer_ops, problem.group_names, sorted(problem.allowed.items())]
-    facts += [as_argument(cluster.links)] if cluster.links else []
-    facts += [problem.latency] if problem.latency != "holds" else []
-    digest.update(json.dumps(facts).encode())
-    return digest.hexdigest()
-
-
-@lru_cache(maxsize=4)  # the problems of a grid share graphs
-def _graph_digest(graph: OpGraph) -> bytes:
-    """A hash of all columns; quicker than that of the file."""
-    digest = blake2b(digest_size=16)
-    rest = {}
-    for field in fields(graph):
-        value = getattr(graph, field.name)
-        if isinstance(value, np.ndarray) and value.dtype.kind in "bif":
-            digest.update(f"{field.name} {value.dtype.str} {value.shape} ".encode() + value.tobytes())
-        else:
-            rest[field.name] = value.tolist() if isinstance(value, np.ndarray) else value
-    try:
-        digest.update(json.dumps(rest).encode())
-    except (TypeError, ValueError) as error:
-        raise FormatError(
-            f"the metadata of {graph.title} is not JSON: {error}; expected texts, numbers, lists and objects"
-        ) from None
-    return digest.digest()
 
 
 def choice_key(choice: Choice) -> str:

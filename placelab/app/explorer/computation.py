@@ -233,15 +233,15 @@ class Computation(Background):
         result = self.result
         assert result is not None  # an answer is a result or a failure
         problem = result.schedule.problem
-        if result.violations is not None and is_proven(problem):
-            return
-        woken = lambda: self._worker.woken  # noqa: E731
-        if not is_proven(problem):
-            with suppress(Abandoned):
-                self._solver.call(lambda: best_bound(problem), woken, result.state)
-        if result.violations is None:
-            self.result = result = replace(result, violations=validate(result.schedule, memory=False))
-        self._view.gantt.numbers, _ = strip(result.schedule, result.violations)
+        if result.violations is None or not is_proven(problem):
+            if not is_proven(problem):
+                with suppress(Abandoned):
+                    self._solver.call(lambda: best_bound(problem), lambda: self._worker.woken, result.state)
+            if result.violations is None:
+                self.result = result = replace(result, violations=validate(result.schedule, memory=False))
+            self._view.gantt.numbers, _ = strip(result.schedule, result.violations)
+        if not result.violations:
+            self._view.learn(result.schedule)
 
     def _explain(self) -> None:
         """Explain the device and the start of the selected op."""

@@ -276,6 +276,7 @@ class Comparison(Background):
             self._pairs.take(progress.row)
         if proven:
             self._shared.prove(problem, self._pairs.bound)
+        self._shared.learn(problem)
 
     def _fill(self) -> None:
         """Make the frame, once all quick partitioners are compared."""

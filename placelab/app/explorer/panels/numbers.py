@@ -218,6 +218,21 @@ def with_proof(items: Sequence[Item], schedule: Schedule, bound: float) -> list[
     return [proven if each["key"] == "gap" else each for each in items]
 
 
+def with_best(items: Sequence[Item], schedule: Schedule, best: float, bound: float) -> list[Item]:
+    """The numbers, with the least makespan [s] known of the problem where it is less; `bound` [s]: what others have proven."""
+    if not best < schedule.makespan * (1 - OPTIMAL):
+        return list(items)
+    known = max(bound, *known_bounds(schedule.problem).values())
+    gap = best / known - 1 if known > 0 else np.inf
+    far = (
+        "proven optimal" if gap < OPTIMAL else f"within {percent(gap)} of what is possible" if np.isfinite(gap) else ""
+    )
+    least = schedule.problem.cluster.units.time(best)
+    title = " ".join(["The shortest legal schedule of this problem in this session", far]).strip()
+    chip = item("best", "Best known", f"★ {least}", f"{title}. pl.best_known(problem) is it.", "")
+    return [each for one in items for each in ([one, chip] if one["key"] == "makespan" else [one])]
+
+
 def link_load(schedule: Schedule) -> np.ndarray:
     """Share of the makespan in which each link is busy, shape (n_devices, n_devices); overlapping transfers count once."""
     k = schedule.problem.cluster.n_devices
@@ -350,7 +365,16 @@ def _misjudged(schedule: Schedule) -> str:
     return f"The planner expected {schedule.problem.cluster.units.time(estimate)}: it plans without contention between transfers."
 
 
-ORDER = ("makespan", "speedup", "gap", "memory", "legal", "critical", "moved")  # without room, the last drop out
+ORDER = (
+    "makespan",
+    "best",
+    "speedup",
+    "gap",
+    "memory",
+    "legal",
+    "critical",
+    "moved",
+)  # without room, the last drop out
 LABELS = {"makespan": "", "critical": "Path", "memory": "Peak", "legal": ""}  # shorter ones, for one line
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
+from math import inf
 from typing import Any, Protocol
 
 import ipywidgets as w
@@ -12,6 +13,7 @@ import traitlets
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.state import Change, State
 from placelab.problem.problem import Problem
+from placelab.schedule.known_schedules import best_proven, least_known
 
 Item = dict[str, str]  # key, label, value, title, tone, as in the `numbers` trait of the Gantt chart
 
@@ -102,12 +104,15 @@ class Shared(traitlets.HasTraits):
         Number of the op that is selected in all views, -1 for none.
     bound
         The best proven lower bound of the makespan of the problem shown [s]; 0 while none is known.
+    best
+        The least makespan of a legal schedule of the problem shown that this session knows [s]; infinite while none is known.
     kept
         The schedule that the others are compared with; None while none is kept.
     """
 
     selection = traitlets.Int(-1)
     bound = traitlets.Float(0.0)
+    best = traitlets.Float(inf)
     kept = traitlets.Any(None)
 
     def __init__(
@@ -128,11 +133,19 @@ class Shared(traitlets.HasTraits):
         if problem is not self._problem:
             self._problem = problem
             self.bound = 0.0
+            self.best = inf
 
     def prove(self, problem: Problem, bound: float | None) -> None:
         """Tell all views of a lower bound [s] of the makespan of `problem`, if that is shown and the bound is better."""
         if problem is self._problem and bound is not None and bound > self.bound:
             self.bound = float(bound)
+
+    def learn(self, problem: Problem) -> None:
+        """Tell all views the best schedule and bound that the session knows of `problem`, if that is shown."""
+        self.prove(problem, best_proven(problem))
+        least = least_known(problem)
+        if problem is self._problem and least < self.best:
+            self.best = least
 
 
 class Panel(Protocol):

@@ -15,7 +15,16 @@ import traitlets
 from placelab.app.explorer.engine.failure import Failure, Remedies, RemedySearch, with_memory
 from placelab.app.explorer.engine.solving import Result, RunningCall, StoppedError
 from placelab.app.explorer.panels.decisions_panel import DecisionsPanel
-from placelab.app.explorer.panels.numbers import OPTIMAL, Numbers, at_most, link_load, strip, with_change, with_proof
+from placelab.app.explorer.panels.numbers import (
+    OPTIMAL,
+    Numbers,
+    at_most,
+    link_load,
+    strip,
+    with_best,
+    with_change,
+    with_proof,
+)
 from placelab.app.explorer.panels.panel import Message, Shared, button
 from placelab.app.explorer.panels.pickers import ChangeState, Pickers
 from placelab.app.explorer.panels.tabs import Tabs
@@ -25,6 +34,7 @@ from placelab.app.widgets.gantt_chart import Gantt
 from placelab.base.errors import InfeasibleError
 from placelab.base.units import SI, Units
 from placelab.problem.problem import Problem
+from placelab.schedule.known_schedules import offer
 from placelab.schedule.schedule import Schedule
 
 INTERVAL = 0.2  # seconds between two updates
@@ -284,7 +294,7 @@ class ResultView:
         self.tabs = Tabs(shared)
         self.box = w.Box([self.gantt, self.rejection.box]).add_class("pl-chart")
         self.gantt.observe(self._write_numbers, ["numbers", "warning"])
-        shared.observe(self._write_numbers, "bound")
+        shared.observe(self._write_numbers, ["bound", "best"])
         traitlets.link((self.gantt, "selection"), (shared, "selection"))
         decisions = self.tabs.panels[DecisionsPanel.title]
         assert isinstance(decisions, DecisionsPanel)
@@ -325,6 +335,11 @@ class ResultView:
             self._canvas.peak = schedule.peak_memory.tolist() if limited else []
             self._canvas.load = link_load(schedule).tolist() if schedule.problem.cluster.n_devices <= FEW else []
 
+    def learn(self, schedule: Schedule) -> None:
+        """Remember a legal schedule, and show what else the session knows of its problem."""
+        offer(schedule)
+        self._shared.learn(schedule.problem)
+
     def rest(self, result: Result | None) -> None:
         """Show the notes of a result instead of the progress of a search."""
         notes = [] if result is None else [*result.notes, self.aside]
@@ -364,6 +379,7 @@ class ResultView:
         with self._writing:
             if (schedule := self._shown) is not None:
                 items = with_proof(self.gantt.numbers, schedule, self._shared.bound)
+                items = with_best(items, schedule, self._shared.best, self._shared.bound)
                 self.numbers.show(with_change(items, schedule, self._shared.kept), self.gantt.warning)
 
     def _select(self, op: int) -> None:
