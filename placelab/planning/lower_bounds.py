@@ -108,7 +108,7 @@ def bounds(
 
 @once
 def best_bound(problem: Problem) -> float:
-    """The largest of the problem's :func:`bounds` but ``lp`` [s], worked out once: 20 ms at 5,000 ops, 0.1 s at 25,000."""
+    """The largest of the problem's :func:`placelab.bounds` but ``lp`` [s], worked out once: 0.1 s at 25,000 ops."""
     return max(bounds(problem, inputs=True).values())
 
 
