@@ -804,6 +804,26 @@ def test_no_room_is_explained_in_place():
     explorer.close()
 
 
+def test_it_opens_on_a_schedule_and_on_the_name_of_a_cluster():
+    """A schedule brings its problem and strategies; one that no catalogue has is kept to compare with."""
+    problem = pl.Problem(pl.load("alexnet"), pl.clusters.pcie_box(2), transfers="channel")
+    schedule = pl.solve(problem, "etf", "fifo")
+    explorer = pl.explore(schedule)
+    assert (explorer.state.partitioner, explorer.state.scheduler) == ("etf", "fifo")
+    assert explorer.problem.transfers == "channel" and explorer.schedule.makespan == schedule.makespan
+    explorer.close()
+    own = pl.simulate(problem, pl.Placement(problem, np.zeros(problem.graph.n_ops, int)), "fifo")
+    explorer = pl.explore(own)
+    assert explorer.shared.kept is own and explorer.schedule
+    explorer.close()
+    explorer = pl.explore("alexnet", "pcie_box")
+    assert explorer.problem.cluster.bandwidth.tolist() == pl.clusters.pcie_box().bandwidth.tolist()
+    assert "pl.clusters.pcie_box()" in explorer.code
+    explorer.close()
+    with pytest.raises(pl.FormatError, match="pcie_boxx"):
+        pl.explore("alexnet", "pcie_boxx")
+
+
 def test_a_planner_that_is_stuck_denies_no_plan():
     """The text says how much memory suffices; with it there is a plan."""
     edges = [(2 * i + j, 8 + i) for i in range(7) for j in (0, 1)]  # a binary reduction of eight

@@ -1,8 +1,9 @@
 /**
  * Colours of the page around the widget.
  *
- * JupyterLab changes its theme by setting `data-jp-theme-light` on the body, nothing else; outside Jupyter the
- * operating system's preference decides.
+ * Each host says in a way of its own whether it is dark: JupyterLab and Notebook by `data-jp-theme-light` on the body, VS Code by
+ * `data-vscode-theme-kind`, Colab by `theme` of the html element, marimo and others by a class `dark`, some pages by
+ * `color-scheme` alone. Where none does, the operating system's preference decides.
  */
 export type Theme = { readonly dark: boolean } & { readonly [name in (typeof NAMES)[number]]: string };
 
@@ -21,10 +22,48 @@ font-family:var(--jp-ui-font-family,system-ui,sans-serif);font-size:var(--jp-ui-
 .placelab[data-theme=dark]{--pl-1:#111;--pl-2:#2a2a2a;--pl-3:#444;--pl-4:#f2f2f2;--pl-5:#a8a8a8;--pl-6:#64b5f6;
 --pl-critical:#ff5a52;--pl-good:#4cc38a;--pl-warn:#f0b429;--pl-bad:#ff8a80}`;
 
+/** What a page says of its theme; "" for what it does not say. */
+export interface Said {
+  /** `data-jp-theme-light` of the body. */
+  readonly jupyter: string;
+  /** `data-vscode-theme-kind` of the body. */
+  readonly vscode: string;
+  /** `theme` of the html element. */
+  readonly colab: string;
+  /** Classes of the html element and of the body. */
+  readonly classes: readonly string[];
+  /** The computed `color-scheme`. */
+  readonly scheme: string;
+  /** Whether the operating system prefers dark. */
+  readonly preferred: boolean;
+}
+
+/** Whether a page is dark; what is said first in the order of {@link Said} decides. */
+export function isDark({ jupyter, vscode, colab, classes, scheme, preferred }: Said): boolean {
+  if (jupyter) return jupyter === "false";
+  if (vscode) return !vscode.includes("light");
+  if (colab) return colab === "dark";
+  for (const name of ["dark", "light"]) if (classes.includes(name)) return name === "dark";
+  if (scheme === "dark" || scheme === "light") return scheme === "dark";
+  return preferred;
+}
+
+/** What the page around says now. */
+function said(): Said {
+  const { body, documentElement: html } = document;
+  return {
+    jupyter: body.dataset.jpThemeLight ?? "",
+    vscode: body.dataset.vscodeThemeKind ?? "",
+    colab: html.getAttribute("theme") ?? "",
+    classes: [...html.classList, ...body.classList],
+    scheme: getComputedStyle(html).colorScheme ?? "",
+    preferred: matchMedia("(prefers-color-scheme: dark)").matches,
+  };
+}
+
 /** Marks `root` (class `placelab`) light or dark, as the page is now; returns whether dark. */
 export function markTheme(root: HTMLElement): boolean {
-  const jupyter = document.body.dataset.jpThemeLight;
-  const dark = jupyter ? jupyter === "false" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const dark = isDark(said());
   root.dataset.theme = dark ? "dark" : "light";
   return dark;
 }
@@ -51,15 +90,26 @@ function opaque(): (colour: string, base?: string) => string {
   };
 }
 
+const ATTRIBUTES = ["data-jp-theme-light", "data-jp-theme-name", "data-vscode-theme-kind", "theme", "class", "style"];
+
 /** Calls `changed` whenever the theme changes; returns the function that stops it. */
 export function watchTheme(changed: () => void): () => void {
-  const observer = new MutationObserver(changed);
-  observer.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name"] });
+  const now = () => `${isDark(said())} ${document.body.dataset.jpThemeName ?? ""}`;
+  let before = now();
+  const look = () => {
+    const after = now(); // classes change for other reasons, too
+    if (after === before) return;
+    before = after;
+    changed();
+  };
+  const observer = new MutationObserver(look);
+  for (const element of [document.documentElement, document.body])
+    observer.observe(element, { attributes: true, attributeFilter: ATTRIBUTES });
   const media = matchMedia("(prefers-color-scheme: dark)");
-  media.addEventListener("change", changed);
+  media.addEventListener("change", look);
   return () => {
     observer.disconnect();
-    media.removeEventListener("change", changed);
+    media.removeEventListener("change", look);
   };
 }
 

@@ -9,7 +9,7 @@ from placelab.app.explorer.application import Explorer
 from placelab.app.explorer.state import initial_state
 from placelab.base.errors import expect
 from placelab.problem.cluster import Cluster
-from placelab.schedule.catalogue import checked
+from placelab.schedule.catalogue import checked, partitioners, schedulers
 from placelab.schedule.schedule import Schedule
 
 __all__ = ["Explorer", "explore"]
@@ -18,7 +18,7 @@ __all__ = ["Explorer", "explore"]
 @checked
 def explore(
     problem_or_graph: Any = None,
-    cluster: Cluster | None = None,
+    cluster: Cluster | str | None = None,
     *,
     partitioner: str | None = None,
     scheduler: str | None = None,
@@ -33,10 +33,12 @@ def explore(
     Parameters
     ----------
     problem_or_graph
-        A Problem, whose rules are kept; or what :func:`placelab.load` takes: a dataset's name, a path, a networkx DiGraph,
-        an OpGraph. Default: the dataset ``inception_v3``.
+        A Problem, whose rules are kept; a Schedule, whose problem and strategies are shown, and which is kept to compare with
+        where the catalogues do not have these; or what :func:`placelab.load` takes: a dataset's name, a path, a networkx
+        DiGraph, an OpGraph. Default: the dataset ``inception_v3``.
     cluster
-        Default: the problem's, the graph's own processors, or ``clusters.rtx2080ti_box(4)``.
+        A Cluster, or the name of a preset, as ``"pcie_box"``. Default: the problem's, the graph's own processors, or
+        ``clusters.rtx2080ti_box(4)``.
     partitioner, scheduler
         Names in the catalogues. Default: ``heft``; ``planned`` if the partitioner plans, else ``pct``.
     options
@@ -61,6 +63,16 @@ def explore(
     >>> explore("topcuoglu")
     Explorer(topcuoglu: 10 ops on 3 devices, heft + planned: 80)
     """
+    if isinstance(problem_or_graph, Schedule):
+        given = problem_or_graph
+        problem_or_graph = given.problem
+        shown = {"partitioner": given.placement.partitioner, "scheduler": given.scheduler}
+        known = shown["partitioner"] in partitioners() and shown["scheduler"] in schedulers()
+        if known:
+            partitioner = partitioner or shown["partitioner"]
+            scheduler = scheduler or shown["scheduler"]
+        elif compare_with is None and cluster is None:
+            compare_with = given
     names = [prepare] if isinstance(prepare, str) else prepare
     expect(names, (list, tuple), "explore, for prepare,")
     for name in names:

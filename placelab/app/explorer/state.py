@@ -324,7 +324,7 @@ class State:
 Change = Callable[[State], State]
 
 
-def initial_state(given: Any = None, cluster: Cluster | None = None) -> State:
+def initial_state(given: Any = None, cluster: Cluster | str | None = None) -> State:
     """The state to open on.
 
     Parameters
@@ -332,12 +332,15 @@ def initial_state(given: Any = None, cluster: Cluster | None = None) -> State:
     given
         A Problem (its rules are kept), or anything :func:`placelab.load` takes; None is the dataset ``inception_v3``.
     cluster
-        Instead of the problem's, the graph's own processors, or ``rtx2080ti_box``.
+        Instead of the problem's, the graph's own processors, or ``rtx2080ti_box``; also the name of a preset.
     """
     problem = given if isinstance(given, Problem) else None
     model = model_of(problem.graph if problem else MODEL if given is None else given)
     chosen = cluster or (problem.cluster if problem else None)
-    start = Preset(GIVEN, chosen) if chosen else model.cluster or preset(CLUSTER)
+    if isinstance(chosen, str):
+        start = preset(chosen)
+    else:
+        start = Preset(GIVEN, chosen) if chosen else model.cluster or preset(CLUSTER)
     state = State(model, start, start.cluster, Layout.of(start.cluster), memory=default_memory(start.cluster))
     if problem is not None:
         state = replace(state, **_rules(problem))
