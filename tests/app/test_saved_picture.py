@@ -8,7 +8,9 @@ import threading
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 import placelab as pl
 from placelab.app.explorer import saved_picture
@@ -151,3 +153,45 @@ def test_pictures_are_numbered(displayed, schedule):
         (box,) = [given for tag, given in Elements(html).found if tag == "div" and given.get("class") == name]
         assert box["data-number"] == str(number)
     assert [number for _, number in made] == [1, 2]
+
+
+class Shell:
+    """IPython's shell, with the metadata of the message that it executes."""
+
+    def __init__(self, metadata):
+        self._metadata = metadata
+
+    def get_parent(self):
+        return {"metadata": self._metadata}
+
+
+def test_where_nobody_looks_a_cell_waits_for_its_picture(monkeypatch):
+    """nbconvert sends no metadata with a cell, front ends do; Voilà's page is looked at; without a kernel nobody waits."""
+    for metadata, software, seconds in (
+        ({"cellId": "a"}, "", saved_picture.FIRST),
+        ({}, "", saved_picture.UNSEEN),
+        ({}, "voila/0.5", saved_picture.FIRST),
+    ):
+        monkeypatch.setenv("SERVER_SOFTWARE", software)
+        monkeypatch.setattr(saved_picture, "get_ipython", lambda metadata=metadata: Shell(metadata))
+        assert saved_picture.patience() == seconds
+    monkeypatch.setattr(saved_picture, "get_ipython", lambda: None)
+    monkeypatch.setenv("SERVER_SOFTWARE", "")
+    assert saved_picture.patience() == saved_picture.FIRST
+
+
+@pytest.mark.slow
+def test_an_executed_notebook_holds_the_picture_of_a_slow_strategy():
+    """As ``jupyter nbconvert --execute`` makes it."""
+    code = """import time, placelab as pl
+@pl.partitioner
+def slow_one(problem):
+    time.sleep(3)
+    return pl.place(problem, "heft")
+pl.explore("topcuoglu", partitioner="slow_one")"""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    NotebookClient(notebook, timeout=120).execute()
+    (html,) = [
+        output["data"]["text/html"] for output in notebook.cells[0].outputs if "text/html" in output.get("data", {})
+    ]
+    assert "No schedule yet" not in html and "Gantt chart of topcuoglu" in html

@@ -21,7 +21,7 @@ from placelab.app.explorer.panels.panel import Item, Message, Shared
 from placelab.app.explorer.panels.pickers import ChangeState, Pickers
 from placelab.app.explorer.panels.result_view import ResultView
 from placelab.app.explorer.panels.tabs import Tabs
-from placelab.app.explorer.saved_picture import FIRST, SavedPicture
+from placelab.app.explorer.saved_picture import SavedPicture, patience
 from placelab.app.explorer.session import Session, Undoable, costs_switched, memory_switched
 from placelab.app.explorer.state import Change, State, said_of_costs
 from placelab.app.widgets.cluster_canvas import ClusterCanvas
@@ -96,7 +96,7 @@ class Readable(w.VBox):
         """
         live = {VIEW: self.get_view_spec(), "text/plain": f"Explorer({self._title})"}
         display(live, raw=True)
-        self.settled(FIRST)
+        self.settled(patience())
         self.saved.display()
 
     def _pictured(self) -> tuple[str, Schedule, list[Item]] | None:

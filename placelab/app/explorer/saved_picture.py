@@ -6,7 +6,9 @@ import base64
 import json
 import secrets
 from collections.abc import Callable
+from os import environ
 
+from IPython import get_ipython
 from IPython.display import display
 
 from placelab.app.export import page
@@ -18,6 +20,7 @@ from placelab.schedule.schedule import Schedule
 
 PAUSE = 2.0  # seconds without a new result before the picture is made again
 FIRST = 1.0  # seconds that a cell waits for the first result
+UNSEEN = 60.0  # … where a program runs the notebook, as nbconvert does: what the cell shows then is what is saved
 MOST = 700_000  # bytes of the page that plays; without it the picture stays well below 200 KB
 
 # The picture is the output after the live view's. A live view hides it, by `hiding`; without one, the picture hides the words
@@ -43,6 +46,18 @@ ALONE = (
 )
 Numbers = list[dict[str, str]]
 Shown = Callable[[], tuple[str, Schedule, Numbers] | None]  # title, schedule, numbers; None before the first result
+
+
+def patience() -> float:
+    """How long [s] a cell waits for the first result: shortly where somebody looks at it.
+
+    Front ends say of a cell that they run which one it is; nbconvert and its like say nothing. Neither does Voilà, whose page is
+    looked at.
+    """
+    shell = get_ipython()
+    parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
+    looked_at = bool(parent.get("metadata")) or environ.get("SERVER_SOFTWARE", "").startswith("voila")
+    return FIRST if looked_at or not parent else UNSEEN
 
 
 class SavedPicture(Background):
