@@ -63,6 +63,8 @@ def explore(
     >>> explore("topcuoglu")
     Explorer(topcuoglu: 10 ops on 3 devices, heft + planned: 80)
     """
+    if cluster is not None:
+        expect(cluster, (Cluster, str), "explore, for cluster,")
     if isinstance(problem_or_graph, Schedule):
         given = problem_or_graph
         problem_or_graph = given.problem
