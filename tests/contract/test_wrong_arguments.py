@@ -21,12 +21,13 @@ WRONG = {  # what no argument of a kind may be
     "flag": (*OBJECTS, *TEXTS, None),
     "count": (*OBJECTS[1:], *TEXTS, None, True, float("nan")),
     "class": (*OBJECTS, *TEXTS),
+    "cluster": OBJECTS,  # a text is the name of a preset
 }
 # Function, the arguments it needs, and the kind of each argument that is tried.
 FUNCTIONS = [
     (pl.adversarial, dict(a="heft", b="cpop"), dict(seed="seed", steps="count", cancel="cancel", around="class")),
     (pl.compare, dict(problem=PROBLEM), dict(problem="class", cancel="cancel", progress="progress", measure="measure")),
-    (pl.explore, dict(problem_or_graph=PROBLEM), dict(cluster="class", compare_with="class", height="count")),
+    (pl.explore, dict(problem_or_graph=PROBLEM), dict(cluster="cluster", compare_with="class", height="count")),
     (pl.list_members, dict(problem=PROBLEM), dict(problem="class", cancel="cancel")),
     (
         pl.place,
