@@ -13,6 +13,7 @@ from placelab.analysis.comparing import best_pairs, compare, list_members
 from placelab.analysis.explanation import critical_path
 from placelab.analysis.faster import what_if
 from placelab.analysis.faults.expectations import checkpoint_interval
+from placelab.analysis.hand_plans import ByHand, Places, by_hand
 from placelab.analysis.idle_time import idle_reasons
 from placelab.analysis.measures import metrics, stages
 from placelab.analysis.studies.adversary_search import Adversary, adversarial
@@ -47,6 +48,7 @@ from placelab.strategies.placing import place, solve
 
 __all__ = [
     "Adversary",
+    "ByHand",
     "Cluster",
     "CycleError",
     "Difference",
@@ -57,6 +59,7 @@ __all__ = [
     "Order",
     "PlacelabError",
     "Placement",
+    "Places",
     "Problem",
     "Problems",
     "Schedule",
@@ -68,6 +71,7 @@ __all__ = [
     "best_known",
     "best_pairs",
     "bounds",
+    "by_hand",
     "checkpoint_interval",
     "clusters",
     "compare",
