@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -470,4 +471,4 @@ def on_graph(problem: Problem, graph: OpGraph, names: np.ndarray | None = None) 
 
 def _made_by_placelab() -> bool:
     """Whether the caller of the constructor is placelab, as where a rule of a problem is replaced: its maker was warned."""
-    return sys._getframe(2).f_code.co_filename.startswith(str(PACKAGE))
+    return sys._getframe(2).f_code.co_filename.startswith(f"{PACKAGE}{os.sep}")

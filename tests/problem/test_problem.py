@@ -1,6 +1,7 @@
 """Problem: groups, allowed devices, pins, times."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -281,3 +282,10 @@ def test_seconds_given_as_operations_are_said_once_where_they_are_given(recwarn)
     explorer.close()
     pl.Problem(graph, pl.Cluster([1.0, 1.0]))
     assert not recwarn
+
+
+def test_a_file_beside_the_package_is_a_users(recwarn):
+    """One whose path begins as the package's does is not placelab's."""
+    code = "pl.Problem(pl.OpGraph.from_arrays(['a'], [60.0], []), pl.Cluster.uniform(2))"
+    exec(compile(code, f"{Path(pl.__file__).parent}_notes/mine.py", "exec"), {"pl": pl})
+    assert len(recwarn) == 1

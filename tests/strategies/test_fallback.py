@@ -150,6 +150,27 @@ def test_who_can_be_placed_is_placed(name, memory):
                     pl.place(problem, "cp-sat")
 
 
+@pytest.mark.parametrize("memory", ["edges", "reserved", "dynamic"])
+def test_nobody_refuses_what_has_a_plan(memory):
+    """All quick partitioners but ``single``, those that count memory without times, too; some of their runs are short of it."""
+    limits = dict(ops=8, devices=3, memory=(memory,), transfers=("parallel",), transfer_ops=(0,))
+    names = [name for name, function in pl.partitioners().items() if not function.slow and name != "single"]
+    refused = []
+    asked = 0
+    for problem in many(45, seed=73, **limits):
+        try:
+            pl.place(problem, "m-etf")
+        except pl.InfeasibleError:
+            continue
+        asked += 1
+        for name in names:
+            try:
+                pl.place(problem, name)
+            except pl.InfeasibleError:
+                refused.append(name)
+    assert asked > 5 and refused == []
+
+
 @pytest.mark.parametrize("graph", [reduction(32), fft(4), pl.generators.layered(40, seed=1)])
 def test_five_per_cent_more_than_depth_first_suffices(graph):
     """Every planner finds a plan on one device and on two of that memory."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from inspect import cleandoc
 from pathlib import Path
@@ -21,6 +22,7 @@ from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.problem.resource_models import LATENCIES, MEMORY_MODELS, TRANSFER_MODELS, summary
+from placelab.problem.time_table import said_of_units
 
 LONGEST = 100  # characters of a name
 
@@ -158,6 +160,8 @@ def problem_of(options: argparse.Namespace) -> tuple[str, Problem]:
     graph = model_of(options)
     name, cluster = cluster_of(options, graph)
     rules = {rule: getattr(options, rule) for rule in ("memory", "transfers", "latency")}
+    if said := said_of_units(graph, cluster):
+        print(f"note: {printable(said)}", file=sys.stderr)
     return name, Problem(graph, cluster, **rules)
 
 

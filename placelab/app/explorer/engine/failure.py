@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -83,7 +84,8 @@ def _trace(error: BaseException, lines: Sequence[traceback.FrameSummary]) -> str
 
 def _is_users(file: str) -> bool:
     """Whether a file is neither placelab's nor of an installed library, nor text that one has compiled, as dataclasses do."""
-    return not file.startswith((str(PACKAGE), *INSTALLED, "<frozen", "<string>"))
+    folders = (f"{folder}{os.sep}" for folder in (PACKAGE, *INSTALLED))
+    return not file.startswith((*folders, "<frozen", "<string>"))
 
 
 PAUSE = 0.3  # seconds without another failure before the search begins, so that it does not disturb a hand
