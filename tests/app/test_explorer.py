@@ -805,16 +805,17 @@ def test_no_room_is_explained_in_place():
 
 
 def test_it_opens_on_a_schedule_and_on_the_name_of_a_cluster():
-    """A schedule brings its problem and strategies; one that no catalogue has is kept to compare with."""
+    """A schedule brings its problem and strategies, and is kept: what is shown may have been made with other options."""
     problem = pl.Problem(pl.load("alexnet"), pl.clusters.pcie_box(2), transfers="channel")
     schedule = pl.solve(problem, "etf", "fifo")
     explorer = pl.explore(schedule)
     assert (explorer.state.partitioner, explorer.state.scheduler) == ("etf", "fifo")
     assert explorer.problem.transfers == "channel" and explorer.schedule.makespan == schedule.makespan
+    assert explorer.shared.kept is schedule
     explorer.close()
     own = pl.simulate(problem, pl.Placement(problem, np.zeros(problem.graph.n_ops, int)), "fifo")
     explorer = pl.explore(own)
-    assert explorer.shared.kept is own and explorer.schedule
+    assert explorer.shared.kept is own and explorer.state.scheduler == "fifo"
     explorer.close()
     explorer = pl.explore("alexnet", "pcie_box")
     assert explorer.problem.cluster.bandwidth.tolist() == pl.clusters.pcie_box().bandwidth.tolist()

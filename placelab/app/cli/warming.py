@@ -17,6 +17,7 @@ import numpy as np
 
 from placelab import kernels
 from placelab.analysis.faults.training_runs import simulate_training
+from placelab.analysis.hand_plans import by_hand
 from placelab.analysis.validation import validate
 from placelab.app.explorer.engine.solving import Reasons, Result
 from placelab.app.explorer.panels.numbers import strip
@@ -50,6 +51,8 @@ def calls() -> Iterator[None]:
     simulate(small, Placement(small, np.zeros(small.graph.n_ops, int)), "fifo")
     yield
     schedule = solve(small, "heft", "planned")
+    yield
+    by_hand(schedule).places(small.graph.names[0], 0)
     yield
     show(schedule)
     yield

@@ -33,8 +33,8 @@ def explore(
     Parameters
     ----------
     problem_or_graph
-        A Problem, whose rules are kept; a Schedule, whose problem and strategies are shown, and which is kept to compare with
-        where the catalogues do not have these; or what :func:`placelab.load` takes: a dataset's name, a path, a networkx
+        A Problem, whose rules are kept; a Schedule, whose problem is shown with its strategies, as far as the catalogues have
+        them, and which is kept to compare with; or what :func:`placelab.load` takes: a dataset's name, a path, a networkx
         DiGraph, an OpGraph. Default: the dataset ``inception_v3``.
     cluster
         A Cluster, or the name of a preset, as ``"pcie_box"``. Default: the problem's, the graph's own processors, or
@@ -68,13 +68,11 @@ def explore(
     if isinstance(problem_or_graph, Schedule):
         given = problem_or_graph
         problem_or_graph = given.problem
-        shown = {"partitioner": given.placement.partitioner, "scheduler": given.scheduler}
-        known = shown["partitioner"] in partitioners() and shown["scheduler"] in schedulers()
-        if known:
-            partitioner = partitioner or shown["partitioner"]
-            scheduler = scheduler or shown["scheduler"]
-        elif compare_with is None and cluster is None:
-            compare_with = given
+        compare_with = compare_with or given
+        if given.placement.partitioner in partitioners():
+            partitioner = partitioner or given.placement.partitioner
+        if given.scheduler in schedulers():
+            scheduler = scheduler or given.scheduler
     names = [prepare] if isinstance(prepare, str) else prepare
     expect(names, (list, tuple), "explore, for prepare,")
     for name in names:
