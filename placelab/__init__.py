@@ -9,6 +9,7 @@ import placelab.strategies.partitioning  # enter their strategies into the catal
 import placelab.strategies.scheduling  # noqa: F401
 from placelab import costs
 from placelab.analysis import faults
+from placelab.analysis.best_moves import HandMove, best_move
 from placelab.analysis.comparing import best_pairs, compare, list_members
 from placelab.analysis.explanation import critical_path
 from placelab.analysis.faster import what_if
@@ -53,6 +54,7 @@ __all__ = [
     "CycleError",
     "Difference",
     "FormatError",
+    "HandMove",
     "InfeasibleError",
     "ListScheduler",
     "OpGraph",
@@ -69,6 +71,7 @@ __all__ = [
     "allreduce_time",
     "arrival_skew",
     "best_known",
+    "best_move",
     "best_pairs",
     "bounds",
     "by_hand",

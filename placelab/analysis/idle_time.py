@@ -265,7 +265,7 @@ def _said_of_visit(schedule: Schedule, device: int, most: int, cancel: Callable[
     return f": the best visit, of {schedule.problem.graph.names[op]}, would {cost}"
 
 
-def best_move(
+def best_visit(
     schedule: Schedule, device: int, progress: Report = silent, cancel: Callable[[], bool] = never
 ) -> tuple[int, float]:
     """The op (-1: none) that is best moved to a device, and the makespan then [s] (NaN: none), all else as it is."""
@@ -309,11 +309,11 @@ def _with(run: RunRequest, ops: np.ndarray, device: int) -> RunRequest:
 def _moves_to_unused(
     schedule: Schedule, devices: list[int], progress: Report, cancel: Callable[[], bool]
 ) -> list[tuple[int, float]]:
-    """:func:`best_move` to each of these devices."""
+    """:func:`best_visit` to each of these devices."""
     found = []
     for device in devices:
         try:
-            found.append(best_move(schedule, device, progress, cancel))
+            found.append(best_visit(schedule, device, progress, cancel))
         except UnsupportedError:  # it was made by no scheduler of the catalogue
             found.append((-1, np.nan))
     return found

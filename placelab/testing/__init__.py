@@ -10,6 +10,7 @@ from placelab.testing.contracts import check_partitioner, check_scheduler, check
 from placelab.testing.example_problems import examples
 from placelab.testing.exercise_checks import (
     check_beats,
+    check_by_hand,
     check_error,
     check_frame,
     check_placement,
@@ -25,6 +26,7 @@ from placelab.testing.exercise_checks import (
 __all__ = [
     "as_code",
     "check_beats",
+    "check_by_hand",
     "check_error",
     "check_frame",
     "check_partitioner",

@@ -73,6 +73,30 @@ def check_placement(
         fail(f"{name} takes {schedule.makespan:g} s; at most {at_most:g} s are allowed", code)
 
 
+def check_by_hand(plan: Any, at_most: float | None = None, *, seconds: float = SECONDS) -> None:
+    """Check that a schedule made by hand obeys the rules of its problem and, if asked, that it is short enough.
+
+    Parameters
+    ----------
+    plan
+        An explorer, what :func:`placelab.by_hand` returns, a Schedule, a Placement, or a function that returns one of these.
+    at_most
+        Largest makespan [s] that passes.
+    """
+    name = title(plan)
+    given = answer(plan, seconds=seconds)
+    if isinstance(given, Placement):
+        given = simulate(given.problem, given)
+    schedule = given if isinstance(given, Schedule) else getattr(given, "schedule", None)
+    if not isinstance(schedule, Schedule):
+        fail(f"{name} is {shown(given)}; a plan by hand, a schedule or a placement is expected")
+    for violation in validate(schedule)[:1]:
+        where = f" on {violation.device!r}" if violation.device is not None else ""
+        fail(f"{name} breaks the rule {violation.kind!r}{where}: {violation.detail}")
+    if at_most is not None and schedule.makespan > at_most * (1 + ROUNDING):
+        fail(f"{name} takes {schedule.makespan:g} s; at most {at_most:g} s are allowed")
+
+
 def check_schedule(found: Any, want: Schedule | Iterable[Schedule], *, seconds: float = SECONDS) -> None:
     """Check a schedule, start for start.
 

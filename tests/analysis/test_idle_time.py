@@ -10,7 +10,7 @@ import problems
 import pytest
 
 import placelab as pl
-from placelab.analysis.idle_time import REASONS, best_move, idle_gaps, said_of_gap
+from placelab.analysis.idle_time import REASONS, best_visit, idle_gaps, said_of_gap
 from placelab.problem.resource_models import TRANSFER_MODELS
 
 
@@ -163,7 +163,7 @@ def test_the_best_move_is_exact():
     for schedule in runs(40, 75):
         device = int(np.bincount(schedule.device, minlength=schedule.problem.cluster.n_devices).argmin())
         makespan, op = brute(schedule, device)
-        found = best_move(schedule, device)
+        found = best_visit(schedule, device)
         assert found == (op, pytest.approx(makespan, rel=0, abs=0, nan_ok=True))
         if device not in schedule.device and schedule.makespan > 0:  # a schedule of no time has no gap
             frame = pl.idle_reasons(schedule, chain=True)

@@ -27,6 +27,7 @@ WRONG = {  # what no argument of a kind may be
 FUNCTIONS = [
     (pl.adversarial, dict(a="heft", b="cpop"), dict(seed="seed", steps="count", cancel="cancel", around="class")),
     (pl.compare, dict(problem=PROBLEM), dict(problem="class", cancel="cancel", progress="progress", measure="measure")),
+    (pl.best_move, dict(schedule=SCHEDULE), dict(schedule="class", cancel="cancel", progress="progress")),
     (pl.explore, dict(problem_or_graph=PROBLEM), dict(cluster="cluster", compare_with="class", height="count")),
     (pl.list_members, dict(problem=PROBLEM), dict(problem="class", cancel="cancel")),
     (
