@@ -123,8 +123,8 @@ def _constant(tensor: Any) -> Value:
 
 def trips_of(node: Any, scope: Scope) -> tuple[int | None, int | None]:
     """How often a node runs its body: the number, None if unknown; else the most, if known."""
-    if node.op_type == "Loop" and (body := next(body_graphs(node), None)) is not None:
-        return _loop_trips(node, body, scope)
+    if node.op_type == "Loop" and (bodies := body_graphs(node)):
+        return _loop_trips(node, bodies[0], scope)
     return (_scan_trips(node, scope) if node.op_type == "Scan" else None), None
 
 
@@ -194,7 +194,7 @@ class Work:
         return self._node(node, name, self._scope)
 
     def _node(self, node: Any, name: str, scope: Scope) -> float:
-        bodies = list(body_graphs(node))
+        bodies = body_graphs(node)
         if not bodies:
             return node_flop(node, scope.tensors, self.unknown)
         if node.op_type == "If":
@@ -223,14 +223,14 @@ def _branches(node: Any) -> list[Any]:
     ordered = sorted(
         node.attribute, key=lambda one: BRANCHES.index(one.name) if one.name in BRANCHES else len(BRANCHES)
     )
-    return [attribute.g for attribute in ordered if attribute.HasField("g")] or list(body_graphs(node))
+    return [attribute.g for attribute in ordered if attribute.HasField("g")] or body_graphs(node)
 
 
 def _is_bookkeeping(node: Any, scope: Scope) -> bool:
     """Whether a node of a body makes single whole numbers or truth values only, and runs no body itself."""
     made = [scope.tensors.get(name, UNKNOWN) for name in node.output if name]
     small = all(value.whole and value.shape is not None and prod(value.shape) == 1 for value in made)
-    return bool(made) and small and not any(body_graphs(node))
+    return bool(made) and small and not body_graphs(node)
 
 
 # -------------------------------------------------------------------- shapes

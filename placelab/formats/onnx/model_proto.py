@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import mmap
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ from placelab.formats.loops import Control, Trips
 from placelab.formats.onnx.bodies import Work, with_body_shapes
 from placelab.formats.onnx.node_proto import (
     UNKNOWN,
+    Value,
     assume,
     body_graphs,
     held_bytes,
@@ -153,39 +154,42 @@ def _graph_of(slim: bytes, where: str, dimensions: Mapping[str, int], trips: int
     model = onnx.ModelProto.FromString(data)
     contradicted = put_declared(model.graph, declared)
     try:
-        model, more, kept, failed = _settled(model, dimensions, trips)
+        model, values, more, kept, failed = _settled(model, dimensions, trips)
         assumed |= more
         _check_open(dimensions, assumed)
         notes = {"problem": problem or failed, "contradicted": contradicted, "kept": dict(kept)}
-        return graph_of(model, assumed, {key: note for key, note in notes.items() if note}, where, control)
+        return graph_of(model, values, assumed, {key: note for key, note in notes.items() if note}, where, control)
     except PlacelabError as error:
         raise type(error)(f"{where}: {error}") from None
 
 
 def _settled(
     model: Any, dimensions: Mapping[str, int], trips: int
-) -> tuple[Any, dict[str, int], Mapping[str, int], str]:
+) -> tuple[Any, dict[str, Value], dict[str, int], Mapping[str, int], str]:
     """The model with the shapes that follow from values and rules, and with those of loops, as long as more follow.
 
-    Only then do dimensions that are still open count as 1. Beside the model: these, the ops of unknown kinds whose output is
-    taken to be like their input, and why this failed.
+    Only then do dimensions that are still open count as 1. Beside the model: its values, these dimensions, the ops of unknown
+    kinds whose output is taken to be like their input, and why this failed.
     """
     assumed, kept, failed = dict[str, int](), Counter[str](), ""
-    last = straight = not any(any(body_graphs(node)) for node in model.graph.node[:])
+    last = straight = not any(body_graphs(node) for node in model.graph.node[:])
+    values = values_of(model.graph)
     for turn in range(MAX_ROUNDS):
         last = last or turn == MAX_ROUNDS - 2
-        if _stops(model.graph):
+        if _stops(model.graph, values):
             data, found, failed = completed(model.SerializeToString(), dimensions, last)
             model = type(model).FromString(data)
+            values = values_of(model.graph)
             assumed |= found["assumed"]
             kept.update(found["kept"])
         if not straight and with_body_shapes(model, trips):
             model = type(model).FromString(inferred(model.SerializeToString())[0])
+            values = values_of(model.graph)
         elif last:
             break
         else:
             last = True
-    return model, assumed, kept, failed
+    return model, values, assumed, kept, failed
 
 
 def _check_open(dimensions: Mapping[str, int], assumed: Mapping[str, int]) -> None:
@@ -193,10 +197,9 @@ def _check_open(dimensions: Mapping[str, int], assumed: Mapping[str, int]) -> No
         raise UnsupportedError(f"no open dimension {strange[0]!r}; open are {', '.join(assumed) or 'none'}")
 
 
-def _stops(graph: Any) -> bool:
+def _stops(graph: Any, values: Mapping[str, Value]) -> bool:
     """Whether the shape of some tensor is unknown that a node or the caller reads."""
-    known = {name for name, value in values_of(graph).items() if value.shape is not None}
-    made = {name for node in graph.node[:] for name in node.output[:] if name not in known}
+    made = {name for node in graph.node[:] for name in node.output[:] if values.get(name, UNKNOWN).shape is None}
     return bool(made) and (
         any(name in made for node in graph.node[:] for name in node_reads(node))
         or any(info.name in made for info in graph.output)
@@ -204,7 +207,7 @@ def _stops(graph: Any) -> bool:
 
 
 def _texts(model: Any) -> list[Any]:
-    """All names in a model; bytes if not UTF-8, which the proto2 messages of ONNX accept."""
+    """The names in a model that are not ASCII, and others; bytes if not UTF-8, which the proto2 messages of ONNX accept."""
     found = [model.producer_name, model.producer_version, *(opset.domain for opset in model.opset_import)]
     _add_names(model.graph, found)
     for function in model.functions:
@@ -225,6 +228,8 @@ def _add_names(graph: Any, found: list[Any]) -> None:
 
 def _add_names_of(nodes: Any, found: list[Any]) -> None:
     for node in nodes[:]:
+        if node.SerializeToString().isascii():  # as most are: nothing in it can be other than text
+            continue
         found += (node.name, node.op_type, node.domain)
         found += node.input[:]
         found += node.output[:]
@@ -261,13 +266,22 @@ class Nodes:
     producer: dict[str, tuple[int, int]]  # value → op, output number
 
 
-def graph_of(model: Any, assumed: Mapping[str, int], notes: Mapping[str, Any], where: str, control: Control) -> OpGraph:
+def graph_of(
+    model: Any,
+    values: MutableMapping[str, Value],
+    assumed: Mapping[str, int],
+    notes: Mapping[str, Any],
+    where: str,
+    control: Control,
+) -> OpGraph:
     """Build the graph of a model.
 
     Parameters
     ----------
     model
         ModelProto with shapes, functions inlined.
+    values
+        Those of its graph, as :func:`~placelab.formats.onnx.node_proto.values_of` finds them.
     assumed
         Name → assumed size of unknown dimensions, for the metadata.
     notes
@@ -277,7 +291,6 @@ def graph_of(model: Any, assumed: Mapping[str, int], notes: Mapping[str, Any], w
     control
         Where loops and branches are recorded.
     """
-    values = values_of(model.graph)
     ops = _ops(model.graph)
     first = len(ops.inputs)
 
@@ -379,7 +392,7 @@ def _folded(nodes: Any, reads: list[list[str]], constants: set[str]) -> tuple[se
 
 
 def _foldable(node: Any) -> bool:
-    return node.domain in DOMAINS and node.op_type not in NOT_FOLDED and not any(body_graphs(node))
+    return node.domain in DOMAINS and node.op_type not in NOT_FOLDED and not body_graphs(node)
 
 
 def _data(ops: Nodes) -> Iterator[tuple[str, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -39,18 +39,21 @@ def op_name(name: str) -> str:
     return one_line(name).strip("/")
 
 
-def body_graphs(node: Any) -> Iterator[Any]:
+def body_graphs(node: Any) -> list[Any]:
     """The graphs that a node runs: branches or loop bodies."""
+    found: list[Any] = []
     for attribute in node.attribute[:]:  # a slice: protobuf's own iteration ends by an exception, which is slow
         if attribute.HasField("g"):
-            yield attribute.g
-        yield from attribute.graphs[:]
+            found.append(attribute.g)
+        found += attribute.graphs[:]
+    return found
 
 
 def node_reads(node: Any) -> list[str]:
     """Values that a node reads: its inputs, then those that its body graphs capture from outside."""
     own = [name for name in node.input[:] if name]
-    return own + list(dict.fromkeys(name for body in body_graphs(node) for name in _captured(body)))
+    bodies = body_graphs(node)
+    return own + list(dict.fromkeys(name for body in bodies for name in _captured(body))) if bodies else own
 
 
 def _captured(body: Any) -> dict[str, None]:
