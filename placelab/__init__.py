@@ -7,7 +7,7 @@ from typing import Any
 
 import placelab.strategies.partitioning  # enter their strategies into the catalogues
 import placelab.strategies.scheduling  # noqa: F401
-from placelab import costs
+from placelab import costs, models
 from placelab.analysis import faults
 from placelab.analysis.best_moves import HandMove, best_move
 from placelab.analysis.comparing import best_pairs, compare, list_members
@@ -96,6 +96,7 @@ __all__ = [
     "load_schedule_table",
     "makespans",
     "metrics",
+    "models",
     "partitioner",
     "partitioners",
     "place",

@@ -25,6 +25,7 @@ from placelab.schedule.catalogue import check_options
 from placelab.schedule.placement import is_one as is_placement
 
 SAVED_MODEL = "saved_model.pb"  # in the folder of a TensorFlow SavedModel
+CONFIG = "config.json"  # in the folder of a Hugging Face model
 EXPECTED = "a graph"
 
 
@@ -62,8 +63,9 @@ def load(what: Any, **options: Any) -> OpGraph:
     ----------
     what
         Name of a dataset (``placelab.datasets.names()``); path of a file with one of
-        :func:`~placelab.graphs.loading.suffixes`, or of the folder of a TensorFlow SavedModel; a networkx
-        DiGraph; a ``torch.nn.Module`` or a ``torch.export`` program; an OpGraph, which is returned unchanged.
+        :func:`~placelab.graphs.loading.suffixes`, or of the folder of a TensorFlow SavedModel or of a Hugging Face model
+        with its ``config.json``; a networkx DiGraph; a ``torch.nn.Module`` or a ``torch.export`` program; an OpGraph, which is
+        returned unchanged.
     options
         Options of the format's reader in ``placelab.formats``: ``load("bert.onnx", dimensions={"batch": 8})``. For a module,
         `args`, the tuple of its arguments, and `loss`, a function of its output that returns one number: with `loss`, the graph
@@ -158,6 +160,8 @@ def _open(what: str | Path, options: dict[str, Any]) -> OpGraph:
     path = path_of(what)
     if os.path.isfile(path / SAVED_MODEL):
         path = path / SAVED_MODEL
+    elif os.path.isfile(path / CONFIG):
+        path = path / CONFIG
     if not os.path.exists(path) and not _suffix(path.name):
         raise FormatError(f"{what!a:.200} is neither a dataset ({', '.join(datasets.names())}) nor a file that exists")
     rows = _readers(str(path))
@@ -182,7 +186,7 @@ def _suffix(name: str) -> str:
 def _readers(name: str) -> list[Format]:
     suffix = _suffix(name)
     if not suffix:
-        what = f"is a folder without {SAVED_MODEL}" if os.path.isdir(name) else _unknown(name)
+        what = f"is a folder without {SAVED_MODEL} or {CONFIG}" if os.path.isdir(name) else _unknown(name)
         raise FormatError(f"{name!a:.200} {what}; files end in {', '.join(_suffixes())}, gzipped or not")
     return readers(GRAPH, PROFILE, suffix=suffix)
 

@@ -1,0 +1,201 @@
+"""Check a ``config.json`` of Hugging Face and read the shape of its decoder; nothing of it is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from placelab.base.errors import FormatError, UnsupportedError
+from placelab.base.fields import integer
+from placelab.models.shape import Latent, Shape
+
+FAMILIES = (
+    "llama",
+    "mistral",
+    "qwen2",
+    "qwen3",
+    "qwen3_moe",
+    "gemma",
+    "gemma2",
+    "gpt2",
+    "mixtral",
+    "deepseek_v2",
+    "deepseek_v3",
+)
+TIED = {"gemma", "gemma2", "gpt2"}  # unless the configuration says otherwise
+HEADS = {"gemma": 256, "gemma2": 256, "qwen3": 128}  # size of a head where the configuration gives none
+EXPERTS = {"qwen3_moe": "num_experts", "mixtral": "num_local_experts"}  # others: n_routed_experts
+LATENT = {"deepseek_v2", "deepseek_v3"}
+MOST_LAYERS = 10_000
+MOST = 10_000_000  # any other size; a vocabulary, a window and a number of positions may have more
+MOST_TOKENS = 1_000_000_000
+
+
+def shape_of(config: Mapping[str, Any]) -> Shape:
+    """The shape of the decoder of a configuration.
+
+    Raises
+    ------
+    UnsupportedError
+        A ``model_type`` that is not known.
+    FormatError
+        A key that is missing, of a wrong type or out of range; sizes that do not fit each other.
+    """
+    family = _family(config)
+    if family == "gpt2":
+        return _gpt2(config)
+    h, a = _size(config, "hidden_size"), _size(config, "num_attention_heads")
+    layers = _size(config, "num_hidden_layers", MOST_LAYERS)
+    latent = _latent(config) if family in LATENT else None
+    k = a if latent else _size(config, "num_key_value_heads", default=a)
+    if a % k:
+        raise FormatError(f"num_key_value_heads is {k}, which does not divide num_attention_heads, {a}")
+    bias = _flag(config, "attention_bias", False)
+    return Shape(
+        family=family,
+        hidden=h,
+        heads=a,
+        kv_heads=k,
+        head=0 if latent else _head(config, family, h, a),
+        width=_size(config, "intermediate_size"),
+        vocabulary=_size(config, "vocab_size", MOST_TOKENS),
+        positions=0,
+        tied=_flag(config, "tie_word_embeddings", family in TIED),
+        bias_in=bias or family == "qwen2",
+        bias_out=bias,
+        bias_mlp=_flag(config, "mlp_bias", False),
+        head_norms=family in ("qwen3", "qwen3_moe"),
+        windows=_windows(config, family, layers),
+        latent=latent,
+        **_experts(config, family, layers),
+    )
+
+
+def _family(config: Mapping[str, Any]) -> str:
+    family = config.get("model_type")
+    known = f"known are {', '.join(FAMILIES)}"
+    if family is None:
+        raise FormatError(f"there is no 'model_type'; {known}")
+    if family not in FAMILIES:
+        inner = "; give its text_config alone" if isinstance(config.get("text_config"), Mapping) else ""
+        raise UnsupportedError(f"model_type {family!r:.60}; {known}{inner}")
+    return str(family)
+
+
+def _gpt2(config: Mapping[str, Any]) -> Shape:
+    h, a = _size(config, "n_embd"), _size(config, "n_head")
+    layers = _size(config, "n_layer", MOST_LAYERS)
+    return Shape(
+        family="gpt2",
+        hidden=h,
+        heads=a,
+        kv_heads=a,
+        head=_quotient(h, a, "n_embd", "n_head"),
+        width=_size(config, "n_inner", default=4 * h),
+        vocabulary=_size(config, "vocab_size", MOST_TOKENS),
+        positions=_size(config, "n_positions", MOST_TOKENS),
+        tied=_flag(config, "tie_word_embeddings", True),
+        bias_in=True,
+        bias_out=True,
+        bias_mlp=True,
+        head_norms=False,
+        windows=(None,) * layers,
+        sparse=(False,) * layers,
+    )
+
+
+def _head(config: Mapping[str, Any], family: str, h: int, a: int) -> int:
+    if config.get("head_dim") is not None:
+        return _size(config, "head_dim")
+    return HEADS.get(family) or _quotient(h, a, "hidden_size", "num_attention_heads")
+
+
+def _quotient(h: int, a: int, whole: str, part: str) -> int:
+    if h % a:
+        raise FormatError(f"{whole} is {h}, which {part}, {a}, does not divide; give head_dim")
+    return h // a
+
+
+def _latent(config: Mapping[str, Any]) -> Latent:
+    query = config.get("q_lora_rank")
+    sizes = ("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
+    return Latent(None if query is None else _size(config, "q_lora_rank"), *(_size(config, key) for key in sizes))
+
+
+def _experts(config: Mapping[str, Any], family: str, layers: int) -> dict[str, Any]:
+    """Facts of the mixtures of experts, none in a dense family."""
+    key = EXPERTS.get(family, "n_routed_experts")
+    if family not in EXPERTS and (family not in LATENT or config.get(key) is None):
+        return {"sparse": (False,) * layers}
+    experts, chosen = _size(config, key), _size(config, "num_experts_per_tok")
+    if chosen > experts:
+        raise FormatError(f"num_experts_per_tok is {chosen}, more than {key}, {experts}")
+    width = _size(config, "moe_intermediate_size", default=_size(config, "intermediate_size"))
+    shared = _size(config, "n_shared_experts", default=0, least=0) if family in LATENT else 0
+    return {
+        "sparse": _sparse(config, family, layers),
+        "experts": experts,
+        "chosen": chosen,
+        "expert_width": width,
+        "shared_width": shared * width,
+        "router_bias": family in LATENT and config.get("topk_method") == "noaux_tc",
+    }
+
+
+def _sparse(config: Mapping[str, Any], family: str, layers: int) -> tuple[bool, ...]:
+    if family == "mixtral":
+        return (True,) * layers
+    if family == "qwen3_moe":
+        step, dense = _size(config, "decoder_sparse_step", default=1), _list(config, "mlp_only_layers")
+        return tuple(i not in dense and (i + 1) % step == 0 for i in range(layers))
+    first = _size(config, "first_k_dense_replace", MOST_LAYERS, default=0, least=0)
+    step = _size(config, "moe_layer_freq", default=1)
+    return tuple(i >= first and i % step == 0 for i in range(layers))
+
+
+def _windows(config: Mapping[str, Any], family: str, layers: int) -> tuple[int | None, ...]:
+    """The window of each layer: all (mistral, mixtral), every other one (gemma2), those that the configuration switches on."""
+    if config.get("sliding_window") is None or family in LATENT | {"llama", "gemma"}:
+        return (None,) * layers
+    window = _size(config, "sliding_window", MOST_TOKENS)
+    types = _list(config, "layer_types")
+    if types:
+        if len(types) != layers:
+            raise FormatError(f"layer_types has {len(types)} entries; expected one per layer, {layers}")
+        slides = [kind == "sliding_attention" for kind in types]
+    elif family == "gemma2":
+        slides = [i % 2 == 0 for i in range(layers)]
+    elif family.startswith("qwen"):
+        first = _size(config, "max_window_layers", MOST_LAYERS, default=0, least=0)
+        slides = [_flag(config, "use_sliding_window", False) and i >= first for i in range(layers)]
+    else:
+        slides = [True] * layers
+    return tuple(window if slide else None for slide in slides)
+
+
+def _size(config: Mapping[str, Any], key: str, most: int = MOST, *, default: int | None = None, least: int = 1) -> int:
+    """A size; where it is missing or null, `default`, or an error."""
+    value = config.get(key)
+    if value is None:
+        if default is None:
+            raise FormatError(f"{key!r} is missing; expected a whole number from {least} to {most:,}")
+        return default
+    return integer(value, key, least, most)
+
+
+def _flag(config: Mapping[str, Any], key: str, default: bool) -> bool:
+    value = config.get(key)
+    if value is None:
+        return default
+    if not isinstance(value, bool):
+        raise FormatError(f"{key} is {value!r:.60}; expected true or false")
+    return value
+
+
+def _list(config: Mapping[str, Any], key: str) -> list[Any]:
+    value = config.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise FormatError(f"{key} is {value!r:.60}; expected a list")
+    return value
