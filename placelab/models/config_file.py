@@ -21,7 +21,7 @@ def matches(document: Any) -> bool:
     return isinstance(document, dict) and ("model_type" in document or document.keys() >= SIZES)
 
 
-def loads(data: bytes, where: str) -> OpGraph:
+def loads(data: bytes, where: str = "the upload") -> OpGraph:
     """The graph in the bytes of a file, which `where` names in messages."""
     if len(data) > MOST_BYTES:
         raise FormatError(f"{where} has {len(data):,} bytes; expected {EXPECTED}, {MOST_BYTES:,} at most")

@@ -25,6 +25,7 @@ from placelab.base.fields import one_line, title
 from placelab.base.interrupts import need
 from placelab.base.limits import GZIP, open_file, path_of, read_file, refuse_foreign, unzipped
 from placelab.base.looks import START
+from placelab.formats.aliases import Out, storages
 from placelab.formats.building import build, without_garbage_collection
 from placelab.formats.loops import Control, Trips
 from placelab.formats.onnx.bodies import Work, with_body_shapes
@@ -254,6 +255,11 @@ def _onnx() -> Any:
     return onnx
 
 
+# Ops whose kernels ONNX Runtime declares as `Alias(0, 0)`: the output is the input with another shape. Others that may run in
+# place (`MayInplace`) do so only where the allocator finds that nothing else reads the input.
+VIEWS = frozenset(("Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"))
+
+
 @dataclass(frozen=True)
 class Nodes:
     """The ops of a model: inputs first, then the nodes that are not folded into constants."""
@@ -298,6 +304,9 @@ def graph_of(
         return values.get(name, UNKNOWN).bytes or 0.0
 
     edges = [(*ops.producer[name], v, size_of(name)) for name, v in _data(ops)]
+    storage = storages(
+        _aliases(ops, model.graph), {own: size_of(name) for name, own in ops.producer.items()}.__getitem__
+    )
     read_by = _readers(ops)
     shared = {name: sorted(set(readers)) for name, readers in read_by.items() if size_of(name) > SHARED}
     groups = {name: readers for name, readers in shared.items() if len(readers) > 1}
@@ -317,7 +326,8 @@ def graph_of(
         [(u, v) for u, _, v, _ in edges],
         edge_bytes=[size for *_, size in edges],
         edge_output=[k for _, k, _, _ in edges],
-        outputs=[(v, k, size_of(name)) for name, (v, k) in ops.producer.items()],
+        edge_storage=[storage.get((u, k), -1) for u, k, _, _ in edges],
+        outputs=[(*own, size_of(name), storage.get(own, -1)) for name, own in ops.producer.items()],
         persistent=_persistent(ops, read_by, size_of),
         kind=["Input"] * first + [one_line(node.op_type) or "?" for node in ops.nodes],
         groups=list(groups.values()),
@@ -329,6 +339,17 @@ def graph_of(
         }
         | control.metadata(),
     )
+
+
+def _aliases(ops: Nodes, graph: Any) -> Iterator[tuple[Out, Out]]:
+    """Outputs that ONNX Runtime keeps in the memory of the first input, with that; outputs of the model have their own."""
+    kept = {value.name for value in graph.output[:]}
+    for node in ops.nodes:
+        if node.op_type in VIEWS and node.domain in ("", "ai.onnx") and node.input and node.output:
+            source = ops.producer.get(node.input[0])
+            own = ops.producer.get(node.output[0])
+            if source is not None and own is not None and node.output[0] not in kept:
+                yield source, own
 
 
 def _persistent(ops: Nodes, read_by: Mapping[str, list[int]], size_of: Callable[[str], float]) -> list[float]:

@@ -27,6 +27,7 @@ import numpy as np
 from placelab.base.errors import FormatError, PlacelabError
 from placelab.base.fields import title
 from placelab.base.limits import read_file, text_of, unzipped
+from placelab.formats.aliases import Out, storages
 from placelab.formats.building import build, without_garbage_collection
 from placelab.formats.loops import Control, Trips
 from placelab.formats.tensorflow.bodies import Bodies, Wired
@@ -110,6 +111,7 @@ def graph_of(
     compute = bodies.operations(Wired(nodes, inputs, sizes))
     places = allowed(list(dict.fromkeys(node.device for node in nodes)), devices)
     used = {source for source, _ in edges}
+    storage = storages(_aliases(nodes, inputs, order.tolist()), lambda output: _bytes(sizes, *output))
     return build(
         [node.name for node in nodes],
         compute,
@@ -117,7 +119,13 @@ def graph_of(
         edge_bytes=[_bytes(sizes, u, k) for (u, k), _ in edges],
         edge_output=[max(k, 0) for (_, k), _ in edges],
         edge_control=[k == CONTROL for (_, k), _ in edges],
-        outputs=[(v, k, size) for v, row in enumerate(sizes.bytes) for k, size in enumerate(row) if (v, k) not in used],
+        edge_storage=[storage.get(source, -1) for source, _ in edges],
+        outputs=[
+            (v, k, size, storage.get((v, k), -1))
+            for v, row in enumerate(sizes.bytes)
+            for k, size in enumerate(row)
+            if (v, k) not in used
+        ],
         persistent=[held(node) for node in nodes],
         kind=[node.kind for node in nodes],
         groups=list(groups(nodes, edges, back)),
@@ -194,6 +202,24 @@ def _with_their_data(nodes: Sequence[Node], edges: Sequence[Edge]) -> Iterator[l
         if nodes[u].kind in BEFORE and u not in seen:
             seen.add(u)
             yield [u, v]
+
+
+# Ops whose kernels hand their input on as their output, with another shape or none (``set_output(i, input(i))``).
+VIEWS = frozenset(
+    "Bitcast CheckNumerics EnsureShape Enter Exit ExpandDims Identity NextIteration PlaceholderWithDefault PreventGradient "
+    "RefEnter RefExit RefIdentity RefNextIteration Reshape Squeeze StopGradient".split()
+)
+EACH = frozenset(("IdentityN",))  # each output is the input of its number
+
+
+def _aliases(nodes: Sequence[Node], inputs: Sequence[Sequence[Out]], order: Sequence[int]) -> Iterator[tuple[Out, Out]]:
+    """Outputs that TensorFlow keeps in the memory of an input, with that."""
+    for v in order:
+        kind = nodes[v].kind
+        if kind in EACH:
+            yield from ((source, (v, k)) for k, source in enumerate(inputs[v]))
+        elif kind in VIEWS and inputs[v]:
+            yield inputs[v][0], (v, 0)
 
 
 def _bytes(sizes: Sizes, op: int, output: int) -> float:
