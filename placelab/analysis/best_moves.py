@@ -87,12 +87,9 @@ def best_move(
         if stop():
             break
         some = candidates[begin : begin + AT_ONCE]
-        placements = [moved.placement for _, _, moved in some]
-        found = makespans(
-            problem,
-            np.stack([placement.device for placement in placements]),
-            sequences=np.stack([placement.planned for placement in placements]),
-        )
+        plans = [moved for _, _, moved in some]
+        devices = np.stack([moved.placement.device for moved in plans])
+        found = makespans(problem, devices, sequences=np.stack([moved.planned for moved in plans]))
         for i in np.argsort(found, kind="stable").tolist():
             least = plan.makespan if best is None else best[0]
             if not found[i] < least * (1 - SAVES):
@@ -118,5 +115,5 @@ def _candidates(plan: ByHand) -> Iterator[tuple[str, str, ByHand]]:
             if not plan.places(name, d).legal:
                 continue
             moved = plan.move(name, d)
-            if d != plan.placement.device[v] or (moved.placement.planned != plan.placement.planned).any():
+            if d != plan.placement.device[v] or not np.array_equal(moved.planned, plan.planned):
                 yield name, device, moved

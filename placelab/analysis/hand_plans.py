@@ -79,10 +79,11 @@ class ByHand:
 
     @cached_property
     def _lanes(self) -> list[np.ndarray]:
-        return lanes(self.placement.device, self._planned, self.placement.problem.cluster.n_devices)
+        return lanes(self.placement.device, self.planned, self.placement.problem.cluster.n_devices)
 
     @property
-    def _planned(self) -> np.ndarray:
+    def planned(self) -> np.ndarray:
+        """``placement.planned``: the ops in one order of all, shape (n_ops,)."""
         assert self.placement.planned is not None
         return self.placement.planned
 
@@ -232,7 +233,7 @@ class ByHand:
 
     @cached_property
     def _rank(self) -> np.ndarray:
-        return inverse(self._planned)
+        return inverse(self.planned)
 
     def _closed(self, block: np.ndarray) -> np.ndarray:
         """The ops and all members of their groups, ascending."""
@@ -270,7 +271,7 @@ class ByHand:
         ptr, succ, _ = problem.graph.successors
         lane_flags = np.zeros(problem.cluster.n_devices, np.uint8)
         kernels.mark_before_and_behind(
-            self._planned, frozen(home), frozen(flags[0].copy()), ptr, succ, lane_flags, flags[1], flags[2]
+            self.planned, frozen(home), frozen(flags[0].copy()), ptr, succ, lane_flags, flags[1], flags[2]
         )
         lane = self._lanes[device]
         lane = lane[home[lane] >= 0]
