@@ -65,10 +65,10 @@ def best_known(problem: Problem) -> Schedule | None:
     Examples
     --------
     >>> import placelab as pl
-    >>> problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2), memory="none")
-    >>> best_known(problem)
+    >>> problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster([3e12, 4e12]), memory="none")
+    >>> pl.best_known(problem)
     >>> made = [pl.solve(problem, name).makespan for name in ("single", "heft")]
-    >>> best_known(pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2), memory="none")).makespan == min(made)
+    >>> pl.best_known(pl.Problem(pl.generators.fork_join(3), pl.Cluster([3e12, 4e12]), memory="none")).makespan == min(made)
     True
     """
     expect(problem, Problem, "best_known")

@@ -22,7 +22,7 @@ from placelab.app.explorer.engine.solving import (
     searches,
     task,
 )
-from placelab.app.explorer.panels.numbers import strip
+from placelab.app.explorer.panels.numbers import is_outstanding, strip
 from placelab.app.explorer.panels.result_view import ResultView
 from placelab.app.explorer.state import State
 from placelab.base.compiling import compiling
@@ -233,7 +233,7 @@ class Computation(Background):
         result = self.result
         assert result is not None  # an answer is a result or a failure
         problem = result.schedule.problem
-        if result.violations is None or not is_proven(problem):
+        if result.violations is None or is_outstanding(self._view.gantt.numbers):
             if not is_proven(problem):
                 with suppress(Abandoned):
                     self._solver.call(lambda: best_bound(problem), lambda: self._worker.woken, result.state)

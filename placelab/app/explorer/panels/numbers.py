@@ -159,6 +159,14 @@ def _buckets(schedule: Schedule) -> list[Item]:
 OPTIMAL = 1e-9  # a makespan this close above its bound differs from it by rounding
 
 
+LATER = "…"  # of a number that a hand that drags does not wait for
+
+
+def is_outstanding(items: Sequence[Item]) -> bool:
+    """Whether a number among these is still to come."""
+    return any(each["value"] == LATER for each in items)
+
+
 def strip(schedule: Schedule, violations: Sequence[Violation] | None) -> tuple[list[Item], str]:
     """The numbers above the chart, from ``metrics``, ``bounds`` and ``validate``, and the warning ("" for none).
 
@@ -283,7 +291,7 @@ def _gap(gap: float, schedule: Schedule) -> Item:
     if gap < OPTIMAL:
         return item("gap", "Above optimum", "proven optimal", title, "good")
     if not is_proven(problem):
-        return item("gap", "Above optimum", "…", f"A better bound follows on release. {title}")
+        return item("gap", "Above optimum", LATER, f"A better bound follows on release. {title}")
     return item("gap", "Above optimum", at_most(gap) if np.isfinite(gap) else "–", title)
 
 
@@ -319,7 +327,7 @@ def _memory(schedule: Schedule) -> list[Item]:
 
 def _legal(violations: Sequence[Violation] | None) -> Item:
     if violations is None:
-        return item("legal", "Validator", "…", "Checked on release")
+        return item("legal", "Validator", LATER, "Checked on release")
     if not violations:
         return item("legal", "Validator", "✓ legal", "Every rule of the problem holds, checked from raw times", "good")
     return item("legal", "Validator", f"✗ {len(violations)} broken", "; ".join(v.detail for v in violations[:3]), "bad")
