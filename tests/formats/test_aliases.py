@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import onnx
 import onnx.helper as make
@@ -115,3 +117,46 @@ def test_tensorflow_hands_inputs_on(tmp_path, view, shared):
     where = {"x": 0, "a": 0, "b": 1, "c": 1, "d": 0, "e": 1}
     schedule = pl.simulate(two, pl.Placement(two, [where[name] for name in graph.names]), "fifo")
     assert pl.validate(schedule) == [] and set(graph.tensor_bytes[schedule.transfers["tensor"]].tolist()) == {float(MB)}
+
+
+def host_trace(path, *calls):
+    """A host trace of calls (name, read tensors, written tensors), each tensor an id, a storage and elements of 4 bytes."""
+    entry = lambda t: [t[0], t[1], 0, t[2], 4, "cpu"]  # noqa: E731
+    nodes = [
+        {
+            "name": name,
+            "id": i + 2,
+            "parent": 1,
+            "tid": 1,
+            "inputs": [entry(t) for t in reads],
+            "input_shapes": [[t[2]] for t in reads],
+            "input_types": ["Tensor(float)"] * len(reads),
+            "outputs": [entry(t) for t in writes],
+            "output_shapes": [[t[2]] for t in writes],
+            "output_types": ["Tensor(float)"] * len(writes),
+        }
+        for i, (name, reads, writes) in enumerate(calls)
+    ]
+    path.write_text(json.dumps({"schema": "1.0.1", "pid": 1, "nodes": nodes}))
+    return pl.load(path)
+
+
+def test_a_host_trace_says_which_tensors_share_a_storage(tmp_path):
+    """In place and views share what they read; a storage that is used again after it was freed is another one."""
+    graph = host_trace(
+        tmp_path / "t.json",
+        ("aten::exp", [(1, 10, 100)], [(2, 20, 100)]),
+        ("aten::relu_", [(2, 20, 100)], [(2, 20, 100)]),
+        ("aten::view", [(2, 20, 100)], [(3, 20, 100)]),
+        ("aten::exp", [(3, 20, 100)], [(4, 30, 100)]),
+        ("aten::exp", [(4, 30, 100)], [(5, 20, 100)]),
+    )
+    storage = [int(graph.tensor_storage[t]) for t in graph.edge_tensor]
+    assert [graph.names[u].rpartition("_")[0] for u, _ in graph.edges] == [
+        "aten::exp",
+        "aten::relu_",
+        "aten::view",
+        "aten::exp",
+    ]
+    assert storage[0] == storage[1] == storage[2] != storage[3]
+    assert len(set(graph.tensor_storage.tolist())) == graph.n_tensors - 2

@@ -19,6 +19,7 @@ from typing import Any
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import integer, one_line, read_from, records, text, title
+from placelab.formats.aliases import Out, storages
 from placelab.formats.building import build
 from placelab.formats.flops.counting import count
 from placelab.problem.graph import OpGraph
@@ -189,7 +190,9 @@ def _is_size(value: Any) -> bool:
 
 
 def _graph(calls: list[Call], schema: str, where: str) -> OpGraph:
-    edges, persistent = _flow(calls)
+    edges, persistent, aliases = _flow(calls)
+    outputs = {(v, k): size for v, call in enumerate(calls) for k, size in enumerate(call.writes.values())}
+    storage = storages(aliases, outputs.__getitem__)
     unknown = Counter(call.kind for call in calls if call.operations is None)
     return build(
         [f"{call.name or 'call'}_{call.id}" for call in calls],
@@ -197,7 +200,8 @@ def _graph(calls: list[Call], schema: str, where: str) -> OpGraph:
         [edge[:2] for edge in edges],
         edge_bytes=[edge[3] for edge in edges],
         edge_output=[edge[2] for edge in edges],
-        outputs=[(v, k, size) for v, call in enumerate(calls) for k, size in enumerate(call.writes.values())],
+        edge_storage=[storage.get((edge[0], edge[2]), -1) for edge in edges],
+        outputs=[(*output, size, storage.get(output, -1)) for output, size in outputs.items()],
         persistent=persistent,
         kind=[call.kind for call in calls],
         metadata={
@@ -208,25 +212,31 @@ def _graph(calls: list[Call], schema: str, where: str) -> OpGraph:
     )
 
 
-def _flow(calls: list[Call]) -> tuple[list[tuple[int, int, int, float]], list[float]]:
-    """Edges (producer, consumer, output number, bytes), and the bytes that each op is the first to read from outside.
+def _flow(calls: list[Call]) -> tuple[list[tuple[int, int, int, float]], list[float], list[tuple[Out, Out]]]:
+    """Edges (producer, consumer, output number, bytes), the bytes that each op is the first to read from outside, and aliases.
 
     A tensor comes from the last op that wrote it; if none has its id (a view, or a tensor kept by autograd), from the last op
-    that wrote its storage.
+    that wrote its storage. What an op writes into the storage of a tensor that it reads, or writes, too, is an alias of that.
     """
     tensors: dict[Tensor, tuple[int, int, float]] = {}
-    storages: dict[int, tuple[int, int, float]] = {}
+    last: dict[int, tuple[int, int, float]] = {}  # write into each storage
     edges: list[tuple[int, int, int, float]] = []
+    aliases: list[tuple[Out, Out]] = []
     persistent = [0.0] * len(calls)
     outside: set[int] = set()
     for v, call in enumerate(calls):
+        held: dict[int, Out] = {}  # what this op reads or writes, by storage
         for tensor, size in call.reads.items():
-            source = tensors.get(tensor) or storages.get(tensor[1])
+            source = tensors.get(tensor) or last.get(tensor[1])
             if source:
                 edges.append((source[0], v, *source[1:]))
+                held.setdefault(tensor[1], source[:2])
             elif tensor[1] not in outside:
                 persistent[v] += size
                 outside.add(tensor[1])
         for k, (tensor, size) in enumerate(call.writes.items()):
-            tensors[tensor] = storages[tensor[1]] = v, k, size
-    return edges, persistent
+            if tensor[1] in held:
+                aliases.append((held[tensor[1]], (v, k)))
+            held.setdefault(tensor[1], (v, k))
+            tensors[tensor] = last[tensor[1]] = v, k, size
+    return edges, persistent, aliases
