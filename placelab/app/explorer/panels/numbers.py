@@ -373,16 +373,16 @@ def _misjudged(schedule: Schedule) -> str:
     return f"The planner expected {schedule.problem.cluster.units.time(estimate)}: it plans without contention between transfers."
 
 
-ORDER = (
+ORDER = (  # without room, the last drop out
     "makespan",
     "best",
-    "speedup",
     "gap",
     "memory",
     "legal",
+    "speedup",
     "critical",
     "moved",
-)  # without room, the last drop out
+)
 LABELS = {"makespan": "", "critical": "Path", "memory": "Peak", "legal": ""}  # shorter ones, for one line
 
 
