@@ -165,3 +165,25 @@ def test_a_declared_shape_that_contradicts_the_computed_one_is_said():
     unknown = [helper.make_node("Quantum", ["x"], ["y"], domain="com.example"), nodes[1]]
     graph = loaded(unknown, {"x": [4, 8]}, {"y": [4, 9]})
     assert graph.compute[-1] == 36 and "kept" not in graph.metadata["costs"]
+
+
+def test_a_model_that_onnx_runtime_has_optimised_for_a_processor():
+    """Its convolutions and pools count as those of the model that it was made from."""
+    nchwc = "com.microsoft.nchwc"
+    window = dict(kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+    weights = {"w": [16, 8, 3, 3]}
+    plain = [
+        helper.make_node("Conv", ["x", "w"], ["c"], **window),
+        helper.make_node("MaxPool", ["c"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("GlobalAveragePool", ["p"], ["y"]),
+    ]
+    blocks = [
+        helper.make_node("ReorderInput", ["x"], ["i"], domain=nchwc),
+        helper.make_node("Conv", ["i", "w"], ["c"], domain=nchwc, **window),
+        helper.make_node("MaxPool", ["c"], ["p"], domain=nchwc, kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("GlobalAveragePool", ["p"], ["g"], domain=nchwc),
+        helper.make_node("ReorderOutput", ["g"], ["y"], domain=nchwc, channels=16),
+    ]
+    was, made = (loaded(nodes, {"x": [1, 8, 32, 32]}, {"y": None}, weights) for nodes in (plain, blocks))
+    assert was.compute[was.compute > 0].tolist() == made.compute[made.compute > 0].tolist()
+    assert made.metadata["costs"]["unknown"] == {} and made.metadata["costs"]["unsized"] == 0

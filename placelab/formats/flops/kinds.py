@@ -322,7 +322,8 @@ TABLE = {
         OptionalGetValue OptionalHasElement OptionalHasValue OptionalNone PaddingFIFOQueueV2 PlaceholderWithDefault
         PreventGradient Print PrintV2 PriorityQueueV2 QuantizedReshape QueueClose QueueCloseV2 QueueIsClosed
         QueueIsClosedV2 QueueSize QueueSizeV2 RandomShuffleQueue RandomShuffleQueueV2 Rank ReadVariableOp
-        _ReadVariablesOp Recv _Recv RefEnter RefExit RefIdentity RefMerge RefNextIteration RefSelect RefSwitch Reshape
+        _ReadVariablesOp Recv _Recv RefEnter RefExit RefIdentity RefMerge RefNextIteration RefSelect RefSwitch
+        ReorderInput ReorderOutput Reshape
         ResourceInitializedOp ScalarSummary Send _Send SequenceEmpty SequenceLength Shape ShapeN Size Snapshot Squeeze
         StackClose StackCloseV2 StackV2 StopGradient SummaryWriter Switch _SwitchN TensorArray TensorArrayClose
         TensorArrayCloseV2 TensorArrayCloseV3 TensorArrayGrad TensorArrayGradV2 TensorArrayGradV3

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+# ONNX Runtime's; the second is of models that it has optimised for a processor, with channels in blocks.
+DOMAINS = ("com.microsoft", "com.microsoft.nchwc")
 FLOAT, UINT8, INT32, INT64 = 1, 2, 6, 7  # TensorProto.DataType
 OF_ONNX = (
     "GroupNormalization",
@@ -218,6 +220,16 @@ def _global_pool(op: Op) -> list[Output | None]:
     return [(op.type(0), (data[0], *ones, data[-1]) if op.attributes.get("channels_last") else (*data[:2], *ones))]
 
 
+def _reordered(op: Op) -> list[Output | None]:
+    """Channels into blocks, as which they count here, and back, so many of them as the model has."""
+    data = op.shape(0)
+    last = bool(op.attributes.get("channels_last"))
+    if op.kind == "ReorderInput":
+        return [(op.type(0), (data[0], data[-1], *data[1:-1]) if last else data)]
+    channels = op.number("channels")
+    return [(op.type(0), (data[0], *data[2:], channels) if last else (data[0], channels, *data[2:]))]
+
+
 def _quantized_convolution(op: Op) -> list[Output | None]:
     (_, shape), *_ = _convolution(op, (0, 3), bool(op.attributes.get("channels_last")))  # type: ignore[misc]
     return [(op.type(7), shape)]
@@ -395,9 +407,11 @@ RULES: dict[str, Rule] = (
     | dict.fromkeys(("MatMulNBits", "MatMulBnb4"), _packed_weight)
     | dict.fromkeys(("FusedMatMul", "TransposeMatMul", "GemmFastGelu", "SparseToDenseMatMul"), _product)
     | dict.fromkeys(("FusedMatMulActivation", "MatMulFp8", "GemmFloat8", "FusedGemm"), _product)
-    | dict.fromkeys(("FusedConv", "CausalConvWithState"), _convolution)
+    | dict.fromkeys(("Conv", "FusedConv", "CausalConvWithState"), _convolution)
     | dict.fromkeys(("NhwcConv", "NhwcFusedConv"), lambda op: _convolution(op, last=True))
-    | dict.fromkeys(("QLinearAveragePool", "NhwcMaxPool", "MaxpoolWithMask"), _pooled)
+    | dict.fromkeys(("AveragePool", "MaxPool", "QLinearAveragePool", "NhwcMaxPool", "MaxpoolWithMask"), _pooled)
+    | dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool"), _global_pool)
+    | dict.fromkeys(("ReorderInput", "ReorderOutput"), _reordered)
     | dict.fromkeys(("QLinearAdd", "QLinearMul"), _of_inputs(0, 3))
     | dict.fromkeys(("Attention", "QAttention"), _attention)
     | dict.fromkeys(("MultiHeadAttention", "DecoderMaskedMultiHeadAttention"), _heads)

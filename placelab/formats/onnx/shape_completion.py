@@ -140,7 +140,7 @@ def _by_rule(node: Any, known: Known, of_onnx: bool) -> None:
         [kind and tuple(dim.dim_value for dim in kind.shape.dim) for kind in read],
         [known.values.get(name) for name in node.input],
     )
-    microsoft = of_onnx or node.domain == "com.microsoft"
+    microsoft = of_onnx or node.domain in contrib_shapes.DOMAINS
     for name, found in zip(node.output, contrib_shapes.outputs_of(op) if microsoft else (), strict=False):
         if name and found:
             types.setdefault(name, helper.make_tensor_type_proto(found[0], list(found[1])))
