@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -81,12 +82,10 @@ def best_move(
     report = progress or silent
     stop = cancel or never
     problem = schedule.problem
-    candidates = list(_candidates(plan))
+    path = _path(plan)
+    candidates = _candidates(plan, path)
     best: tuple[float, str, str, ByHand] | None = None
-    for begin in range(0, len(candidates), AT_ONCE):
-        if stop():
-            break
-        some = candidates[begin : begin + AT_ONCE]
+    while not stop() and (some := list(islice(candidates, AT_ONCE))):
         plans = [moved for _, _, moved in some]
         devices = np.stack([moved.placement.device for moved in plans])
         found = makespans(problem, devices, sequences=np.stack([moved.planned for moved in plans]))
@@ -94,21 +93,27 @@ def best_move(
             least = plan.makespan if best is None else best[0]
             if not found[i] < least * (1 - SAVES):
                 break
-            if len(plan.schedule.oom) or not len(some[i][2].schedule.oom):
+            if len(plan.schedule.oom) or not len(plans[i].schedule.oom):
                 best = (float(found[i]), *some[i])
                 break
-        report(Progress("trying moves", (begin + len(some)) / len(candidates)))
+        last = problem.graph.index(some[-1][0])
+        report(Progress("trying moves", (path.index(last) + 1) / len(path)))
     if best is None:
         return None
     makespan, op, device, moved = best
     return HandMove(op, device, makespan, plan.makespan - makespan, moved)
 
 
-def _candidates(plan: ByHand) -> Iterator[tuple[str, str, ByHand]]:
-    """Op, device and the plan with that move, by number."""
-    problem = plan.placement.problem
+def _path(plan: ByHand) -> list[int]:
+    """The ops of the critical path, by number."""
     steps = critical_steps(plan.schedule)
-    for v in np.unique(steps["row"][steps["kind"] == 0]).tolist():
+    return np.unique(steps["row"][steps["kind"] == 0]).tolist()
+
+
+def _candidates(plan: ByHand, path: list[int]) -> Iterator[tuple[str, str, ByHand]]:
+    """Op, device and the plan with that move, by number, made one by one: a plan has two numbers for each op of the graph."""
+    problem = plan.placement.problem
+    for v in path:
         name = str(problem.graph.names[v])
         for d in problem.feasible(v).tolist():
             device = problem.cluster.names[d]

@@ -66,11 +66,7 @@ def check_placement(
     given = answer(placement, problem, seconds=seconds)
     placed, code = _placement(problem, given, name)
     schedule = simulate(problem, placed, scheduler)
-    for violation in validate(schedule)[:1]:
-        where = f" on {violation.device!r}" if violation.device is not None else ""
-        fail(f"{name} breaks the rule {violation.kind!r}{where}: {violation.detail}", code)
-    if at_most is not None and schedule.makespan > at_most * (1 + ROUNDING):
-        fail(f"{name} takes {schedule.makespan:g} s; at most {at_most:g} s are allowed", code)
+    _check_legal(schedule, at_most, name, code)
 
 
 def check_by_hand(plan: Any, at_most: float | None = None, *, seconds: float = SECONDS) -> None:
@@ -90,11 +86,16 @@ def check_by_hand(plan: Any, at_most: float | None = None, *, seconds: float = S
     schedule = given if isinstance(given, Schedule) else getattr(given, "schedule", None)
     if not isinstance(schedule, Schedule):
         fail(f"{name} is {shown(given)}; a plan by hand, a schedule or a placement is expected")
+    _check_legal(schedule, at_most, name)
+
+
+def _check_legal(schedule: Schedule, at_most: float | None, name: str, code: str = "") -> None:
+    """Fail with the first rule that a schedule breaks, or where it takes longer than `at_most` [s]."""
     for violation in validate(schedule)[:1]:
         where = f" on {violation.device!r}" if violation.device is not None else ""
-        fail(f"{name} breaks the rule {violation.kind!r}{where}: {violation.detail}")
+        fail(f"{name} breaks the rule {violation.kind!r}{where}: {violation.detail}", code)
     if at_most is not None and schedule.makespan > at_most * (1 + ROUNDING):
-        fail(f"{name} takes {schedule.makespan:g} s; at most {at_most:g} s are allowed")
+        fail(f"{name} takes {schedule.makespan:g} s; at most {at_most:g} s are allowed", code)
 
 
 def check_schedule(found: Any, want: Schedule | Iterable[Schedule], *, seconds: float = SECONDS) -> None:
