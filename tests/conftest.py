@@ -16,6 +16,7 @@ PAPERS = Path(__file__).resolve().parents[1] / "notebooks" / "papers"
 collect_ignore = [
     "support/tensorflow_child.py",
     "support/torch_models.py",
+    "support/jax_functions.py",
     "analysis/study_script.py",
 ]  # doctests are looked for in all files, and these import frameworks
 
