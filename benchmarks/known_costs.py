@@ -1,21 +1,25 @@
 """Count how much readers know of the models that frameworks bring along or make: ops, tensors with sizes, kinds without a rule.
 
-    python benchmarks/known_costs.py [--only onnx tensorflow torch jax]
+    python benchmarks/known_costs.py [--only onnx onnxruntime tensorflow torch jax]
 
-Sources are those that are installed: onnx's own test models, small programs of TensorFlow and PyTorch as the tests make them, and
-the functions of JAX in tests/support as StableHLO. Shares are of all ops and all tensors of a source together.
+Sources are those that are installed: onnx's own test models, the same as ONNX Runtime optimises and quantises them, small
+programs of TensorFlow and PyTorch as the tests make them, and the functions of JAX in tests/support as StableHLO. Shares are of
+all ops and all tensors of a source together.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import placelab as pl
 
@@ -23,13 +27,48 @@ SUPPORT = Path(__file__).parents[1] / "tests" / "support"
 Load = Callable[[], pl.OpGraph]
 
 
-def onnx_models() -> Iterator[Load]:
+def onnx_files() -> list[Path]:
     """The models of ``onnx.backend.test`` that are in the installed package."""
     import onnx.backend.test
 
-    folder = Path(onnx.backend.test.__file__).parent / "data"
-    for path in sorted(folder.rglob("*.onnx")):
+    return sorted((Path(onnx.backend.test.__file__).parent / "data").rglob("*.onnx"))
+
+
+def onnx_models() -> Iterator[Load]:
+    """These models as they are."""
+    for path in onnx_files():
         yield lambda path=path: pl.load(path)
+
+
+def runtime_models() -> Iterator[Load]:
+    """These models as ONNX Runtime writes them for the processor: optimised at two levels, and with weights of 8 bits."""
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(4)
+    logging.disable(logging.WARNING)  # the quantiser advises on each model
+    levels = onnxruntime.GraphOptimizationLevel
+    with TemporaryDirectory() as folder:
+        for i, source in enumerate(onnx_files()):
+            for level in (levels.ORT_ENABLE_EXTENDED, levels.ORT_ENABLE_ALL, None):
+                made = Path(folder) / f"{i}.onnx"
+                with suppress(Exception):  # test models with ops, types or sizes that it does not run
+                    write_by_runtime(source, made, level)
+                if made.exists():
+                    yield lambda made=made: pl.load(made)
+                    made.unlink()
+
+
+def write_by_runtime(source: Path, made: Path, level: Any) -> None:
+    """Write a model as ONNX Runtime optimises it at a level; None: as it quantises it."""
+    import onnxruntime
+    from onnxruntime.quantization import quantize_dynamic
+
+    if level is None:
+        return quantize_dynamic(source, made)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = level
+    options.optimized_model_filepath = str(made)
+    onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
 
 
 def tensorflow_programs() -> Iterator[Load]:
@@ -70,7 +109,13 @@ def jax_programs() -> Iterator[Load]:
         yield lambda text=text: stablehlo_text.loads(text)
 
 
-SOURCES = {"onnx": onnx_models, "tensorflow": tensorflow_programs, "torch": torch_programs, "jax": jax_programs}
+SOURCES = {
+    "onnx": onnx_models,
+    "onnxruntime": runtime_models,
+    "tensorflow": tensorflow_programs,
+    "torch": torch_programs,
+    "jax": jax_programs,
+}
 
 
 def measure(loads: Iterator[Load]) -> dict:

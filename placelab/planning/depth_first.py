@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.base.index_arrays import frozen
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 
 
@@ -13,7 +14,8 @@ def depth_first_order(problem: Problem) -> np.ndarray:
 
     .. math:: peak(v) = \max\Big(\max_i \big(\sum_{j < i} out(u_j) + peak(u_i)\big), \sum_j out(u_j) + temporary(v) + out(v)\Big)
 
-    u are the ops that v reads, by falling :math:`peak(u) - out(u)`.
+    u are the ops that v reads, by falling :math:`peak(u) - out(u)`. Tensors in one storage count once: out(v) has the storages
+    that v's outputs are in, and v itself takes only those that begin with it, as a view or an op in place takes none.
 
     Notes
     -----
@@ -29,8 +31,8 @@ def depth_first_order(problem: Problem) -> np.ndarray:
     pebbling to sparse matrix factorization.
     """
     graph = problem.graph
-    size = graph.outputs.tolist()
-    working = (graph.temporary + graph.outputs if problem.memory_model.working else graph.outputs).tolist()
+    size = _kept(graph).tolist()
+    working = (graph.temporary + graph.new_bytes if problem.memory_model.working else graph.new_bytes).tolist()
     ptr = graph.pred_ptr.tolist()
     producer = graph.producer[graph.pred_edge].tolist()
     peak = [0.0] * graph.n_ops
@@ -41,11 +43,19 @@ def depth_first_order(problem: Problem) -> np.ndarray:
         for u in before:
             most = max(most, held + peak[u])
             held += size[u]
-        peak[v] = max(most, held + working[v])
+        peak[v] = max(most, held + working[v], size[v])
         inputs.append(before)
     exits = np.flatnonzero(np.diff(graph.successors[0]) == 0).tolist()
     order = _postorder(inputs, sorted(exits, key=lambda v: (size[v] - peak[v], -v)))
     return frozen(np.array(order, np.int32))
+
+
+def _kept(graph: OpGraph) -> np.ndarray:
+    """Bytes of the storages that each op's outputs are in, which they keep until they are read; shape (n_ops,)."""
+    if graph.tensor_storage is None:
+        return graph.outputs
+    pairs = np.unique(np.stack([graph.tensor_producer, graph.tensor_storage]), axis=1)
+    return np.bincount(pairs[0], graph.storage_bytes[pairs[1]], minlength=graph.n_ops)
 
 
 def _postorder(inputs: list[list[int]], roots: list[int]) -> list[int]:

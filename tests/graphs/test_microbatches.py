@@ -259,3 +259,26 @@ def test_real_models(name, partitioner):
         name != "gpt2"
     ):  # its last stage sends the gradient of the shared weight when it is done, under gpipe the earliest
         assert auto.makespan <= gpipe.makespan
+
+
+def test_views_that_the_backward_pass_reads_are_kept_once():
+    """A forward op and a view of it, both read by the backward pass of their device, are one storage there."""
+    names = ["x", "a", "view", "loss", "gradients/loss_grad/mul", "gradients/view_grad/mul", "gradients/a_grad/mul"]
+    edges = [(0, 1), (1, 2), (2, 3), (3, 4), (2, 4), (4, 5), (1, 5), (5, 6), (0, 6)]
+    sizes = [4.0, 16.0, 16.0, 1.0, 16.0, 16.0, 16.0, 16.0, 4.0]
+    kept = []
+    for storage in (None, [-1, 0, 0, -1, 0, -1, 0, -1, -1]):
+        graph = pl.OpGraph.from_arrays(
+            names,
+            [1.0] * len(names),
+            edges,
+            edge_bytes=sizes,
+            edge_output=[0] * len(edges),
+            edge_storage=storage,
+            kind=["Placeholder", "MatMul", "Reshape", "Sum", "Mul", "Reshape", "MatMul"],
+        )
+        problem = pl.Problem(graph, pl.Cluster([1.0]))
+        pipeline = microbatches(pl.Placement(problem, np.zeros(len(names), int)), 2).graph
+        kept.append(edges_of(pipeline)["F0.0", "BW0.0"])
+        assert run(pl.Problem(pipeline, problem.cluster), "1f1b").makespan > 0
+    assert kept == [(4 + 1 + 16 + 16) / 2, (4 + 1 + 16) / 2]

@@ -241,3 +241,33 @@ def test_an_op_in_place_is_not_counted_twice():
     cluster = pl.Cluster([1.0], memory=4.0)
     assert not fits_nowhere(pl.Problem(graph, cluster, memory="dynamic"), 1)
     assert fits_nowhere(pl.Problem(apart, cluster, memory="dynamic"), 1)
+
+
+def views(chains: int, length: int) -> pl.OpGraph:
+    """Chains of `length` views of one load of 1 GB each, which one op joins."""
+    n = chains * (length + 1)
+    edges = [(c * (length + 1) + i, c * (length + 1) + i + 1) for c in range(chains) for i in range(length)]
+    edges += [(c * (length + 1) + length, n) for c in range(chains)]
+    storage = [u // (length + 1) for u, _ in edges]
+    names = [f"{'load' if v % (length + 1) == 0 else 'view'}{v}" for v in range(n)] + ["join"]
+    return pl.OpGraph.from_arrays(names, [1.0] * len(names), edges, edge_bytes=[1e9] * len(edges), edge_storage=storage)
+
+
+def test_the_depth_first_order_counts_a_storage_once():
+    """Two views of a make no further bytes, so that b, which is reduced from 4 bytes to 1, begins; were they copies, a would."""
+    names = ["a", "a1", "a2", "b", "b1", "join"]
+    edges = [(0, 1), (1, 2), (2, 5), (3, 4), (4, 5)]
+    sizes = [6.0, 6.0, 6.0, 4.0, 1.0]
+    for storage, first in (([0, 0, 0, -1, -1], "b"), (None, "a")):
+        graph = pl.OpGraph.from_arrays(names, [1.0] * 6, edges, edge_bytes=sizes, edge_storage=storage)
+        order = depth_first_order(pl.Problem(graph, pl.Cluster([1.0]), memory="dynamic"))
+        assert str(graph.names[order[0]]) == first
+
+
+def test_a_device_that_holds_each_storage_once_has_a_plan():
+    graph = views(3, 4)
+    problem = pl.Problem(graph, pl.Cluster([1.0], memory=3e9), memory="dynamic")
+    for partitioner in AWARE:
+        schedule = pl.solve(problem, partitioner)
+        assert pl.validate(schedule) == []
+        assert schedule.peak_memory[0] == 3e9

@@ -68,16 +68,16 @@ def microbatches(
 
     Notes
     -----
-    Time of an op of the pipeline: of each op in it its overhead, where the roofline that timed it has one, and the rest over m.
-    Tensors of a micro-batch have their bytes over m; parameters, gradients of weights and updates are there once. A tensor is a
-    gradient of weights if an update reads it, or if a backward op makes it and no op reads it. Tensors that stay within an op
-    of the pipeline are not counted. Storages that tensors share are not kept: of several tensors that leave an op of the
-    pipeline, each counts. Where the backward pass reads no tensor of the forward pass (:func:`backward` makes such
-    graphs), every tensor that a forward op reads is kept for the backward pass of its reader's device. Temporary bytes: the
-    most that an op in it takes, over m. An update waits for the gradients of its own device only. A gradient of weights that is
-    read on another device, such as that of a weight shared by the first and last layer, is sent when the last micro-batch is in
-    it, which runs after the first one. Gradients of a tensor with several readers are summed on the device of what reads the
-    sum. O(n_ops + n_edges).
+    Time of an op of the pipeline: of each op in it its overhead, where the roofline that timed it has one, and the rest over
+    m. Tensors of a micro-batch have their bytes over m; parameters, gradients of weights and updates are there once. A tensor
+    is a gradient of weights if an update reads it, or if a backward op makes it and no op reads it. Tensors that stay within
+    an op of the pipeline are not counted. Of several tensors of one storage that an op of the pipeline leaves to the same
+    later ops of its own device, the largest counts; those that are sent, each, as each is moved. Where the backward pass
+    reads no tensor of the forward pass (:func:`backward` makes such graphs), every tensor that a forward op reads is kept for
+    the backward pass of its reader's device. Temporary bytes: the most that an op in it takes, over m. An update waits for
+    the gradients of its own device only. A gradient of weights that is read on another device, such as that of a weight
+    shared by the first and last layer, is sent when the last micro-batch is in it, which runs after the first one. Gradients
+    of a tensor with several readers are summed on the device of what reads the sum. O(n_ops + n_edges).
 
     Place with ``contiguous`` and ``prepare="forward-only"``: gradient ops are then on the device of their op. A model whose
     first and last op share a weight passes tensors back to the first device, unless their colocation group is left out of the
@@ -148,14 +148,15 @@ def _folded(placed: Placed, phase: np.ndarray, m: int, recompute: bool) -> tuple
 
 
 def _read(placed: Placed, nodes: list[Node], backs: tuple[str, ...]) -> list[Read]:
-    """Of each tensor its op, part, all parts that read it or keep it, bytes, and whether it only orders."""
+    """The tensors, each with all parts that read it or keep it."""
     graph = placed.problem.graph
     readers: list[set[Node]] = [set() for _ in range(graph.n_tensors)]
     for t, v in zip(graph.edge_tensor.tolist(), graph.consumer.tolist(), strict=True):
         readers[t].add(nodes[v])
     ops = graph.tensor_producer.tolist()
-    rows = zip(ops, readers, graph.tensor_bytes.tolist(), graph.tensor_control.tolist(), strict=True)
-    columns = [Read(v, nodes[v], to, nbytes, only) for v, to, nbytes, only in rows]
+    storage = range(graph.n_tensors) if graph.tensor_storage is None else graph.tensor_storage.tolist()
+    rows = zip(ops, readers, graph.tensor_bytes.tolist(), graph.tensor_control.tolist(), storage, strict=True)
+    columns = [Read(v, nodes[v], to, nbytes, only, first) for v, to, nbytes, only, first in rows]
     reads = any(t.part[0] == "F" and not t.control and any(v[0] in backs for v in t.to) for t in columns)
     updated = optimisers(graph).any()
     found = []
@@ -172,12 +173,17 @@ def _read(placed: Placed, nodes: list[Node], backs: tuple[str, ...]) -> list[Rea
 def _tensors(columns: list[Read], m: int) -> list[Folded]:
     """Tensors that leave their part; those of one producer and the same consumers together, as one."""
     total = defaultdict[tuple[Node, tuple[Node, ...], bool], float](float)
-    for _, u, readers, nbytes, only in columns:
+    held: dict[tuple[Node, tuple[Node, ...], int], float] = {}  # bytes counted of a storage that stays on its device
+    for _, u, readers, nbytes, only, storage in columns:
         to = {v for v in readers if v != u and (v[0] != u[0] or v[0] not in ONCE)}
         once = {v for v in to if "U" in (u[0], v[0]) or u[0] == "P"}
         for group, share in ((once, 1), (to - once, m)):
             if group:
-                total[u, tuple(sorted(group)), only] += nbytes / share
+                end = tuple(sorted(group))
+                counted = held.get((u, end, storage), 0.0)
+                if all(v[1] == u[1] for v in group):
+                    held[u, end, storage] = max(counted, nbytes)
+                total[u, end, only] += max(nbytes - counted, 0.0) / share
     return [(u, to, nbytes, only) for (u, to, only), nbytes in total.items()]
 
 
@@ -365,13 +371,14 @@ def _awaited(graph: OpGraph, device: np.ndarray, ops: np.ndarray) -> np.ndarray:
 
 
 class Read(NamedTuple):
-    """A tensor: the op and the part that make it, the parts that read it, bytes, and whether it only orders."""
+    """A tensor: the op and the part that make it, the parts that read it, bytes, whether it only orders, and its storage."""
 
     op: int
     part: Node
     to: set[Node]
     bytes: float
     control: bool
+    storage: int  # number of the first tensor in it
 
 
 def recomputed(

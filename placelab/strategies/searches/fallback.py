@@ -156,15 +156,16 @@ def _subsets(devices: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _held_after(problem: Problem, order: np.ndarray) -> np.ndarray:
-    """Bytes of the tensors that are made by then and read later, after each place in the order; shape (n_ops,)."""
+    """Bytes of the storages that have begun by then and are read later, after each place in the order; shape (n_ops,)."""
     graph = problem.graph
     place = np.empty(graph.n_ops, np.int64)
     place[order] = np.arange(graph.n_ops)
+    storage = np.arange(graph.n_tensors) if graph.tensor_storage is None else graph.tensor_storage
+    size = np.where(storage == np.arange(graph.n_tensors), graph.storage_bytes, 0.0)
     made = place[graph.tensor_producer]
     read = made.copy()
-    np.maximum.at(read, graph.edge_tensor, place[graph.consumer])
-    change = np.bincount(made, graph.tensor_bytes, graph.n_ops) - np.bincount(read, graph.tensor_bytes, graph.n_ops)
-    return np.cumsum(change)
+    np.maximum.at(read, storage[graph.edge_tensor], place[graph.consumer])
+    return np.cumsum(np.bincount(made, size, graph.n_ops) - np.bincount(read, size, graph.n_ops))
 
 
 def _pieces(weight: np.ndarray, share: np.ndarray, held: np.ndarray, slack: float) -> np.ndarray:
