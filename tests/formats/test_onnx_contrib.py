@@ -118,6 +118,17 @@ def test_the_attention_of_another_vendor_is_not_microsofts():
     assert graph.metadata["costs"]["kept"] == {"Attention": 1} and graph.edge_bytes[-1] == 8192
 
 
+@pytest.mark.parametrize(
+    ("domain", "known"), [("", True), ("ai.onnx", True), ("com.ms.internal.nhwc", True), ("org.fast", False)]
+)
+def test_an_op_of_a_known_name_from_elsewhere_is_unknown(domain, known):
+    node = helper.make_node("MatMul", ["x", "w"], ["y"], domain=domain)
+    graph = loaded([node], {"x": [2, 3], "w": [3, 4]}, {"y": [2, 4]})
+    assert graph.metadata["costs"].get("unknown", {}) == ({} if known else {"org.fast.MatMul": 1})
+    assert graph.compute[-1] == (48 if known else 0)
+    assert graph.metadata["coverage"]["flop_unknown"] == (0 if known else 1 / graph.n_ops)
+
+
 def test_an_open_dimension_counts_as_one_and_is_named():
     """How many elements are not zero depends on the data; an option says how many."""
     nodes = [helper.make_node("NonZero", ["x"], ["n"]), helper.make_node("Cast", ["n"], ["f"], to=FLOAT)]

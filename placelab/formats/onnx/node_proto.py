@@ -25,6 +25,7 @@ BITS = {  # of an element, by TensorProto.DataType; texts (8) have any length
     **dict.fromkeys((27, 28), 6),  # float6…
 }
 WHOLE = {2, 3, 4, 5, 6, 7, 9, 12, 13}  # integers and bool
+DOMAINS = ("ai.onnx", "com.microsoft", "com.ms.internal")  # how those of ONNX and ONNX Runtime begin, beside ""
 Shapes = tuple[tuple[int, ...] | None, ...]
 MAX_RANK = 64
 MAX_ELEMENTS = 1 << 60
@@ -66,12 +67,17 @@ def _captured(body: Any) -> dict[str, None]:
 
 
 def node_flop(node: Any, values: Mapping[str, Value], unknown: Counter[str]) -> float:
-    """Operations of a node without body graphs; 0 if unknown, and then counted in `unknown` by kind."""
+    """Operations of a node without body graphs; 0 if unknown, and then counted in `unknown` by kind.
+
+    The rules are for ops of ONNX and of ONNX Runtime; an op of such a name from elsewhere may compute anything, and is counted
+    with its domain.
+    """
     inputs, outputs, attributes = _shapes(node.input, values), _shapes(node.output, values), attributes_of(node)
     plain = not attributes
     operations = _plain(node.op_type, inputs, outputs) if plain else count(node.op_type, inputs, outputs, attributes)
-    if operations is None or not 0 <= operations < math.inf:
-        unknown[one_line(node.op_type)] += 1
+    foreign = not node.domain.startswith(DOMAINS) and bool(node.domain)
+    if operations is None or foreign or not 0 <= operations < math.inf:
+        unknown[one_line(f"{node.domain}.{node.op_type}" if foreign and operations else node.op_type)] += 1
         return 0.0
     return float(operations)
 
