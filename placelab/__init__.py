@@ -34,6 +34,8 @@ from placelab.graphs.loading import load
 from placelab.planning.list_scheduler import ListScheduler
 from placelab.planning.lower_bounds import bounds, ratios
 from placelab.planning.ranks import compute_rank, downward_rank, upward_rank
+from placelab.plans.best_split import split_layers
+from placelab.plans.layer_split import LayerSplit
 from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
@@ -56,6 +58,7 @@ __all__ = [
     "FormatError",
     "HandMove",
     "InfeasibleError",
+    "LayerSplit",
     "ListScheduler",
     "OpGraph",
     "Order",
@@ -107,6 +110,7 @@ __all__ = [
     "sensitivity",
     "simulate",
     "solve",
+    "split_layers",
     "stages",
     "start_study",
     "study",

@@ -1,0 +1,1 @@
+"""Plans of a model on machines: memory by category, and which device runs which layers."""

@@ -1,0 +1,248 @@
+"""Bytes that the blocks of a transformer hold on a device, by category: in training, and while a model answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from placelab.base.errors import UnsupportedError, count
+from placelab.models import Transformer
+from placelab.models.saved import inner_bytes, outer_bytes, score_bytes
+from placelab.models.shape import Matrix, Shape, attention_matrices, mlp_matrices, norms
+
+CATEGORIES = ("weights", "gradients", "optimizer", "activations", "buffers")
+OPTIMIZERS = {"adam": 8, "sgd": 4}  # bytes of state per parameter, beside a float32 copy where weights are shorter
+GRADIENTS = {"float32": 4, "bfloat16": 2}
+FLOAT32 = 4
+ROWS = ("o_proj", "down_proj", "c_proj")  # split by their inputs: every rank has the whole bias
+WHOLE = ("gate", "q_a_proj", "kv_a_proj_with_mqa")  # every rank of a tensor group has all of them
+CHOICES: Mapping[str, tuple[Any, ...]] = {
+    "zero": (0, 1, 2, 3),
+    "recompute": ("none", "selective", "full"),
+    "sequence_parallel": (False, True),
+    "attention": ("flash", "eager"),
+    "optimizer": tuple(OPTIMIZERS),
+    "grad_dtype": tuple(GRADIENTS),
+}
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a model is trained, as far as it tells what a device holds.
+
+    Attributes
+    ----------
+    data, tensor, expert : int
+        Degrees n, t, e.
+    zero : int
+        Stage of ZeRO: from 1 optimizer state, from 2 gradients, at 3 weights are divided by n.
+    recompute : str
+        ``"none"``; ``"selective"``: scores and probabilities are made again; ``"full"``: all but the input of a layer.
+    sequence_parallel : bool
+        Whether tensor parallelism also divides what lies outside of attention and MLP.
+    attention : str
+        ``"flash"`` or ``"eager"``.
+    optimizer, grad_dtype : str
+        ``"adam"`` or ``"sgd"`` with momentum; ``"float32"`` (Megatron) or ``"bfloat16"``.
+    gathered : int
+        Units whose weights are gathered at a time under stage 3.
+    """
+
+    data: int = 1
+    tensor: int = 1
+    expert: int = 1
+    zero: int = 0
+    recompute: Literal["none", "selective", "full"] = "none"
+    sequence_parallel: bool = True
+    attention: Literal["flash", "eager"] = "flash"
+    optimizer: Literal["adam", "sgd"] = "adam"
+    grad_dtype: Literal["float32", "bfloat16"] = "float32"
+    gathered: int = 2
+
+    def __post_init__(self) -> None:
+        for label in ("data", "tensor", "expert", "gathered"):
+            object.__setattr__(self, label, count(getattr(self, label), label))
+        for label, known in CHOICES.items():
+            value = getattr(self, label)
+            if value not in known or isinstance(value, bool) != isinstance(known[0], bool):
+                raise UnsupportedError(f"{label} is {value!r:.60}; expected one of {', '.join(map(str, known))}")
+
+
+class BlockMemory(NamedTuple):
+    """Bytes per block: embedding, layers, final norm and head.
+
+    Attributes
+    ----------
+    kept : dict of ndarray, shape (n_blocks,)
+        Category → bytes that stay.
+    activations : ndarray, shape (n_blocks,)
+        Bytes of a micro-batch between its forward and its backward pass.
+    peaks : ndarray, shape (n_peaks, n_blocks)
+        Buffers: of each row a device holds that of its largest block.
+    twice : dict
+        Category → bytes of a table that embedding and head share; counted at both, but held once where one device has both.
+    """
+
+    kept: dict[str, np.ndarray]
+    activations: np.ndarray
+    peaks: np.ndarray
+    twice: dict[str, float]
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks, embedding and head included."""
+        return len(self.activations)
+
+    def by_category(self, first: int, last: int, in_flight: float = 1.0) -> dict[str, float]:
+        """Category → bytes of the blocks from `first` up to `last`, which is not of them."""
+        found = {name: float(column[first:last].sum()) for name, column in self.kept.items()}
+        if first == 0 and last == self.n_blocks:
+            found = {name: size - self.twice.get(name, 0.0) for name, size in found.items()}
+        found["activations"] = in_flight * float(self.activations[first:last].sum())
+        found["buffers"] = float(self.peaks[:, first:last].max(axis=1, initial=0.0).sum())
+        return found
+
+    def of_ranges(self, first: slice, in_flight: float) -> np.ndarray:
+        """Bytes of each range whose first block is in `first`, shape (first blocks, n_blocks + 1); columns are ends.
+
+        A range that ends before it begins has no meaning here. O(first blocks × n_blocks).
+        """
+        n = self.n_blocks
+        each = sum(self.kept.values(), np.zeros(n)) + in_flight * self.activations
+        summed = np.concatenate([[0.0], np.cumsum(each)])
+        starts = np.arange(n + 1)[first]
+        total = summed[None, :] - summed[starts, None]
+        inside = np.arange(n)[None, :] >= starts[:, None]
+        for row in self.peaks:
+            total[:, 1:] += np.maximum.accumulate(np.where(inside, row, 0.0), axis=1)
+        total[starts == 0, n] -= sum(self.twice.values())
+        return total
+
+
+def training_bytes(model: Transformer, how: Training, batch: int, sequence: int) -> BlockMemory:
+    r"""Bytes of each block in training.
+
+    Parameters
+    ----------
+    batch, sequence
+        Sequences of a micro-batch, and tokens of each; T of them in all.
+
+    Notes
+    -----
+    Of Ψ parameters on a device, after division by t (experts also by e): weights 2Ψ; gradients 4Ψ or 2Ψ; Adam 12Ψ, with a copy in
+    float32 and two moments, SGD with momentum 8Ψ; ZeRO divides them by n, those of experts by n/e. Norms, routers, biases of
+    products split by rows and DeepSeek's projections onto latents are whole on every rank of a tensor group; a rank has one KV
+    head at least. Buffers: :math:`2 \max matrix / t`, one gradient before it is added; :math:`6fT/t`, the MLP's own gradients;
+    :math:`6TV/t`, logits; all-to-all, where e > 1, 4TKh; with stage 3 the gathered units and one whole gradient; with
+    ``recompute="full"`` the layer that runs again. Types of 4 bytes have no copy.
+
+    References
+    ----------
+    Korthikanti et al. (2022); Rajbhandari et al. (2020), ZeRO; Narayanan et al. (2021).
+    """
+    shape, width, tokens = model.shape, model.element_bytes, batch * sequence
+    kinds = {sparse: _layer(shape, sparse, how, width, tokens, sequence) for sparse in set(shape.sparse)}
+    table, norm = shape.vocabulary * shape.hidden / how.tensor, shape.hidden * (2 if shape.gpt else 1)
+    first = _Block(table + shape.positions * shape.hidden, table)
+    last = _Block(table + norm, table, logits=(FLOAT32 + width) * tokens * shape.vocabulary / how.tensor)
+    blocks = [first, *(kinds[sparse] for sparse in shape.sparse), last]
+    own, experts, matrix, mlp, logits, sent, again, saved = np.array(blocks, float).T
+    whole = own + experts
+    shares = how.data, max(how.data / how.expert, 1.0)
+    copy = FLOAT32 if width < FLOAT32 else 0
+    sizes = {"weights": width, "gradients": GRADIENTS[how.grad_dtype], "optimizer": OPTIMIZERS[how.optimizer] + copy}
+    divided = {"weights": how.zero == 3, "gradients": how.zero >= 2, "optimizer": how.zero >= 1}
+    kept = {
+        name: size * (own / shares[0] + experts / shares[1] if divided[name] else whole) for name, size in sizes.items()
+    }
+    units = (width * how.gathered + sizes["gradients"]) * whole * (how.zero == 3)
+    twice = {name: size * table / (how.data if divided[name] else 1) * shape.tied for name, size in sizes.items()}
+    return BlockMemory(kept, saved, np.array([width * matrix, mlp, logits, sent, again, units]), twice)
+
+
+def inference_bytes(
+    model: Transformer, working: np.ndarray, *, batch: int, tokens: int, sequences_in_flight: int = 1
+) -> BlockMemory:
+    """Bytes of each block while a model answers: weights, KV cache of `tokens` per sequence, working set of the widest op.
+
+    Parameters
+    ----------
+    working
+        Bytes of the inputs and outputs of each block's widest op, shape (n_blocks,).
+    sequences_in_flight
+        Batches whose caches are there at once.
+    """
+    shape, width = model.shape, model.element_bytes
+    parameters = {sparse: sum(_parameters(shape, sparse, Training())) for sparse in set(shape.sparse)}
+    table, norm = shape.vocabulary * shape.hidden, shape.hidden * (2 if shape.gpt else 1)
+    sizes = [table + shape.positions * shape.hidden, *(parameters[sparse] for sparse in shape.sparse), table + norm]
+    by_window = {window: model.layer_kv_bytes(shape.windows.index(window), tokens) for window in set(shape.windows)}
+    cache = [0, *(by_window[window] for window in shape.windows), 0]
+    held = float(batch * sequences_in_flight)
+    kept = {"weights": width * np.array(sizes, float), "cache": held * np.array(cache, float)}
+    twice = {"weights": float(width * table * shape.tied)}
+    return BlockMemory(kept, np.zeros(len(sizes)), working[None, :], twice)
+
+
+class _Block(NamedTuple):
+    """Parameters without and of experts, elements of the largest matrix, bytes of buffers, and what is saved."""
+
+    own: float
+    matrix: float
+    experts: float = 0.0
+    mlp: float = 0.0
+    logits: float = 0.0
+    sent: float = 0.0
+    again: float = 0.0
+    saved: float = 0.0
+
+
+def _layer(shape: Shape, sparse: bool, how: Training, width: int, tokens: int, sequence: int) -> _Block:
+    own, experts = _parameters(shape, sparse, how)
+    t, matrices = how.tensor, [*attention_matrices(shape), *mlp_matrices(shape, sparse)]
+    widths = shape.chosen * shape.expert_width + shape.shared_width if sparse else shape.width
+    outer, inner = _saved(shape, sparse, how, width, sequence)
+    full = how.recompute == "full"
+    kept = (width * shape.hidden / (t if how.sequence_parallel else 1)) if full else outer + inner
+    return _Block(
+        own,
+        max(m.inputs * m.outputs / _share(m, shape, t) for m in matrices),
+        experts,
+        mlp=(2 if shape.gpt else 3) * width * widths * tokens / t,
+        sent=2 * width * tokens * shape.chosen * shape.hidden * (sparse and how.expert > 1),
+        again=tokens * (outer + inner) if full else 0.0,
+        saved=tokens * kept,
+    )
+
+
+def _saved(shape: Shape, sparse: bool, how: Training, width: int, sequence: int) -> tuple[float, float]:
+    """Bytes that a token leaves outside and inside of what tensor parallelism divides."""
+    keys, t = float(sequence), how.tensor
+    inner = inner_bytes(shape, sparse, width, how.attention, keys)
+    if how.recompute == "selective" and how.attention == "eager":
+        inner -= score_bytes(shape, width, how.attention, keys)
+    return outer_bytes(shape, width) / (t if how.sequence_parallel else 1), inner / t
+
+
+def _parameters(shape: Shape, sparse: bool, how: Training) -> tuple[float, float]:
+    """Parameters of a layer on one device, without its routed experts, and those of the experts."""
+    own = float(sum(norms(shape).values()))
+    experts = 0.0
+    for m in [*attention_matrices(shape), *mlp_matrices(shape, sparse)]:
+        share = _share(m, shape, how.tensor)
+        if m.copies > 1:
+            experts += m.parameters / how.expert / share
+        else:
+            own += m.inputs * m.outputs / share + m.bias / (1 if m.module.endswith(ROWS) else share)
+    return own, experts
+
+
+def _share(matrix: Matrix, shape: Shape, t: int) -> int:
+    """Ranks of a tensor group among which a matrix is divided."""
+    name = matrix.module.rpartition(".")[2]
+    if name in WHOLE:
+        return 1
+    return min(t, shape.kv_heads) if name in ("k_proj", "v_proj") else t
