@@ -1,6 +1,7 @@
-"""Export a schedule as a page, a trace or tables, a placement for its framework, a graph as a file.
+"""Export a schedule as a page, a trace or tables, a placement for its framework, a graph as a file, layers for a launcher.
 
-Every function writes one file, whole or not at all, and returns its path.
+Every function writes one file, whole or not at all, and returns its path. Those of a split of layers return the text, and
+write it where there is a path.
 """
 
 from __future__ import annotations
@@ -19,10 +20,29 @@ from placelab.app.widgets.gantt_chart import Gantt, gantt_traits
 from placelab.base.errors import FormatError, expect
 from placelab.base.saving import save
 from placelab.formats.exports import chrome_trace, csv, graph, placement, tensorflow, torch_device_map, torch_schedule
+from placelab.plans.launchers.accelerate import accelerate
+from placelab.plans.launchers.llama_cpp import llama_cpp
+from placelab.plans.launchers.megatron import megatron_layout
+from placelab.plans.launchers.torch_points import torch_split_points
+from placelab.plans.launchers.vllm import vllm_partition
 from placelab.schedule.catalogue import checked
 from placelab.schedule.schedule import Schedule
 
-__all__ = ["chrome_trace", "csv", "graph", "html", "placement", "tensorflow", "torch_device_map", "torch_schedule"]
+__all__ = [
+    "accelerate",
+    "chrome_trace",
+    "csv",
+    "graph",
+    "html",
+    "llama_cpp",
+    "megatron_layout",
+    "placement",
+    "tensorflow",
+    "torch_device_map",
+    "torch_schedule",
+    "torch_split_points",
+    "vllm_partition",
+]
 
 LARGE = (
     4_000_000  # bytes of a schedule above which zlib's best level takes five times as long as the usual, for 1 % less

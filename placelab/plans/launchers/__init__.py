@@ -1,0 +1,1 @@
+"""Splits of layers in the words of launchers, and the rules by which these read them."""
