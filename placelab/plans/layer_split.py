@@ -51,7 +51,7 @@ class LayerSplit:
         Devices by number, in the order in which a token passes them; idle ones are last where the order is free.
     borders : tuple of int
         First block of each device in that order, and the number of blocks: embedding, layers, final norm with head.
-    wanted : Wanted
+    wanted
         Objective, phase and sizes.
 
     Notes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -19,6 +19,7 @@ GRADIENTS = {"float32": 4, "bfloat16": 2}
 FLOAT32 = 4
 ROWS = ("o_proj", "down_proj", "c_proj")  # split by their inputs: every rank has the whole bias
 WHOLE = ("gate", "q_a_proj", "kv_a_proj_with_mqa")  # every rank of a tensor group has all of them
+TOGETHER = {"up_proj": "gate_proj", "k_proj": "q_proj", "v_proj": "q_proj"}  # one product in trainers
 CHOICES: Mapping[str, tuple[Any, ...]] = {
     "zero": (0, 1, 2, 3),
     "recompute": ("none", "selective", "full"),
@@ -98,12 +99,19 @@ class BlockMemory(NamedTuple):
 
     def by_category(self, first: int, last: int, in_flight: float = 1.0) -> dict[str, float]:
         """Category → bytes of the blocks from `first` up to `last`, which is not of them."""
-        found = {name: float(column[first:last].sum()) for name, column in self.kept.items()}
-        if first == 0 and last == self.n_blocks:
-            found = {name: size - self.twice.get(name, 0.0) for name, size in found.items()}
-        found["activations"] = in_flight * float(self.activations[first:last].sum())
-        found["buffers"] = float(self.peaks[:, first:last].max(axis=1, initial=0.0).sum())
-        return found
+        return self.of_device([(first, last)], in_flight * float(self.activations[first:last].sum()))
+
+    def of_device(self, ranges: Sequence[tuple[int, int]], activations: float) -> dict[str, float]:
+        """Category → bytes of a device that has several ranges, each a first block and an end, and keeps such activations."""
+        own = np.zeros(self.n_blocks, bool)
+        for first, last in ranges:
+            own[first:last] = True
+        both = own[0] and own[-1]
+        found = {
+            name: float(column[own].sum()) - both * self.twice.get(name, 0.0) for name, column in self.kept.items()
+        }
+        buffers = float(self.peaks[:, own].max(axis=1, initial=0.0).sum())
+        return found | {"activations": activations, "buffers": buffers}
 
     def of_ranges(self, first: slice, in_flight: float) -> np.ndarray:
         """Bytes of each range whose first block is in `first`, shape (first blocks, n_blocks + 1); columns are ends.
@@ -132,12 +140,12 @@ def training_bytes(model: Transformer, how: Training, batch: int, sequence: int)
 
     Notes
     -----
-    Of Ψ parameters on a device, after division by t (experts also by e): weights 2Ψ; gradients 4Ψ or 2Ψ; Adam 12Ψ, with a copy in
-    float32 and two moments, SGD with momentum 8Ψ; ZeRO divides them by n, those of experts by n/e. Norms, routers, biases of
+    Of Ψ parameters on a device, after division by t (experts also by e): weights 2Ψ; gradients 4Ψ or 2Ψ; Adam 12Ψ, with a copy
+    in float32 and two moments, SGD with momentum 8Ψ; ZeRO divides them by n, those of experts by n/e. Norms, routers, biases of
     products split by rows and DeepSeek's projections onto latents are whole on every rank of a tensor group; a rank has one KV
-    head at least. Buffers: :math:`2 \max matrix / t`, one gradient before it is added; :math:`6fT/t`, the MLP's own gradients;
-    :math:`6TV/t`, logits; all-to-all, where e > 1, 4TKh; with stage 3 the gathered units and one whole gradient; with
-    ``recompute="full"`` the layer that runs again. Types of 4 bytes have no copy.
+    head at least. Types of 4 bytes have no copy. Buffers: :math:`2 \max matrix / t`, one gradient before it is added (gate with
+    up, q with k and v; tables have none); :math:`6fT/t`, the MLP's own gradients; :math:`6TV/t`, logits; all-to-all, where
+    e > 1, 4TKh; with stage 3 the gathered units and one whole gradient; with ``recompute="full"`` the layer that runs again.
 
     References
     ----------
@@ -146,10 +154,10 @@ def training_bytes(model: Transformer, how: Training, batch: int, sequence: int)
     shape, width, tokens = model.shape, model.element_bytes, batch * sequence
     kinds = {sparse: _layer(shape, sparse, how, width, tokens, sequence) for sparse in set(shape.sparse)}
     table, norm = shape.vocabulary * shape.hidden / how.tensor, shape.hidden * (2 if shape.gpt else 1)
-    first = _Block(table + shape.positions * shape.hidden, table)
-    last = _Block(table + norm, table, logits=(FLOAT32 + width) * tokens * shape.vocabulary / how.tensor)
+    first = _Block(table + shape.positions * shape.hidden)
+    last = _Block(table + norm, logits=(FLOAT32 + width) * tokens * shape.vocabulary / how.tensor)
     blocks = [first, *(kinds[sparse] for sparse in shape.sparse), last]
-    own, experts, matrix, mlp, logits, sent, again, saved = np.array(blocks, float).T
+    own, matrix, experts, mlp, logits, sent, again, saved = np.array(blocks, float).T
     whole = own + experts
     shares = how.data, max(how.data / how.expert, 1.0)
     copy = FLOAT32 if width < FLOAT32 else 0
@@ -191,7 +199,7 @@ class _Block(NamedTuple):
     """Parameters without and of experts, elements of the largest matrix, bytes of buffers, and what is saved."""
 
     own: float
-    matrix: float
+    matrix: float = 0.0
     experts: float = 0.0
     mlp: float = 0.0
     logits: float = 0.0
@@ -209,13 +217,23 @@ def _layer(shape: Shape, sparse: bool, how: Training, width: int, tokens: int, s
     kept = (width * shape.hidden / (t if how.sequence_parallel else 1)) if full else outer + inner
     return _Block(
         own,
-        max(m.inputs * m.outputs / _share(m, shape, t) for m in matrices),
+        _largest(matrices, shape, t),
         experts,
         mlp=(2 if shape.gpt else 3) * width * widths * tokens / t,
         sent=2 * width * tokens * shape.chosen * shape.hidden * (sparse and how.expert > 1),
         again=tokens * (outer + inner) if full else 0.0,
         saved=tokens * kept,
     )
+
+
+def _largest(matrices: Sequence[Matrix], shape: Shape, t: int) -> float:
+    """Elements of the largest product's weights on one device; gate with up, and q with k and v, are one product."""
+    sizes: dict[str, float] = {}
+    for m in matrices:
+        module, _, name = m.module.rpartition(".")
+        key = f"{module}.{TOGETHER.get(name, name)}"
+        sizes[key] = sizes.get(key, 0.0) + m.inputs * m.outputs / _share(m, shape, t)
+    return max(sizes.values())
 
 
 def _saved(shape: Shape, sparse: bool, how: Training, width: int, sequence: int) -> tuple[float, float]:

@@ -26,7 +26,7 @@ def vllm_partition(split: LayerSplit, path: str | Path | None = None) -> str:
     Returns
     -------
     str
-        ``VLLM_PP_LAYER_PARTITION=9,9,8,6``; :func:`placelab.plans.launchers.vllm.default` is what vLLM does without it.
+        ``VLLM_PP_LAYER_PARTITION=9,9,8,6``; without it vLLM makes equal parts, and gives what is left to the last ranks but one.
 
     Raises
     ------

@@ -1,0 +1,135 @@
+"""Memory of the ranks of a training pipeline: activations by the order in which they run their micro-batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from placelab.base.errors import FormatError, UnsupportedError, count
+from placelab.base.interrupts import need
+from placelab.graphs.training_steps import pipeline_training
+from placelab.models import Transformer
+from placelab.plans.memory import CATEGORIES, Training, training_bytes
+from placelab.problem.pipeline_columns import required
+from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import find, schedulers
+from placelab.schedule.placement import Placement
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+V_SHAPED = ("zb-v", "zb-auto")  # with several chunks they go down the devices and up again
+
+
+def stage_memory(
+    model: Transformer,
+    how: Training,
+    *,
+    layers: Sequence[int],
+    batch: int = 1,
+    sequence: int = 4096,
+    microbatches: int = 1,
+    schedule: str = "1f1b",
+    chunks: int = 1,
+) -> pd.DataFrame:
+    """Bytes of each rank of a pipeline by category.
+
+    Parameters
+    ----------
+    layers
+        Layers of each stage in the order of the model, chunks times ranks of them; the first also has the embedding, the last
+        the head.
+    batch, sequence
+        Sequences of a micro-batch, and tokens of each.
+    microbatches
+        Micro-batches of a step.
+    schedule
+        Scheduler of pipelines, from whose order the activations are counted.
+    chunks
+        Stages of each rank.
+
+    Returns
+    -------
+    DataFrame
+        A row per rank: ``weights``, ``gradients``, ``optimizer``, ``activations``, ``buffers``, ``total``.
+
+    Raises
+    ------
+    FormatError
+        Stages that the chunks do not divide; layers that are not those of the model.
+    UnsupportedError
+        A scheduler that is none of pipelines, or does not fit the numbers.
+
+    Examples
+    --------
+    >>> from placelab.models import read
+    >>> found = stage_memory(read("llama-2-7b"), Training(), layers=[8] * 4, microbatches=8)
+    >>> (found["activations"] / found["activations"].iloc[-1]).tolist()
+    [4.0, 3.0, 2.0, 1.0]
+    """
+    need("pandas")
+    import pandas as pd
+
+    chunks = count(chunks, "chunks")
+    stages = [count(n, "layers of a stage", 0) for n in layers]
+    if not stages or len(stages) % chunks or sum(stages) != model.layers:
+        raise FormatError(
+            f"layers of the stages are {list(layers)!s:.200}; expected a multiple of {chunks} stages, "
+            f"{model.layers} layers in all"
+        )
+    memory = training_bytes(model, how, count(batch, "batch"), count(sequence, "sequence"))
+    ends = np.concatenate([[0], 1 + np.cumsum(stages)])
+    ends[-1] += 1
+    ranges = list(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
+    saved = np.array([memory.activations[first:last].sum() for first, last in ranges])
+    held, device = held_activations(schedule, saved, microbatches, chunks)
+    own = [[ranges[s] for s in np.flatnonzero(device == rank)] for rank in range(len(held))]
+    rows = [memory.of_device(mine, float(most)) for mine, most in zip(own, held, strict=True)]
+    frame = pd.DataFrame(rows, columns=list(CATEGORIES))
+    return frame.assign(total=frame.sum(axis=1))
+
+
+def held_activations(schedule: str, saved: Any, microbatches: int, chunks: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """The most bytes of activations that each rank holds at once, counted from the order of its ops.
+
+    Parameters
+    ----------
+    saved
+        Bytes of a micro-batch in each stage, from its forward op until its last backward op.
+
+    Returns
+    -------
+    tuple of ndarray
+        Bytes of each rank, and the rank of each stage.
+
+    Examples
+    --------
+    >>> held_activations("1f1b", [1.0] * 4, 8)[0].tolist()
+    [4.0, 3.0, 2.0, 1.0]
+    >>> held_activations("interleaved", [0.5] * 8, 8, 2)[0].tolist()
+    [5.5, 4.5, 3.5, 2.5]
+    """
+    rule = find(schedulers(), schedule, "scheduler")
+    if getattr(rule, "needs", "") != "pipeline":
+        raise UnsupportedError(f"{schedule!r} is no scheduler of pipelines; gpipe, 1f1b and others are")
+    saved = np.asarray(saved, float)
+    p = len(saved) // chunks
+    weight = 1.0 if rule.name.startswith("zb") else None
+    layout: Literal["loop", "v"] = "v" if rule.name in V_SHAPED and chunks > 1 else "loop"
+    problem = pipeline_training(1.0, 1.0, weight, microbatches=microbatches, stages=p, chunks=chunks, layout=layout)
+    return _most_held(problem, Placement(problem, problem.may_run.argmax(axis=1)), rule, saved)
+
+
+def _most_held(problem: Problem, placement: Placement, rule: Any, saved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    pipeline, device = required(problem.graph, rule.name), placement.device
+    sequence = rule(problem, placement).op
+    last = "W" if pipeline.splits else "BW"
+    change = np.where(pipeline.phase == "F", saved[pipeline.stage], 0.0)
+    change -= np.where(pipeline.phase == last, saved[pipeline.stage], 0.0)
+    ranks = problem.cluster.n_devices
+    most = [np.cumsum(change[sequence[device[sequence] == d]]).max(initial=0.0) for d in range(ranks)]
+    where = np.empty(len(saved), int)
+    where[pipeline.stage] = device
+    return np.array(most), where
