@@ -206,6 +206,11 @@ def _steps(back: StepsBack, gap: np.void) -> np.ndarray:
     return steps[(steps["start"] < gap["finish"]) | (steps["finish"] <= gap["finish"])]
 
 
+def steps_of_gap(schedule: Schedule, row: int) -> np.ndarray:
+    """The chain of a row of :func:`idle_gaps` in order of time, as :meth:`StepsBack.to` has it; empty where there is none."""
+    return _steps(StepsBack(schedule), idle_gaps(schedule)[row])
+
+
 def said_of_gap(
     schedule: Schedule, row: int, few: int = 5, most: int = MOST_TRIED, cancel: Callable[[], bool] = never
 ) -> str:

@@ -119,7 +119,7 @@ class Trace:
         chosen = self.device[i]
         score = self.score[i]
         others = [d for d in np.argsort(score, kind="stable") if d != chosen and not np.isnan(score[d])][:4]
-        first, *rest = apart([score[chosen], *score[others]], self._text_of(problem))
+        first, *rest = apart([score[chosen], *score[others]], self.text_of(problem))
         compared = "; ".join([first, *(f"{names[d]} {text}" for d, text in zip(others, rest, strict=True))])
         text = f"{problem.graph.names[op]} on {names[chosen]}: {self.reasons[self.reason[i]]}"
         if self.op[i] != op:
@@ -129,7 +129,7 @@ class Trace:
         tie = "; of equals the first" if (score == score[chosen]).sum() > 1 else ""
         return f"{text} ({self.score_name.partition(' [')[0]} {compared}{tie})"
 
-    def _text_of(self, problem: Problem) -> Callable[[float, int], str]:
-        """A score as text of so many digits: times in a unit that fits, other numbers as they are."""
+    def text_of(self, problem: Problem) -> Callable[[float, int], str]:
+        """Writes a score with so many digits: times in a unit that fits, other numbers as they are."""
         written = problem.cluster.units
         return written.time if self.score_name.endswith("[s]") else lambda score, digits: f"{score:.{digits}g}"

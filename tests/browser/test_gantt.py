@@ -179,6 +179,56 @@ def test_a_click_on_a_gap_says_what_it_waited_for(page, theme, screenshot):
     expect(detail).to_have_text("read on dev0 started at once: it has no inputs")
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_drawer_answers_a_click_and_a_link_in_it_leads_on(page, theme, screenshot):
+    """Facts, candidates and chain of an op, a transfer, a device; a link zooms and selects; keys open and close."""
+    problem = pl.datasets.problem("topcuoglu")
+    schedule = pl.simulate(problem, pl.place(problem, "heft", trace=True), "planned")
+    gantt = Gantt.of(schedule, height=-1)
+    bare_page.show(page, gantt, theme)
+    page.locator(".pl-gantt-fill").evaluate("element => element.style.height = '420px'")
+    drawer = page.locator(".drawer")
+    expect(drawer).to_be_hidden()
+    page.locator(".opens").click()
+    expect(drawer).to_contain_text("Click an op")
+    bare_page.heard(page)
+    assert gantt.drawer
+    last = int(np.argmax(schedule.finish))
+    gantt.selection = last
+    bare_page.receive(page, gantt, "selection", "details")
+    name = str(problem.graph.names[last])
+    expect(drawer.locator("header")).to_contain_text(f"{name}op {last + 1} of 10")
+    rows = drawer.locator(".chain li")
+    path = pl.critical_path(schedule, to=last)
+    expect(rows).to_have_count(len(path))
+    expect(drawer.locator(".compared li")).to_have_count(3)
+    screenshot(theme)
+    view = page.locator(".pl-gantt")
+    assert float(view.get_attribute("data-span").split()[1]) >= schedule.makespan
+    link = rows.last.locator("button")
+    root = link.inner_text()
+    link.click()
+    bare_page.heard(page)
+    assert str(problem.graph.names[gantt.selection]) == root
+    bare_page.receive(page, gantt, "details")
+    expect(drawer.locator("header b")).to_have_text(root)
+    assert float(view.get_attribute("data-span").split()[1]) < schedule.makespan
+    page.locator(".stage").click(position={"x": 20, "y": 60})
+    bare_page.heard(page)
+    assert gantt.lane == 0 and gantt.selection == -1
+    bare_page.receive(page, gantt, "details")
+    expect(drawer.locator("header b")).to_have_text(problem.cluster.names[0])
+    high = drawer.bounding_box()["height"]
+    drawer.locator(".grip").focus()
+    page.keyboard.press("ArrowUp")
+    assert drawer.bounding_box()["height"] == high + 24
+    page.keyboard.press("Escape")
+    expect(drawer).to_be_hidden()
+    expect(page.locator(".stage")).to_be_focused()
+    page.keyboard.press("d")
+    expect(drawer).to_be_visible()
+
+
 def test_wheel_zooms_around_the_pointer_and_drag_pans(page, rnn, chart):
     """The time under the pointer stays; the fit button shows all; zooming out further scrolls the page."""
     box = page.locator(".stage").bounding_box()

@@ -3,6 +3,7 @@
 import { unitsOf } from "../shared/format.ts";
 import type { Model } from "../shared/model.ts";
 import type { Wanted } from "./hands/picture.ts";
+import type { Picked } from "./hands/pointing.ts";
 import { play } from "./player.ts";
 import { decodeKept } from "./scene/kept.ts";
 import { chart } from "./scene/scene.ts";
@@ -24,10 +25,13 @@ function render({ model, el, alone = false }: Context): () => void {
     model.save_changes();
   };
   const tell = {
-    selected: (op: number, gap: number) => {
+    selected: ({ op, gap, transfer, lane }: Picked) => {
       model.set("gap", gap);
+      model.set("transfer", transfer);
+      model.set("lane", lane);
       send("selection", op);
     },
+    drawer: (open: boolean) => send("drawer", open),
     memory: (shown: boolean) => send("memory_shown", shown),
     links: (shown: boolean) => send("links_shown", shown),
     axis: (kept: boolean) => send("keep_axis", kept),
@@ -96,6 +100,8 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
     ["numbers", () => view.strip.show(model.get("numbers"))],
     ["warning", () => view.warn(model.get("warning"))],
     ["detail", () => view.explain(model.get("detail"))],
+    ["details", () => view.tell(model.get("details") ?? {})],
+    ["drawer", () => view.openDrawer(model.get("drawer") ?? false)],
     ["stale", () => view.showStale(model.get("stale"))],
     ["height", height],
     ["schedule", schedule],

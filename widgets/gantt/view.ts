@@ -3,23 +3,26 @@ import { h, listen, style } from "../shared/dom.ts";
 import { type Damage, frames } from "../shared/frames.ts";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
 import { tooltip } from "../shared/tooltip.ts";
+import drawerCss from "./drawer.css";
 import css from "./gantt.css";
 import { Board } from "./hands/board.ts";
 import { Commands, type Shown } from "./hands/commands.ts";
+import { drawer } from "./hands/drawer.ts";
 import { Drawing } from "./hands/drawing.ts";
 import { actionOf, KEY_HELP } from "./hands/keyboard.ts";
 import { savePicture, type Wanted } from "./hands/picture.ts";
 import { Player } from "./hands/playing.ts";
-import { Pointing } from "./hands/pointing.ts";
+import { NOTHING, type Picked, Pointing } from "./hands/pointing.ts";
 import { Report } from "./hands/report.ts";
 import { stage } from "./hands/stage.ts";
 import { strip } from "./hands/strip.ts";
 import { toolbar } from "./hands/toolbar.ts";
 import { words } from "./hands/words.ts";
-import { whole } from "./scene/camera.ts";
+import { closeUp, whole } from "./scene/camera.ts";
 import type { Kept } from "./scene/kept.ts";
 import { scrub } from "./scene/playback.ts";
 import type { Chart, Labels } from "./scene/scene.ts";
+import type { Details, Step } from "./wire/details.ts";
 import type { Memory } from "./wire/memory.ts";
 import type { Candidate } from "./wire/traits.ts";
 
@@ -27,8 +30,10 @@ const DIMMED_AFTER = 300; // ms
 
 /** Called when the user changes something that other views need to know. */
 export interface Tell {
-  /** Another op was selected, or by a click on another idle gap; -1: none. */
-  selected(op: number, gap: number): void;
+  /** Something else was clicked or selected. */
+  selected(picked: Picked): void;
+  /** The drawer was opened or closed. */
+  drawer(open: boolean): void;
   /** Lanes of memory or of links were shown or hidden, the axis was fixed or let go. */
   memory(shown: boolean): void;
   links(shown: boolean): void;
@@ -48,6 +53,11 @@ export class GanttView {
   readonly #clock = frames(this.#surface.element, (damage, elapsed) => this.#drawing.frame(damage, elapsed));
   readonly #board = new Board(this.#surface, (damage: Damage = "all") => this.#clock.invalidate(damage));
   readonly #report = new Report(this.#board, this.#texts, (op) => this.#choose(op));
+  readonly #drawer = drawer({
+    go: (step) => this.#goTo(step),
+    close: () => this.#toggleDrawer(false),
+    say: (text) => this.#report.note(text),
+  });
   readonly #controls;
   readonly #player: Player;
   readonly #pointing: Pointing;
@@ -55,7 +65,7 @@ export class GanttView {
   readonly #drawing: Drawing;
   readonly #forgetTheme: () => void;
   #dimming = 0; // timer
-  #gap = -1; // row of the idle gap that was clicked, as Python knows it
+  #picked = NOTHING; // as Python knows it
 
   /** `alone`: there is no Python to ask. */
   constructor(tell: Tell, alone: boolean) {
@@ -78,7 +88,7 @@ export class GanttView {
       this.#controls.show(head, this.#board.makespan, this.#board.labels.units),
     );
     const pointed = {
-      choose: (op: number, gap: number) => this.#choose(op, gap),
+      choose: (picked: Picked) => this.#pick(picked),
       fit: () => this.#board.fit(),
       scrub: (time: number) => this.#player.move(time),
     };
@@ -87,7 +97,9 @@ export class GanttView {
       choose: (op: number) => this.#choose(op),
       toggle: (what: Shown, on: boolean) => this.#toggle(what, on),
       find: () => this.#controls.find(),
+      details: () => this.#toggleDrawer(!this.#drawer.open),
     };
+    this.#texts.opens.hidden = alone; // the drawer says what Python finds out
     this.#commands = new Commands(this.#board, this.#player, this.#report, asked);
     this.#drawing = new Drawing(this.element, this.#board, this.#player, this.#pointing, this.#commands, this.#report);
     this.#forgetTheme = watchTheme(() => this.#onTheme());
@@ -107,7 +119,7 @@ export class GanttView {
 
   /** Shows another schedule; the view stays where it was, or at the whole. */
   show(chart: Chart): void {
-    this.#gap = -1;
+    this.#picked = { ...this.#picked, gap: -1, transfer: -1 };
     const before = this.#board.chart ? this.#board.makespan : NaN;
     this.#board.show(chart);
     this.#player.carry(before);
@@ -218,6 +230,16 @@ export class GanttView {
     this.#report.detail(text);
   }
 
+  /** What there is to say of what was clicked. */
+  tell(details: Details): void {
+    this.#drawer.show(details);
+  }
+
+  openDrawer(open: boolean): void {
+    this.#drawer.reveal(open);
+    this.#texts.opens.setAttribute("aria-expanded", String(open));
+  }
+
   /** Has the browser download the chart as it is shown. */
   savePicture(wanted: Wanted): void {
     savePicture(this.#board, { ...this.#drawing.moving, hover: -1 }, wanted).catch((error: Error) =>
@@ -237,11 +259,30 @@ export class GanttView {
 
   // ---- what the user does ------------------------------------------------------------------------------------------
 
-  #choose(op: number, gap = -1): void {
-    if (op === this.#board.picked && gap === this.#gap) return;
-    this.#gap = gap;
-    this.showSelection(op);
-    this.#tell.selected(op, gap);
+  #choose(op: number): void {
+    this.#pick({ ...NOTHING, op });
+  }
+
+  #pick(picked: Picked): void {
+    const { gap, transfer, lane } = this.#picked;
+    const same = gap === picked.gap && transfer === picked.transfer && lane === picked.lane;
+    if (same && picked.op === this.#board.picked) return;
+    this.#picked = picked;
+    this.showSelection(picked.op);
+    this.#tell.selected(picked);
+  }
+
+  /** Zooms to a step of a chain and selects its op; the drawer, which then says of that, stays open. */
+  #goTo([, , , start, finish, op]: Step): void {
+    this.#board.setSpan(closeUp(start, finish, this.#board.extent));
+    this.#choose(op);
+  }
+
+  #toggleDrawer(open: boolean): void {
+    const inside = this.#drawer.element.contains(document.activeElement);
+    this.openDrawer(open);
+    if (inside && !open) this.#surface.element.focus();
+    this.#tell.drawer(open);
   }
 
   #toggle(what: Shown, on: boolean): void {
@@ -273,11 +314,16 @@ export class GanttView {
     return h(
       "div.placelab.pl-gantt",
       { "data-lm-suppress-shortcuts": "true", role: "group", "aria-label": "Schedule" },
-      style(THEME_CSS, css),
+      style(THEME_CSS, css, drawerCss),
       this.strip.element,
       warning,
       this.#controls.element,
-      h("div.frame", {}, surface, h("span.badge", { "aria-hidden": "true" }, "updating …")),
+      h(
+        "div.body",
+        {},
+        h("div.frame", {}, surface, h("span.badge", { "aria-hidden": "true" }, "updating …")),
+        this.#drawer.element,
+      ),
       legend,
       foot,
       keys,
@@ -293,6 +339,7 @@ export class GanttView {
     listen(element, "keydown", (event) => this.#key(event), { signal });
     listen(this.element, "keydown", (event) => this.#keepInside(event), { signal });
     listen(this.#texts.more, "click", () => this.#open(this.element.dataset.open === "legend" ? "" : "legend"));
+    listen(this.#texts.opens, "click", () => this.#toggleDrawer(!this.#drawer.open));
     listen(element, "pointerdown", () => this.#open(""), { signal });
     const sized = new ResizeObserver(() => {
       this.#surface.measure();
@@ -313,7 +360,10 @@ export class GanttView {
 
   /** Keeps keys from a notebook's shortcuts, which are matched on the focused element itself, before its ancestors can suppress them: `b` would add a cell. */
   #keepInside(event: KeyboardEvent): void {
-    if (event.key === "Escape") this.#open("");
+    if (event.key === "Escape") {
+      if (this.#drawer.element.contains(event.target as Node)) this.#toggleDrawer(false);
+      this.#open("");
+    }
     if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
   }
 }

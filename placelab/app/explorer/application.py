@@ -25,7 +25,7 @@ from placelab.app.explorer.saved_picture import SavedPicture, patience
 from placelab.app.explorer.session import Session, Undoable, costs_switched, memory_switched
 from placelab.app.explorer.state import Change, State, said_of_costs
 from placelab.app.widgets.cluster_canvas import ClusterCanvas
-from placelab.app.widgets.gantt_chart import Gantt
+from placelab.app.widgets.gantt_chart import CLICKED, Gantt
 from placelab.problem.problem import Problem
 from placelab.schedule import catalogue as strategies
 from placelab.schedule.placement import Placement
@@ -385,7 +385,7 @@ class Explorer(Readable):
         self.actions.frame.whole = self.model_id
         self.actions.frame.on_stale_picture = lambda: self._say(LOADED_AGAIN, "note")
         self.canvas.observe(self._edited, ["value", "dragging", "cluster"])
-        self.gantt.observe(lambda _: self._computation.wake(), ["selection", "gap"])
+        self.gantt.observe(lambda _: self._computation.wake(), CLICKED)
         self.shared.observe(lambda change: self.keep(change["new"]), "kept")
         self.observe(self._seen_or_not, "_view_count")
         strategies.on_change.append(self._catalogue_changed)

@@ -244,7 +244,7 @@ class Computation(Background):
             self._view.learn(result.schedule)
 
     def _explain(self) -> None:
-        """Explain the device and the start of the selected op."""
+        """Explain what was clicked: the device and the start of an op, a gap, a transfer, a device."""
         result = self.result
         gantt = self._view.gantt
         woken = lambda: self._worker.woken  # noqa: E731
@@ -253,7 +253,11 @@ class Computation(Background):
             detail = self._solver.call(
                 lambda: self._reasons.detail(result, gantt.selection, gantt.gap, woken), woken, result.state
             )
-            gantt.detail = detail
+            subject = gantt.subject
+            details = self._solver.call(lambda: self._reasons.details(result, subject, woken), woken, result.state)
+            with gantt.hold_sync():
+                gantt.detail = detail
+                gantt.details = details
 
     def _await_compiler(self) -> None:
         """Say why things take longer while kernels are being compiled."""

@@ -12,6 +12,7 @@ import traitlets
 
 from placelab.analysis.explanation import carriers, why
 from placelab.analysis.idle_time import MOST_TRIED, idle_gaps, said_of_gap
+from placelab.app.widgets.details import Subject, details_of
 from placelab.app.widgets.gantt_wire import (
     JOB_WAYS,
     WAYS,
@@ -27,6 +28,7 @@ from placelab.base.progress import never
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 
+CLICKED = ["selection", "gap", "transfer", "lane"]  # traits that say what was clicked
 MANY = 5_000  # ops; the memory curves of more take too long to compute during a drag
 PAGE_POINTS = 12_000  # of the memory curves on a page, to keep its file small
 
@@ -115,7 +117,13 @@ class Gantt(anywidget.AnyWidget):
     memory_shown = traitlets.Bool(False).tag(sync=True)  # lanes of memory are drawn; both ways
     selection = traitlets.Int(-1).tag(sync=True)  # op number, -1 for none
     gap = traitlets.Int(-1).tag(sync=True)  # row of the idle gap whose click selected the op, or nothing; -1 for none
+    transfer = traitlets.Int(-1).tag(
+        sync=True
+    )  # row of the transfer whose click selected the op that it brings, likewise
+    lane = traitlets.Int(-1).tag(sync=True)  # device whose name was clicked, which selects no op; -1 for none
     detail = traitlets.Unicode("").tag(sync=True)  # why the selected op is where it is and starts then; of a gap, too
+    details = traitlets.Dict().tag(sync=True)  # what the drawer says, see placelab.app.widgets.details
+    drawer = traitlets.Bool(False).tag(sync=True)  # the drawer is open; both ways
     numbers = traitlets.List(traitlets.Dict()).tag(sync=True)  # strip: key, label, value, title, tone
     warning = traitlets.Unicode("").tag(sync=True)  # one sentence above the chart
     stale = traitlets.Bool(False).tag(sync=True)  # what is shown is being recomputed
@@ -149,7 +157,7 @@ class Gantt(anywidget.AnyWidget):
         """The chart of one schedule, which explains the selected op."""
         chart = cls(**traits)
         chart.show(schedule)
-        chart.observe(chart._explain, ["selection", "gap"])
+        chart.observe(chart._explain, CLICKED)
         return chart
 
     def show(self, schedule: Schedule, *, dragging: bool = False) -> None:
@@ -166,7 +174,8 @@ class Gantt(anywidget.AnyWidget):
             before = self._shown
             cluster = schedule.problem.cluster
             another = before is None or graph is not before.problem.graph
-            self.gap = -1
+            self.gap = self.transfer = -1
+            self.lane = self.lane if self.lane < cluster.n_devices else -1
             if another:
                 self.names = pack_names(graph.names)
                 self.kinds, self.kind_names = pack_kinds(graph)
@@ -249,10 +258,17 @@ class Gantt(anywidget.AnyWidget):
         with self._lock:
             self.incoming = [] if self._shown is None else inputs_of(self._shown, change["new"])
 
+    @property
+    def subject(self) -> Subject:
+        """What was clicked last."""
+        return Subject(self.selection, self.gap, self.transfer, self.lane)
+
     def _explain(self, _: object) -> None:
         if self._shown is not None:
             lines = [*detail_of(self._shown, self.selection, self.gap), reason(self._shown, self.selection)]
-            self.detail = "\n".join(filter(None, lines))
+            with self.hold_sync():
+                self.detail = "\n".join(filter(None, lines))
+                self.details = details_of(self._shown, self.subject)
 
     def __repr__(self) -> str:
         ops = len(self.kinds)

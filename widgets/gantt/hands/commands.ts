@@ -14,6 +14,8 @@ export interface Asked {
   choose(op: number): void;
   toggle(what: Shown, on: boolean): void;
   find(): void;
+  /** Opens or closes the drawer. */
+  details(): void;
 }
 
 const MARKED = 200; // ops found that are marked one by one
@@ -46,6 +48,7 @@ export class Commands {
       links: () => this.#toggle("links", !board.linked),
       "keep-axis": () => this.#toggle("axis", !board.keepsAxis),
       find: () => ask.find(),
+      details: () => ask.details(),
       "find-next": () => this.#findNext(1),
       "find-previous": () => this.#findNext(-1),
       clear: () => ask.choose(-1),

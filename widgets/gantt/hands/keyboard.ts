@@ -20,6 +20,7 @@ export type Action =
   | "memory"
   | "links"
   | "keep-axis"
+  | "details"
   | "find"
   | "find-next"
   | "find-previous";
@@ -39,6 +40,7 @@ const KEYS: Record<string, Action> = {
   m: "memory",
   l: "links",
   k: "keep-axis",
+  d: "details",
   "/": "find",
   n: "find-next",
   N: "find-previous",
@@ -47,7 +49,7 @@ const KEYS: Record<string, Action> = {
 export const KEY_HELP =
   "arrows: op by op, device by device · Home, End: first, last op · +, −, 0: zoom, fit · z: zoom to the op · " +
   "Shift+arrows: pan · Space: play · . and ,: next, previous event · r: back to the start · / and n: find, next match · " +
-  "m: memory · l: links · k: keep the axis · Esc: clear · Ctrl+wheel: zoom · drag: pan · Shift+drag: zoom to what is brushed · " +
+  "m: memory · l: links · k: keep the axis · d: details · Esc: clear · Ctrl+wheel: zoom · drag: pan · Shift+drag: zoom to what is brushed · " +
   "double-click: zoom to the op";
 
 /** The action of a key event; none for keys that belong to the page (with Ctrl, Alt or Meta). */

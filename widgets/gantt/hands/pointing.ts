@@ -4,7 +4,7 @@ import type { Description, Tooltip } from "../../shared/tooltip.ts";
 import { boxOf, ratioOf } from "../../shared/zoom.ts";
 import { barOf } from "../scene/bars.ts";
 import { describe, describeLink, keptNote, shortLine, usageLine } from "../scene/describe.ts";
-import { type Hit, hit } from "../scene/hit.ts";
+import { type Hit, hit, laneAt } from "../scene/hit.ts";
 import { AXIS } from "../scene/layout.ts";
 import { carriedAt } from "../scene/links.ts";
 import type { Chart } from "../scene/scene.ts";
@@ -12,10 +12,20 @@ import { shortIn } from "../wire/memory.ts";
 import type { Board } from "./board.ts";
 import { watchPointer } from "./stage.ts";
 
+/** What was clicked, by number, -1 for nothing: an op, an idle gap, a transfer, a device by its name. */
+export interface Picked {
+  readonly op: number;
+  readonly gap: number;
+  readonly transfer: number;
+  readonly lane: number;
+}
+
+export const NOTHING: Picked = { op: -1, gap: -1, transfer: -1, lane: -1 };
+
 /** What a click, a double-click or a drag along the axis asks for. */
 export interface Pointed {
-  /** An op, or with it the idle gap, by row, that is the reason for it. */
-  choose(op: number, gap: number): void;
+  /** An op, or with it the idle gap or the transfer that is the reason for it; or a device. */
+  choose(picked: Picked): void;
   fit(): void;
   scrub(time: number): void;
 }
@@ -38,10 +48,7 @@ export class Pointing {
       onAxis: (x: number, y: number) => y < AXIS && x >= board.plot().left,
       hover: (x: number, y: number) => this.#hover(x, y),
       leave: () => this.leave(),
-      click: (x: number, y: number) => {
-        const found = this.#at(x, y);
-        on.choose(this.#opAt(found, board.timeAt(x)), found?.kind === "idle" ? found.row : -1);
-      },
+      click: (x: number, y: number) => on.choose(this.#pickedAt(x, y)),
       doubleClick: (x: number, y: number) => this.#doubleClick(this.#at(x, y)),
       pan: (dx: number, dy: number) => this.#pan(dx, dy),
       scrub: (x: number) => on.scrub(board.timeAt(x)),
@@ -108,6 +115,20 @@ export class Pointing {
     const before =
       kept && found.kind === "op" && found.row < kept.start.length ? [keptNote(kept, labels, found.row)] : [];
     return { title, rows: [...rows, ...before, ...short] };
+  }
+
+  #pickedAt(x: number, y: number): Picked {
+    const scene = this.#board.scene();
+    const lane = scene ? laneAt(scene, x * scene.layout.ratio, y * scene.layout.ratio) : -1;
+    if (lane >= 0) return { ...NOTHING, lane };
+    const found = this.#at(x, y);
+    const op = this.#opAt(found, this.#board.timeAt(x));
+    return {
+      ...NOTHING,
+      op,
+      gap: found?.kind === "idle" ? found.row : -1,
+      transfer: found?.kind === "transfer" ? found.row : -1,
+    };
   }
 
   #opAt(found: Hit | null, time: number): number {

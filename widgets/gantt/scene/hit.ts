@@ -33,6 +33,13 @@ export function hit(scene: Scene, x: number, y: number): Hit | null {
   return row < 0 ? null : { kind: "idle", row, device };
 }
 
+/** The device whose name is at (x, y), -1 elsewhere. */
+export function laneAt({ layout, chart, scroll }: Scene, x: number, y: number): number {
+  if (x >= layout.gutter || y < layout.axis) return -1;
+  const device = Math.floor((y - layout.axis + scroll) / layout.row);
+  return device < chart.lanes.nDevices ? device : -1;
+}
+
 /** The bar of the track that holds `t`, the last to start if several do; else the closest within `reach` seconds; else -1. */
 function nearest(scene: Scene, track: number, t: number, reach: number): number {
   const { bars, lanes } = scene.chart;

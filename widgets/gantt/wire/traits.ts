@@ -1,3 +1,5 @@
+import type { Details } from "./details.ts";
+
 /** The synced traits of `placelab.app.widgets.Gantt`; a Python test compares names and kinds with the Python class. */
 export interface GanttTraits {
   /** The schedule as columns, see decode.ts and placelab/app/widgets/gantt_wire.py. */
@@ -18,6 +20,13 @@ export interface GanttTraits {
   selection: number;
   /** Row of the idle gap that a click chose, which selects the op that its device waited for, -1 for none; set here. */
   gap: number;
+  /** Row of the transfer that a click chose, which selects the op that made the tensor; a device by its name; set here. */
+  transfer: number;
+  lane: number;
+  /** What the drawer says of what was clicked. */
+  details: Details;
+  /** Whether the drawer is open; both ways. */
+  drawer: boolean;
   /** Why the selected op is on its device and starts when it does; plain text from Python. */
   detail: string;
   /** The numbers strip. */

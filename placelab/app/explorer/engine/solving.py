@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 from placelab.analysis import explanation
 from placelab.analysis.validation import Violation, validate
 from placelab.app.explorer.state import State
+from placelab.app.widgets.details import Details, Subject, cost_of, details_of
 from placelab.app.widgets.gantt_chart import detail_of
 from placelab.base.compiling import compiling
 from placelab.base.errors import PlacelabError
 from placelab.base.leaving import Abandoned, Caller
 from placelab.base.progress import Progress, never
 from placelab.base.units import SI, Units, seconds
-from placelab.costs import describe_op
 from placelab.graphs.transforms import chain
 from placelab.kernels import jit
 from placelab.problem.problem import Problem
@@ -233,22 +233,22 @@ class Reasons:
         idle = detail_of(result.schedule, op, gap, MOST_TRIED, cancel)
         if not 0 <= op < result.state.graph.n_ops:
             return "\n".join(idle)
+        trace = self._trace(result)
+        decision = [trace.line(result.schedule.problem, op)] if trace else []
+        cost = cost_of(result.schedule, op)
+        said = [f"Its time: {cost}."] if cost else []
+        return "\n".join([*idle, *decision, explanation.why(result.schedule, op), *said])
+
+    def details(self, result: Result, subject: Subject, cancel: Callable[[], bool] = never) -> Details:
+        """What the drawer says of a subject (:func:`placelab.app.widgets.details.details_of`)."""
+        trace = self._trace(result) if 0 <= subject.op < result.state.graph.n_ops else None
+        return details_of(result.schedule, subject, trace, most=MOST_TRIED, cancel=cancel)
+
+    def _trace(self, result: Result) -> Trace | None:
+        """The decisions behind a result; None where none can be had."""
         if self._traced is None or self._traced[0] is not result:
             self._traced = (result, traced(result).trace)
-        trace = self._traced[1]
-        decision = [trace.line(result.schedule.problem, op)] if trace else []
-        return "\n".join([*idle, *decision, explanation.why(result.schedule, op), *_source(result, op)])
-
-
-def _source(result: Result, op: int) -> list[str]:
-    """The source of the op's seconds, in graphs that have times."""
-    graph = result.schedule.problem.graph
-    cluster = result.schedule.problem.cluster
-    if graph.time is None:
-        return []
-    d = result.schedule.device[op]
-    column = cluster.names[d] if cluster.names[d] in graph.time_types else cluster.types[d]
-    return [f"Its time: {describe_op(graph, op, column)}."]
+        return self._traced[1]
 
 
 def traced(result: Result) -> Placement:

@@ -323,6 +323,7 @@ class ResultView:
         with gantt.hold_sync():
             gantt.show(schedule, dragging=self._canvas.dragging)
             gantt.detail = ""
+            gantt.details = {}
         sleep(SENDING)
         self._shown = schedule
         with gantt.hold_sync():

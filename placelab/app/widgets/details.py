@@ -1,0 +1,376 @@
+"""What the drawer of the Gantt chart says of what was clicked: facts, bars to compare, the chain to the root cause. Data only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from placelab.analysis.explanation import described, slack
+from placelab.analysis.idle_time import MOST_TRIED, REASONS, idle_gaps, said_of_gap, steps_of_gap
+from placelab.app.widgets.decisions import why
+from placelab.base.progress import never
+from placelab.base.units import apart, counted, percent
+from placelab.costs import describe_op
+from placelab.kernels.explain import explain as kernels
+from placelab.schedule.critical_steps import StepsBack
+from placelab.schedule.held_bytes import HeldBytes
+from placelab.schedule.schedule import Schedule
+from placelab.schedule.trace import Trace
+
+MOST_BARS = 12
+NEWEST, OLDEST = 60, 8  # steps of a long chain that are sent: the newest, and the oldest with the root
+LONGEST_GAPS = 12
+Details = dict[str, Any]
+
+
+class Subject(NamedTuple):
+    """What was clicked, by number, -1 for nothing. A click on a gap or a transfer selects an op, too; another op ends that.
+
+    Attributes
+    ----------
+    op
+        Number of the op.
+    gap
+        Row of the idle gap, in :func:`placelab.analysis.idle_time.idle_gaps`.
+    transfer
+        Row of the transfer, in the schedule's `transfers`.
+    lane
+        Number of the device whose name was clicked.
+    """
+
+    op: int = -1
+    gap: int = -1
+    transfer: int = -1
+    lane: int = -1
+
+
+def details_of(
+    schedule: Schedule,
+    subject: Subject,
+    trace: Trace | None = None,
+    *,
+    most: int = MOST_TRIED,
+    cancel: Callable[[], bool] = never,
+) -> Details:
+    """What there is to say of a subject; empty for none.
+
+    Parameters
+    ----------
+    trace
+        The decisions of the partitioner. Default: those that the placement carries.
+    most, cancel
+        As for :func:`placelab.analysis.idle_time.said_of_gap`.
+
+    Returns
+    -------
+    dict
+        ``title`` and ``note``; ``facts``, a list of [label, text]; ``bars``: ``head``, ``rows`` of [device, label, value, text,
+        note, whether it was chosen], and ``foot``; ``chain``: ``head``, ``rows`` of [what, note, time, start [s], finish [s],
+        op], the newest first, and ``left``, how many are left out before the last ``after``.
+
+    Notes
+    -----
+    O((ops + transfers) log), as a walk along the critical path.
+    """
+    if subject.gap >= 0 and _waits_for(schedule, subject.gap, subject.op):
+        return _of_gap(schedule, subject.gap, most, cancel)
+    if 0 <= subject.transfer < len(schedule.transfers) and _maker(schedule, subject.transfer) == subject.op:
+        return _of_transfer(schedule, subject.transfer)
+    if 0 <= subject.lane < schedule.problem.cluster.n_devices and subject.op < 0:
+        return _of_device(schedule, subject.lane)
+    if 0 <= subject.op < schedule.problem.graph.n_ops:
+        return _of_op(schedule, subject.op, schedule.placement.trace if trace is None else trace)
+    return {}
+
+
+def _waits_for(schedule: Schedule, row: int, op: int) -> bool:
+    """Whether there is such a gap, and a click on it selects that op."""
+    gaps = idle_gaps(schedule)
+    return row < len(gaps) and int(gaps["op"][row]) == op
+
+
+# -------------------------------------------------------------------- an op
+
+
+def _of_op(schedule: Schedule, op: int, trace: Trace | None) -> Details:
+    graph = schedule.problem.graph
+    name = str(graph.names[op])
+    return {
+        "title": name,
+        "note": f"op {op + 1:,} of {graph.n_ops:,}",
+        "facts": list(_facts_of_op(schedule, op)),
+        "bars": _candidates(schedule, op, trace),
+        "chain": _chain(schedule, StepsBack(schedule).to(op)[::-1], "why then: back to the root cause"),
+    }
+
+
+def _facts_of_op(schedule: Schedule, op: int) -> Iterable[tuple[str, str]]:
+    problem = schedule.problem
+    graph = problem.graph
+    units = problem.cluster.units
+    began, ended = float(schedule.start[op]), float(schedule.finish[op])
+    if graph.kind[op]:
+        yield "kind", str(graph.kind[op])
+    members = len(problem.members(op))
+    if members > 1:
+        yield "group", f"{counted(members, 'op')} that stay together"
+    yield "device", _device(schedule, int(schedule.device[op]))
+    yield "runs", f"{_span(schedule, began, ended)}, {units.time(ended - began)}"
+    if cost := cost_of(schedule, op):
+        yield "cost", cost
+    elif graph.compute[op]:
+        yield "cost", f"{units.amount(float(graph.compute[op]), 'FLOP')} at the device's speed"
+    spare = float(slack(schedule)[op])
+    yield "slack", units.time(spare) if spare else "none: later, and the makespan is longer"
+    sizes = [
+        ("in", _read(schedule, op)),
+        ("out", float(graph.outputs[op])),
+        ("kept for the whole run", float(graph.persistent[op])),
+        ("while it runs", float(graph.temporary[op])),
+    ]
+    if any(size for _, size in sizes):
+        yield "memory", " · ".join(f"{units.amount(size, 'B')} {what}" for what, size in sizes if size)
+
+
+def cost_of(schedule: Schedule, op: int) -> str:
+    """The source of the op's seconds where it ran, in graphs that have times; "" in others."""
+    graph = schedule.problem.graph
+    cluster = schedule.problem.cluster
+    if graph.time is None:
+        return ""
+    d = schedule.device[op]
+    return describe_op(graph, op, cluster.names[d] if cluster.names[d] in graph.time_types else cluster.types[d])
+
+
+def _read(schedule: Schedule, op: int) -> float:
+    """Bytes of the tensors that an op reads, each once."""
+    graph = schedule.problem.graph
+    edges = graph.pred_edge[graph.pred_ptr[op] : graph.pred_ptr[op + 1]]
+    return float(graph.tensor_bytes[np.unique(graph.edge_tensor[edges])].sum())
+
+
+def _candidates(schedule: Schedule, op: int, trace: Trace | None) -> Details:
+    """The scores that the partitioner compared, the chosen device first."""
+    problem = schedule.problem
+    if trace is None:
+        by = schedule.placement.partitioner or "the placement"
+        return _bars("why here", [], f"{by} recorded no decisions")
+    row = int(trace.rows(problem)[op])
+    if row < 0:
+        return _bars("why here", [], "no decision about it was recorded")
+    score = trace.score[row]
+    chosen = int(trace.device[row])
+    order = sorted(np.flatnonzero(np.isfinite(score)).tolist(), key=lambda d: (d != chosen, score[d], d))
+    shown = order[:MOST_BARS]
+    head = f"why here: {trace.score_name.partition(' [')[0]}"
+    foot = [why(problem, trace, row)]
+    if int(trace.op[row]) != op:
+        foot.append(f"Decided with {problem.graph.names[trace.op[row]]} of its group.")
+    if len(order) > len(shown):
+        foot.append(f"{counted(len(order) - len(shown), 'device')} more.")
+    if none := problem.cluster.n_devices - len(order):
+        foot.append(f"{counted(none, 'device')} no candidate.")
+    texts = apart(score[shown].tolist(), trace.text_of(problem))
+    rows = [
+        (
+            d,
+            problem.cluster.names[d],
+            float(score[d]),
+            text,
+            _behind(score[d] - score[chosen], trace, schedule),
+            d == chosen,
+        )
+        for d, text in zip(shown, texts, strict=True)
+    ]
+    return _bars(head, rows, " ".join(foot))
+
+
+def _behind(difference: float, trace: Trace, schedule: Schedule) -> str:
+    """How far a candidate is behind the chosen one, as "+7.9 ms"; nothing for that itself."""
+    if not difference:
+        return ""
+    return f"{'+' if difference > 0 else '−'}{trace.text_of(schedule.problem)(abs(float(difference)), 3)}"
+
+
+# -------------------------------------------------------------------- a gap, a transfer, a device
+
+
+def _of_gap(schedule: Schedule, row: int, most: int, cancel: Callable[[], bool]) -> Details:
+    gap = idle_gaps(schedule)[row]
+    d = int(gap["device"])
+    units = schedule.problem.cluster.units
+    names = schedule.problem.graph.names
+    began, ended = float(gap["start"]), float(gap["finish"])
+    facts = [
+        ("device", _device(schedule, d)),
+        ("idle", f"{_span(schedule, began, ended)}, {units.time(ended - began)}"),
+        ("reason", REASONS[gap["reason"]]),
+    ]
+    if gap["op"] >= 0:
+        waits = gap["reason"] in (kernels.FOR_MEMORY, kernels.LEFT_WAITING)
+        facts.append(("the op that waits" if waits else "the op upstream", str(names[gap["op"]])))
+    if gap["next"] >= 0:
+        facts.append(("ended by", str(names[gap["next"]])))
+    if gap["reason"] == kernels.NEVER_CHOSEN:
+        facts.append(("", said_of_gap(schedule, row, most=most, cancel=cancel)))
+    return {
+        "title": f"{schedule.problem.cluster.names[d]} idle",
+        "note": f"{units.time(ended - began)} of {units.time(_idle(schedule, d))}",
+        "facts": facts,
+        "bars": _idle_bars(schedule, d),
+        "chain": _chain(schedule, steps_of_gap(schedule, row)[::-1], "why: back to the root cause"),
+    }
+
+
+def _maker(schedule: Schedule, row: int) -> int:
+    """The op whose output a transfer brings."""
+    return int(schedule.problem.graph.tensor_producer[schedule.transfers["tensor"][row]])
+
+
+def _of_transfer(schedule: Schedule, row: int) -> Details:
+    problem = schedule.problem
+    graph = problem.graph
+    units = problem.cluster.units
+    moved = schedule.transfers[row]
+    tensor, source, target = (int(moved[label]) for label in ("tensor", "source", "destination"))
+    maker = _maker(schedule, row)
+    size = float(graph.tensor_bytes[tensor])
+    began, ended = float(moved["start"]), float(moved["finish"])
+    readers = np.unique(graph.consumer[(graph.edge_tensor == tensor)])
+    there = readers[schedule.device[readers] == target]
+    made = float(schedule.sends["finish"][row] if len(schedule.sends) else schedule.finish[maker])
+    facts = [
+        ("tensor", f"{units.amount(size, 'B')}, an output of {graph.names[maker]}"),
+        ("way", f"{problem.cluster.names[source]} → {problem.cluster.names[target]}"),
+        ("travels", f"{_span(schedule, began, ended)}, {units.time(ended - began)}"),
+        ("in line for the link", units.time(began - made) if began > made else "not at all"),
+        ("read there by", f"{counted(len(there), 'op')}, {graph.names[there[0]]} first" if len(there) else "no op"),
+    ]
+    if size and ended > began:
+        facts.insert(3, ("on average", units.amount(size / (ended - began), "B/s")))
+    reader = int(there[np.argmin(schedule.start[there])]) if len(there) else -1
+    steps = StepsBack(schedule).to(maker if reader < 0 else reader)
+    until = f"why {graph.names[reader]} starts then" if reader >= 0 else f"why {graph.names[maker]} runs then"
+    return {
+        "title": f"transfer of {graph.names[maker]}",
+        "note": f"{problem.cluster.names[source]} → {problem.cluster.names[target]}",
+        "facts": facts,
+        "bars": _bars("", [], ""),
+        "chain": _chain(schedule, steps[::-1], f"{until}: back to the root cause"),
+    }
+
+
+def _of_device(schedule: Schedule, d: int) -> Details:
+    problem = schedule.problem
+    cluster = problem.cluster
+    units = cluster.units
+    mine = schedule.device == d
+    busy = float((schedule.finish - schedule.start)[mine].sum())
+    facts = [
+        ("type", cluster.types[d]),
+        ("host", cluster.hosts[d]),
+        ("speed", units.amount(float(cluster.speed[d]), "FLOP/s")),
+    ]
+    facts.append(
+        ("runs", f"{counted(int(mine.sum()), 'op')}, {units.time(busy)}, {percent(busy / (schedule.makespan or 1.0))}")
+    )
+    peak, room = float(schedule.peak_memory[d]), float(cluster.memory[d])
+    if np.isfinite(room):
+        facts.append(("memory", f"{units.amount(peak, 'B')} of {units.amount(room, 'B')} at most in use"))
+    size = problem.graph.tensor_bytes[schedule.transfers["tensor"]]
+    sums = (float(size[schedule.transfers[way] == d].sum()) for way in ("destination", "source"))
+    facts.append(
+        (
+            "moved",
+            " · ".join(f"{units.amount(total, 'B')} {way}" for total, way in zip(sums, ("in", "out"), strict=True)),
+        )
+    )
+    return {
+        "title": cluster.names[d],
+        "note": f"idle {units.time(_idle(schedule, d))} of {units.time(schedule.makespan)}",
+        "facts": facts,
+        "bars": _idle_bars(schedule, d),
+        "chain": _longest_gaps(schedule, d),
+    }
+
+
+def _longest_gaps(schedule: Schedule, d: int) -> Details:
+    """The longest idle gaps of a device."""
+    gaps = idle_gaps(schedule)
+    units = schedule.problem.cluster.units
+    names = schedule.problem.graph.names
+    mine = np.flatnonzero(gaps["device"] == d)
+    order = mine[np.argsort(gaps["start"][mine] - gaps["finish"][mine], kind="stable")]
+    rows = []
+    for gap in gaps[order[:LONGEST_GAPS]]:
+        began, ended, op = float(gap["start"]), float(gap["finish"]), int(gap["op"])
+        what = f"{REASONS[gap['reason']]}: {names[op]}" if op >= 0 else REASONS[gap["reason"]]
+        rows.append((what, units.time(ended - began), units.time(began), began, ended, op))
+    left = max(len(order) - len(rows), 0)
+    return {"head": "longest idle gaps", "rows": rows, "left": left, "after": 0, "root": False}
+
+
+def _idle(schedule: Schedule, d: int) -> float:
+    gaps = idle_gaps(schedule)
+    mine = gaps["device"] == d
+    return float((gaps["finish"] - gaps["start"])[mine].sum())
+
+
+def _idle_bars(schedule: Schedule, d: int) -> Details:
+    """Idle seconds of a device by reason, the most first."""
+    gaps = idle_gaps(schedule)
+    gaps = gaps[gaps["device"] == d]
+    total = np.bincount(gaps["reason"], gaps["finish"] - gaps["start"], minlength=len(REASONS))
+    count = np.bincount(gaps["reason"], minlength=len(REASONS))
+    time = schedule.problem.cluster.units.time
+    order = [r for r in np.argsort(-total, kind="stable").tolist() if total[r] > 0]
+    rows = [(-1, REASONS[r], float(total[r]), time(total[r]), counted(int(count[r]), "gap"), False) for r in order]
+    return _bars(f"idle time of {schedule.problem.cluster.names[d]} by reason", rows, "", from_zero=True)
+
+
+# -------------------------------------------------------------------- shared
+
+
+def _chain(schedule: Schedule, steps: np.ndarray, head: str) -> Details:
+    """Steps of a walk back, the newest first, in words; those that take no time only at the ends."""
+    takes = steps["finish"] > steps["start"]
+    takes[:1] = takes[-1:] = True
+    steps = steps[takes]
+    kept = steps if len(steps) <= NEWEST + OLDEST else np.concatenate([steps[:NEWEST], steps[-OLDEST:]])
+    held = HeldBytes(schedule)
+    time = schedule.problem.cluster.units.time
+    producer = schedule.problem.graph.tensor_producer
+    rows = []
+    for step in kept:
+        kind, name, device, began, ended, reason = described(schedule, step, held)
+        moves = kind == "transfer"
+        op = int(producer[schedule.transfers[step["by"]]["tensor"]]) if moves else int(step["row"])
+        what = f"transfer of {name}" if moves else f"{name} waits" if kind == "wait" else str(name)
+        told = f"on {device}" if kind == "op" else reason
+        rows.append((what, f"{time(ended - began)} · {told}", time(began), float(began), float(ended), op))
+    left = len(steps) - len(kept)
+    return {"head": head, "rows": rows, "left": left, "after": OLDEST if left else 0, "root": len(rows) > 0}
+
+
+def _bars(head: str, rows: list[tuple], foot: str, from_zero: bool = False) -> Details:
+    """Bars with an origin below the least value, so that the digits that decide are seen."""
+    values = [row[2] for row in rows]
+    least, most = min(values, default=0.0), max(values, default=0.0)
+    origin = 0.0 if from_zero or most <= least else max(0.0, 2 * least - most)
+    lengths = [(value - origin) / (most - origin) if most > origin else 1.0 for value in values]
+    drawn = [(*row[:2], length, *row[3:]) for row, length in zip(rows, lengths, strict=True)]
+    return {"head": head, "rows": drawn, "foot": foot, "origin": origin > 0}
+
+
+def _device(schedule: Schedule, d: int) -> str:
+    cluster = schedule.problem.cluster
+    return f"{cluster.names[d]} ({cluster.types[d]})" if cluster.types[d] != cluster.names[d] else cluster.names[d]
+
+
+def _span(schedule: Schedule, began: float, ended: float) -> str:
+    """Two times with the digits that tell them apart."""
+    units = schedule.problem.cluster.units
+    first, last = apart([began, ended], lambda value, digits: units.time(value, digits))
+    return f"{first} to {last}"

@@ -1,0 +1,125 @@
+"""What the drawer of the chart says: facts, candidates and chains agree with the library, of ops, gaps, transfers and devices."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from problems import placed
+
+import placelab as pl
+from placelab.analysis.idle_time import idle_gaps
+from placelab.app.widgets.details import NEWEST, OLDEST, Subject, details_of
+from placelab.app.widgets.gantt_chart import Gantt
+
+
+@pytest.fixture
+def chain() -> pl.Schedule:
+    """a on dev0, b on dev1, which waits for 4 bytes at 2 a second; dev2 has nothing to run."""
+    graph = pl.OpGraph.from_arrays(["a", "b"], [2.0, 3.0], [(0, 1)], edge_bytes=[4.0], kind=["A", "B"])
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0, 1.0], bandwidth=2.0), memory="dynamic")
+    return pl.simulate(problem, pl.Placement(problem, [0, 1]))
+
+
+def test_an_op(chain):
+    said = details_of(chain, Subject(op=1))
+    assert (said["title"], said["note"]) == ("b", "op 2 of 2")
+    facts = dict(said["facts"])
+    assert facts["kind"] == "B" and facts["device"] == "dev1 (device)" and facts["runs"] == "4 to 7, 3"
+    assert facts["memory"] == "4 in" and facts["slack"].startswith("none")
+    assert said["bars"] == {
+        "head": "why here",
+        "rows": [],
+        "foot": "the placement recorded no decisions",
+        "origin": False,
+    }
+    rows = said["chain"]["rows"]
+    assert [row[0] for row in rows] == ["b", "transfer of a", "a"] and said["chain"]["root"]
+    assert [row[3:] for row in rows] == [(4.0, 7.0, 1), (2.0, 4.0, 0), (0.0, 2.0, 0)]
+
+
+def test_a_gap_a_transfer_and_a_device(chain):
+    gaps = idle_gaps(chain)
+    row = int(np.flatnonzero((gaps["device"] == 1) & (gaps["start"] == 2.0))[0])
+    gap = details_of(chain, Subject(op=int(gaps["op"][row]), gap=row))
+    assert gap["title"] == "dev1 idle" and dict(gap["facts"])["reason"] == "transfer"
+    assert [row[0] for row in gap["chain"]["rows"]] == ["transfer of a", "a"]
+    assert [(row[1], row[3]) for row in gap["bars"]["rows"]] == [("transfer", "2"), ("upstream", "2")]
+
+    moved = details_of(chain, Subject(op=0, transfer=0))
+    assert moved["title"] == "transfer of a" and moved["note"] == "dev0 → dev1"
+    facts = dict(moved["facts"])
+    assert (facts["on average"], facts["read there by"]) == ("2", "1 op, b first")
+
+    unused = int(np.flatnonzero(gaps["device"] == 2)[0])
+    never = details_of(chain, Subject(gap=unused))
+    assert "was never chosen: the best visit, of " in dict(never["facts"])[""] and never["chain"]["rows"] == []
+
+    device = details_of(chain, Subject(lane=1))
+    assert device["title"] == "dev1" and dict(device["facts"])["runs"] == "1 op, 3, 43 %"
+    assert [row[0] for row in device["chain"]["rows"]] == ["upstream: a", "transfer: a"]
+    assert details_of(chain, Subject()) == {} == details_of(chain, Subject(op=9))
+
+
+def test_another_op_ends_what_a_click_on_a_gap_or_a_transfer_has_asked(chain):
+    assert details_of(chain, Subject(op=1, transfer=0, lane=2))["title"] == "b"
+    assert details_of(chain, Subject(op=0, lane=1))["title"] == "a"
+
+
+def test_candidates_are_those_that_the_partitioner_compared():
+    problem = pl.datasets.problem("topcuoglu")
+    schedule = pl.simulate(problem, pl.place(problem, "heft", trace=True), "planned")
+    trace = schedule.placement.trace
+    for op in range(problem.graph.n_ops):
+        bars = details_of(schedule, Subject(op=op))["bars"]
+        row = int(trace.rows(problem)[op])
+        first, *rest = bars["rows"]
+        assert first[0] == schedule.device[op] and first[5] and not any(other[5] for other in rest)
+        assert sorted(row[0] for row in bars["rows"]) == [0, 1, 2]
+        assert [float(other[3]) for other in bars["rows"]] == [trace.score[row][other[0]] for other in bars["rows"]]
+        lengths = [other[2] for other in bars["rows"]]
+        assert max(lengths) == 1.0 and min(lengths) > 0  # the origin is below the least
+
+
+def test_a_long_chain_keeps_its_ends():
+    n = 200
+    graph = pl.OpGraph.from_arrays([f"op{v}" for v in range(n)], [1.0] * n, [(v, v + 1) for v in range(n - 1)])
+    problem = pl.Problem(graph, pl.Cluster([1.0]))
+    said = details_of(pl.solve(problem, "heft"), Subject(op=n - 1))["chain"]
+    assert len(said["rows"]) == NEWEST + OLDEST and said["left"] == n - NEWEST - OLDEST and said["after"] == OLDEST
+    assert said["rows"][0][0] == "op199" and said["rows"][-1][0] == "op0"
+
+
+@given(placed())
+def test_chains_have_no_hole_and_all_of_it_goes_on_the_wire(placement):
+    """Each step ends when the one after it begins, the last begins at 0; everything is JSON."""
+    problem = placement.problem
+    schedule = pl.simulate(problem, placement)
+    subjects = [Subject(op=v) for v in range(problem.graph.n_ops)]
+    subjects += [Subject(lane=d) for d in range(problem.cluster.n_devices)]
+    producer = problem.graph.tensor_producer[schedule.transfers["tensor"]]
+    subjects += [Subject(op=int(v), transfer=x) for x, v in enumerate(producer)]
+    subjects += [Subject(op=int(gap["op"]), gap=row) for row, gap in enumerate(idle_gaps(schedule))]
+    for subject in subjects:
+        said = details_of(schedule, subject)
+        assert said["title"] and json.dumps(said, allow_nan=False)
+        chain = said["chain"]
+        if chain["root"] and not chain["left"]:
+            ends = [row[3:5] for row in chain["rows"]]
+            assert ends[-1][0] == 0.0
+            assert all(later[0] == pytest.approx(sooner[1]) for later, sooner in pairwise(ends))
+        assert all(0.0 <= row[2] <= 1.0 for row in said["bars"]["rows"])
+
+
+def test_the_chart_of_one_schedule_answers_clicks(chain):
+    chart = Gantt.of(chain)
+    chart.lane = 1
+    assert chart.details["title"] == "dev1"
+    chart.selection = 1
+    assert chart.details["title"] == "b"
+    chart.selection = -1
+    chart.lane = -1
+    assert chart.details == {}

@@ -1,0 +1,144 @@
+/** The drawer: what was clicked, with facts, bars to compare, and the chain to the root cause. Python says it, as data. */
+import { h, listen, set } from "../../shared/dom.ts";
+import { count } from "../../shared/format.ts";
+import type { Bars, Chain, Details, Step } from "../wire/details.ts";
+import { asText, folded } from "./telling.ts";
+
+const NOTHING = "Click an op, a transfer, an idle gap or the name of a device: what it is, why it is there, why then.";
+const LEAST = 96; // CSS pixels of the drawer
+const STEP = 24; // by which a key moves its edge
+
+export interface Drawer {
+  readonly element: HTMLElement;
+  /** Whether it is open. */
+  readonly open: boolean;
+  show(details: Details): void;
+  reveal(open: boolean): void;
+}
+
+export interface DrawerEvents {
+  /** A step of a chain was clicked. */
+  go(step: Step): void;
+  close(): void;
+  /** What a user is told. */
+  say(text: string): void;
+}
+
+export function drawer(on: DrawerEvents): Drawer {
+  const title = h("b");
+  const note = h("span.note");
+  const columns = h("div.columns");
+  const copy = h("button", { type: "button", title: "Copy all of it as text" }, "Copy");
+  const close = h("button", { type: "button", title: "Close the details (d)", "aria-label": "Close the details" }, "✕");
+  const grip = h("div.grip", {
+    role: "separator",
+    tabindex: 0,
+    "aria-label": "Size of the details",
+    title: "Drag to resize",
+  });
+  const head = h("header", {}, title, note, copy, close);
+  const element = h("section.drawer", { "aria-label": "Details", hidden: true }, grip, head, columns);
+  let shown: Details = {};
+  listen(close, "click", on.close);
+  listen(copy, "click", () => {
+    const done = () => on.say("copied");
+    navigator.clipboard?.writeText(asText(shown)).then(done, () => on.say("the browser does not let this page copy"));
+  });
+  resizing(grip, element);
+  const show = (details: Details) => {
+    shown = details;
+    title.replaceChildren(name(details.title ?? "Details"));
+    note.textContent = details.note ?? "";
+    copy.hidden = !details.title;
+    columns.replaceChildren(...(details.title ? parts(details, on.go) : [h("p", {}, NOTHING)]));
+  };
+  show({});
+  return {
+    element,
+    get open() {
+      return !element.hidden;
+    },
+    show,
+    reveal(open) {
+      element.hidden = !open;
+    },
+  };
+}
+
+function parts({ facts, bars, chain }: Details, go: (step: Step) => void): HTMLElement[] {
+  const lines = (facts ?? []).flatMap(([label, text]) => [h("dt", {}, label), h("dd", { title: text }, text)]);
+  const made: HTMLElement[] = [h("div.facts", {}, h("dl", {}, ...lines))];
+  if (bars && (bars.rows.length || bars.foot)) made.push(barsOf(bars));
+  if (chain?.rows.length) made.push(chainOf(chain, go));
+  return made;
+}
+
+function barsOf({ head, rows, foot, origin }: Bars): HTMLElement {
+  const drawn = rows.map(([, label, length, text, note, chosen]) => {
+    const bar = h("i");
+    bar.style.width = `${Math.max(100 * length, 1)}%`;
+    const whole = h("span.bar", {}, bar);
+    return h(
+      "li",
+      chosen ? { class: "chosen" } : {},
+      h("span", { title: label }, label),
+      whole,
+      h("b", {}, text),
+      h("span.note", {}, note),
+    );
+  });
+  const about = origin ? h("span.note", {}, " (bars do not begin at 0)") : "";
+  return h("div.compared", {}, h("h4", {}, head, about), h("ol", {}, ...drawn), h("p.note", {}, foot));
+}
+
+function chainOf(chain: Chain, go: (step: Step) => void): HTMLElement {
+  const items = folded(chain).map((step) => {
+    if (typeof step === "number") return h("li.left", {}, `⋮ ${count(step)} more`);
+    const link = h("button", { type: "button", title: step[0] }, name(step[0]));
+    listen(link, "click", () => go(step));
+    const root = chain.root && step === chain.rows.at(-1);
+    return h(
+      "li",
+      root ? { class: "root" } : {},
+      link,
+      h("span.note", { title: step[1] }, step[1]),
+      h("span.when", {}, step[2]),
+    );
+  });
+  return h("div.chain", {}, h("h4", {}, chain.head), h("ol", chain.root ? { class: "cause" } : {}, ...items));
+}
+
+/** A name that is cut at its beginning where it is too long. */
+function name(text: string): HTMLElement {
+  return h("bdi", { dir: "ltr" }, text);
+}
+
+/** Lets the edge be dragged, and moved by arrows; the drawer is below the chart, or where the page is wide beside it. */
+function resizing(grip: HTMLElement, element: HTMLElement): void {
+  const beside = () => getComputedStyle(element.parentElement!).flexDirection === "row";
+  const size = () => (beside() ? element.offsetWidth : element.offsetHeight);
+  const resize = (to: number) => {
+    const all = beside() ? element.parentElement!.offsetWidth : element.parentElement!.offsetHeight;
+    const most = Math.max(all - LEAST, LEAST);
+    element.style.setProperty(beside() ? "--wide" : "--high", `${Math.min(Math.max(to, LEAST), most)}px`);
+  };
+  listen(grip, "pointerdown", (event) => {
+    const began = beside() ? event.clientX : event.clientY;
+    const before = size();
+    grip.setPointerCapture(event.pointerId);
+    const move = (at: PointerEvent) => resize(before + began - (beside() ? at.clientX : at.clientY));
+    grip.onpointermove = move;
+    grip.onpointerup = grip.onpointercancel = () => {
+      grip.onpointermove = null;
+    };
+    event.preventDefault();
+  });
+  listen(grip, "keydown", (event) => {
+    const by = { ArrowUp: STEP, ArrowLeft: STEP, ArrowDown: -STEP, ArrowRight: -STEP }[event.key];
+    if (!by) return;
+    resize(size() + by);
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  set(grip, { "aria-orientation": "horizontal" });
+}
