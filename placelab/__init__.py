@@ -24,10 +24,11 @@ from placelab.analysis.studies.problem_grid import Problems, grid
 from placelab.analysis.studies.study_runs import study
 from placelab.analysis.two_schedules import Difference, difference
 from placelab.analysis.validation import Violation, validate
-from placelab.analysis.worker_measures import allreduce_time, arrival_skew, worker_metrics
+from placelab.analysis.worker_measures import arrival_skew, worker_metrics
 from placelab.base.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
 from placelab.base.interrupts import need
 from placelab.base.shown import draw_with
+from placelab.costs.collective_times import allreduce_time, collective_time
 from placelab.formats.torch.schedule_table import read as load_schedule_table
 from placelab.graphs import datasets, generators, transforms
 from placelab.graphs.loading import load
@@ -80,6 +81,7 @@ __all__ = [
     "by_hand",
     "checkpoint_interval",
     "clusters",
+    "collective_time",
     "compare",
     "compute_rank",
     "costs",

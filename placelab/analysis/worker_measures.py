@@ -1,13 +1,13 @@
-"""Compute measures of each worker of a data-parallel job: waits, ordering efficiency, straggling; times of all-reduces."""
+"""Compute measures of each worker of a data-parallel job: waits, ordering efficiency, straggling."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from placelab.analysis.measures import ROUNDING
-from placelab.base.errors import FormatError, UnsupportedError, count, expect
+from placelab.base.errors import UnsupportedError, expect
 from placelab.base.interrupts import need
 from placelab.planning.lower_bounds import queue_times, transfer_times
 from placelab.planning.read_orders import SERVER, replica_column
@@ -196,80 +196,6 @@ def straggling(end: np.ndarray) -> float:
     """(max t − min t) / max t over workers: the share of the step for which the first one waits; 0 where nothing takes time."""
     last = float(end.max())
     return (last - float(end.min())) / last if last > 0 else 0.0
-
-
-def allreduce_time(
-    size: float,
-    workers: int,
-    *,
-    bandwidth: Any,
-    latency: Any = 0.0,
-    algorithm: Literal["ring", "tree", "halving"] = "ring",
-) -> float:
-    r"""Seconds of an all-reduce of `size` bytes over `workers` on full-duplex links, all ready at once.
-
-    .. math::
-
-        ring = 2 (n - 1) \max_{links} (\alpha + M / nB), \quad tree = 2 \lceil \log_2 n \rceil (\alpha + M / B), \quad
-        halving = 2 \log_2 n \, \alpha + 2 (n - 1) M / nB
-
-    Parameters
-    ----------
-    size
-        Bytes M that each of the n workers has.
-    workers
-        Their number n; for halving a power of two.
-    bandwidth, latency
-        B in bytes/s and α in seconds; a number, or one per link of the ring, shape (workers,), from worker w to the next. The
-        others take the slowest link.
-    algorithm
-        As in :func:`placelab.transforms.model_replica`.
-
-    Returns
-    -------
-    float
-        What its graph takes in the simulator where links are equal: for a tree with transfers ordered, and a power of two
-        workers. With other numbers of workers a tree takes at most that, at least half, since some subtrees are less deep.
-
-    Raises
-    ------
-    FormatError
-        Another algorithm; a number out of range.
-
-    References
-    ----------
-    Thakur and Gropp (2003); Patarasuk and Yuan (2009).
-
-    Examples
-    --------
-    >>> [allreduce_time(8, 4, bandwidth=1, latency=0.5, algorithm=a) for a in ("ring", "tree", "halving")]
-    [15.0, 34.0, 14.0]
-    """
-    n = count(workers, "workers")
-    alpha = _links(latency, n, "latency")
-    rate = _links(bandwidth, n, "bandwidth")
-    expect(size, (int, float, np.number), "size")
-    if not size >= 0 or not (rate > 0).all() or not (alpha >= 0).all():
-        raise FormatError("an all-reduce needs bytes and latencies of 0 or more, and bandwidths above 0")
-    steps = (n - 1).bit_length()
-    if algorithm == "ring":
-        return float(2 * (n - 1) * (alpha + size / n / rate).max())
-    if algorithm == "tree":
-        return float(2 * steps * (alpha + size / rate).max())
-    if algorithm != "halving":
-        raise FormatError(f"algorithm is {algorithm!r:.60}; expected one of ring, tree, halving")
-    if n & (n - 1):
-        raise FormatError(f"halving takes a power of two workers, found {n}; choose ring or tree")
-    return float(2 * steps * alpha.max() + 2 * (n - 1) * size / n / rate.min())
-
-
-def _links(value: Any, n: int, label: str) -> np.ndarray:
-    links = np.asarray(value, dtype=np.float64)
-    if links.shape not in ((), (n,)):
-        raise FormatError(
-            f"{label} has shape {links.shape}; expected one number, or one for each of {n} links of the ring"
-        )
-    return links
 
 
 def arrival_skew(schedule: Schedule) -> pd.DataFrame:
