@@ -18,6 +18,7 @@ from placelab.problem.cluster import Cluster
 PHASES = ("decode", "prefill", "train")
 ORDERS = ("given", "free")
 TOKENS = 1_000_000_000
+SMALL = 1000  # blocks whose table of ranges is held in memory
 
 
 def split_layers(
@@ -114,7 +115,7 @@ def split_layers(
     chain = Search(costs, route, objective, places).best()
     if chain is None:
         raise _infeasible(model, cluster, wanted, facts, bool(places))
-    return _answer(model, cluster, wanted, chain, route, types)
+    return _answer(model, cluster, wanted, chain, route, types).knowing(facts)
 
 
 def _free(types: list[int], blocks: int, empty: bool) -> Free:
@@ -221,17 +222,16 @@ def _between(links: np.ndarray, types: list[int]) -> np.ndarray:
 
 
 def _ranges(facts: Facts, wanted: Wanted) -> Any:
-    """Bytes of ranges; those of a small model are kept."""
-    found: dict[tuple[int, int], np.ndarray] = {}
+    """Bytes of ranges; of a small model, without activations and those of one micro-batch are kept."""
+    memory = facts.memory
+    if memory.n_blocks > SMALL:
+        return lambda first, stage, stages: memory.of_ranges(first, in_flight(wanted, stage, stages))
+    everything = slice(0, memory.n_blocks + 1)
+    lasting = memory.of_ranges(everything, 0.0)
+    summed = np.concatenate([[0.0], np.cumsum(memory.activations)])
 
     def ranges(first: slice, stage: int, stages: int) -> np.ndarray:
-        held = in_flight(wanted, stage, stages)
-        n = facts.memory.n_blocks
-        if n > 1000:
-            return facts.memory.of_ranges(first, held)
-        if (held, n) not in found:
-            found[held, n] = facts.memory.of_ranges(slice(0, n + 1), held)
-        return found[held, n][first]
+        return lasting[first] + in_flight(wanted, stage, stages) * (summed[None, :] - summed[first, None])
 
     return ranges
 

@@ -124,7 +124,7 @@ class BlockMemory(NamedTuple):
         starts = np.arange(n + 1)[first]
         total = summed[None, :] - summed[starts, None]
         inside = np.arange(n)[None, :] >= starts[:, None]
-        for row in self.peaks:
+        for row in self.peaks[self.peaks.any(axis=1)]:
             total[:, 1:] += np.maximum.accumulate(np.where(inside, row, 0.0), axis=1)
         total[starts == 0, n] -= sum(self.twice.values())
         return total
