@@ -3,7 +3,7 @@
 # make check   style, types and fast tests within a minute, for the inner loop
 # make docs    build the documentation as a site in build/docs
 # make papers  run the papers' notebooks at full size; pages in build/papers
-# make build   rebuild the front end's bundle in placelab/app/widgets/static
+# make build   rebuild the front end's bundle in placelab/app/widgets/static, the kernels in it from placelab/kernels
 # make clean   remove what these have made, the environment included
 
 PYTHON ?= python3
@@ -76,6 +76,7 @@ papers: $(INSTALLED) $(KERNELS)
 	PLACELAB_WHOLE=1 jupyter nbconvert --execute --to html --output-dir build/papers notebooks/papers/*.ipynb
 
 build: $(NODE_MODULES)
+	$(BIN)/python widgets/kernels/generate.py
 	npm --prefix widgets run --silent build
 
 clean:

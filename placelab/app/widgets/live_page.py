@@ -1,0 +1,143 @@
+"""What a page needs that recomputes a schedule in the browser: the problem in columns, and whether the page can compute it.
+
+The columns are read by ``widgets/kernels/problem.ts``. Little endian: a header of fourteen uint32 (version, ops, edges, tensors,
+devices, groups, code of the transfer model, duplex, latency holds, memory is unlimited, columns of measured times, planned ops,
+shared links, their pairs), then the columns below in order, each from a multiple of 8 bytes on. Numbers that decide are whole.
+
+=============  ====================================================================================================
+edges          i4 consumer, i4 tensor
+tensors        i4 producer
+ops            i4 group; later i4 device
+devices        i4 column of the measured times (before the device of each op)
+plan           i4 ops in planned order, none without a plan
+shared links   i4 pointers by pair, i4 link, i4 pointers by link, i4 pair
+costs          f8 operations, f8 bytes of tensors, f8 measured times and f8 the speeds they hold for, f8 speeds of devices,
+               f8 bandwidths, f8 latencies, f8 bandwidths of shared links
+=============  ====================================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from placelab.app.widgets.gantt_wire import VERSION, joined
+from placelab.base.errors import PlacelabError
+from placelab.planning.memory_plan import can_bind
+from placelab.problem.problem import Problem
+from placelab.problem.resource_models import TRANSFER_MODELS, held
+from placelab.schedule.catalogue import schedulers
+from placelab.schedule.schedule import Schedule
+from placelab.simulation.event_simulation import simulate
+from placelab.simulation.kernel_arrays import shared_links_of
+from placelab.strategies.placing import place
+
+PARTITIONERS = ("heft", "tf-greedy", "etf", "m-etf")  # that the page has, as widgets/kernels/place.ts
+SCHEDULERS = ("fifo", "pct", "planned")  # as widgets/kernels/simulate.ts
+AS_PLACED = "as placed"
+MODELS = ("parallel", "sequential", "channel", "fair")  # transfer models that the page knows
+
+
+def live_traits(schedule: Schedule) -> dict[str, Any]:
+    """What a page has beside the chart's traits to recompute this schedule; see :func:`why_not`."""
+    problem = schedule.problem
+    cluster = problem.cluster
+    reason = why_still(schedule)
+    return {
+        "problem": pack_problem(schedule),
+        "live": {
+            "partitioners": [AS_PLACED] if reason else [AS_PLACED, *PARTITIONERS],
+            "partitioner": AS_PLACED if reason else schedule.placement.partitioner,
+            "scheduler": schedule.scheduler,
+            "still": reason,
+            "names": list(cluster.names),
+            "hosts": list(cluster.hosts),
+            "memory": problem.memory != "none",
+        },
+    }
+
+
+def pack_problem(schedule: Schedule) -> bytes:
+    """The columns of the schedule's problem, and of its placement."""
+    problem = schedule.problem
+    placement = schedule.placement
+    graph = problem.graph
+    cluster = problem.cluster
+    k = cluster.n_devices
+    links = shared_links_of(cluster.links, k)
+    whole = lambda column: np.asarray(column, "<i4")  # noqa: E731
+    real = lambda column: np.asarray(column, "<f8").reshape(-1)  # noqa: E731
+    times, speeds = (np.empty(0), np.empty(0)) if graph.time is None else (graph.time, graph.time_speed)
+    planned = np.empty(0) if placement.planned is None else placement.planned
+    counts = [graph.n_ops, graph.n_edges, graph.n_tensors, k, problem.n_groups, problem.transfer_model.code]
+    rules = [problem.duplex, held(problem.latency), problem.memory == "none"]
+    sizes = [len(speeds), len(planned), len(links.capacity), len(links.link)]
+    return joined(
+        [
+            np.array([VERSION, *counts, *rules, *sizes], "<u4"),
+            *map(whole, (graph.consumer, graph.edge_tensor, graph.tensor_producer, problem.group)),
+            *map(whole, (_time_columns(problem), placement.device, planned)),
+            *map(whole, (links.ptr, links.link, links.first, links.pair)),
+            *map(real, (graph.compute, graph.tensor_bytes, times, speeds)),
+            *map(real, (cluster.speed, cluster.bandwidth, cluster.latency, links.capacity)),
+        ]
+    )
+
+
+def _time_columns(problem: Problem) -> list[int]:
+    """The column of the graph's measured times that holds for each device, -1 for none."""
+    graph = problem.graph
+    if graph.time is None:
+        return [-1] * problem.cluster.n_devices
+    pairs = zip(problem.cluster.names, problem.cluster.types, strict=True)
+    return [graph.time_column(name, kind) for name, kind in pairs]
+
+
+def times_known(problem: Problem) -> bool:
+    """Whether all times are operations over speed, or all are measured: of the two together the page knows nothing."""
+    columns = _time_columns(problem)
+    return problem.graph.time is None or (min(columns) >= 0 and not np.isnan(problem.graph.time[:, columns]).any())
+
+
+def why_not(schedule: Schedule) -> str:
+    """Why a page cannot recompute this schedule, to end a sentence; "" where it can."""
+    problem = schedule.problem
+    if schedule.scheduler not in SCHEDULERS:
+        return f"it does not know the scheduler {schedule.scheduler or 'of given times'!r}"
+    if TRANSFER_MODELS.get(problem.transfers) is not problem.transfer_model or problem.transfers not in MODELS:
+        return f"it does not know the transfer model {problem.transfers!r}"
+    if problem.transfer_ops:
+        return "it does not know Send ops (transfer_ops)"
+    if not times_known(problem):
+        return "some ops have no measured time on some device"
+    if schedule.placement.not_before is not None:
+        return "ops of its plan wait for memory"
+    if _differs(schedule, simulate(problem, schedule.placement, schedulers()[schedule.scheduler])):
+        return "its run has options, or ops that wait for memory"
+    return ""
+
+
+def why_still(schedule: Schedule) -> str:
+    """Why a page that recomputes the run keeps ops on their devices, as a sentence; "" where it places them anew."""
+    problem = schedule.problem
+    by = schedule.placement.partitioner
+    if by not in PARTITIONERS:
+        return f"The page does not have the partitioner {by!r}." if by else "The ops were placed by hand."
+    if problem.restricted:
+        return "Some ops may not run on some devices, which the page does not plan for."
+    if can_bind(problem):
+        return "Memory may be short, which the page does not plan for."
+    try:
+        again = place(problem, by)
+    except PlacelabError:
+        return f"The placement is not what {by!r} gives by itself."
+    mine = schedule.placement
+    assert again.planned is not None  # all of these partitioners plan
+    same = mine.planned is not None and np.array_equal(again.planned, mine.planned)
+    same = same and np.array_equal(again.device, mine.device)
+    return "" if same else f"The placement is not what {by!r} gives by itself."
+
+
+def _differs(schedule: Schedule, again: Schedule) -> bool:
+    return not (np.array_equal(schedule.start, again.start) and np.array_equal(schedule.finish, again.finish))

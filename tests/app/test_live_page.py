@@ -1,0 +1,165 @@
+"""A page computes the bytes that the library does: its module, run by Node, against placelab on random problems."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from random import Random
+
+import generate
+import numpy as np
+import problems
+import pytest
+
+import placelab as pl
+from placelab.app.widgets import live_page
+from placelab.app.widgets.gantt_wire import pack_schedule
+from placelab.planning.memory_plan import can_bind
+from placelab.problem.whole_costs import in_whole_costs
+
+SOLVE = Path(generate.__file__).with_name("solve.mjs")
+MODULE = Path(pl.__file__).parent / "app" / "widgets" / "static" / "live.js"
+PAIRS = [(p, s) for p in (None, *live_page.PARTITIONERS) for s in live_page.SCHEDULERS]
+
+
+def test_the_committed_kernels_are_those_of_the_sources(monkeypatch):
+    """Else a page would compute what the library did before; make build writes them anew."""
+    monkeypatch.setenv("PLACELAB_JIT", "0")
+    assert generate.text() == generate.TARGET.read_text()
+
+
+def few(count: int, seed: int):
+    """Random problems that pages know: any transfers, no Send ops, no restrictions, measured times without holes."""
+    found = problems.many(count, seed=seed, ops=40, devices=6, transfer_ops=(0,), restricted=False)
+    return [problem for problem in found if live_page.times_known(problem)]
+
+
+def edited(problem: pl.Problem, random: Random) -> pl.Problem:
+    """The problem after a few drags: some speeds, bandwidths, latencies times something."""
+    cluster = problem.cluster
+    factor = lambda: random.choice((1.0, 1.0, 2.0, 0.1, 1.37, random.uniform(0.1, 9)))  # noqa: E731
+    changes = {
+        name: getattr(cluster, name) * np.reshape([factor() for _ in range(getattr(cluster, name).size)], shape)
+        for name in ("speed", "bandwidth", "latency")
+        for shape in [getattr(cluster, name).shape]
+    }
+    return problem.with_costs(cluster=cluster.replace(**changes))
+
+
+def task(schedule: pl.Schedule, problem: pl.Problem, partitioner: str | None, scheduler: str) -> dict:
+    """What ``solve.mjs`` takes: a page's columns, and the numbers that a hand has changed since."""
+    cluster = problem.cluster
+    changed = {name: list(map(str, getattr(cluster, name).reshape(-1).tolist())) for name in ("speed", "latency")}
+    rates = [str(x).replace("inf", "Infinity") for x in cluster.bandwidth.reshape(-1).tolist()]
+    columns = base64.b64encode(live_page.pack_problem(schedule)).decode()
+    return {"problem": columns, "partitioner": partitioner, "scheduler": scheduler, **changed, "bandwidth": rates}
+
+
+def solved(tasks: list[dict], folder: Path) -> list[dict]:
+    """What the page's module makes of them."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("there is no node on this machine: the module of live pages is not run")
+    given = folder / "tasks.json"
+    given.write_text(json.dumps(tasks))
+    done = subprocess.run([node, SOLVE, MODULE, given], capture_output=True, text=True, timeout=60, check=True)
+    return json.loads(done.stdout)
+
+
+def expected(schedule: pl.Schedule, found: dict) -> dict:
+    """The library's arrays under the names of those that were found."""
+    moved = schedule.transfers
+    planned = schedule.placement.planned
+    columns = dict(
+        device=schedule.device.astype("<i4"),
+        planned=np.empty(0, "<i4") if planned is None else planned.astype("<i4"),
+        start=schedule.start,
+        finish=schedule.finish,
+        begin=np.ascontiguousarray(moved["start"]),
+        end=np.ascontiguousarray(moved["finish"]),
+    )
+    assert set(columns) <= set(found), found.get("error")
+    return {name: base64.b64encode(column.tobytes()).decode() for name, column in columns.items()}
+
+
+def whole_costs(problem: pl.Problem) -> dict[str, str]:
+    """The costs in which partitioners plan, under the names of the page."""
+    whole = in_whole_costs(problem).problem
+    graph, cluster = whole.graph, whole.cluster
+    columns = dict(
+        compute=graph.compute,
+        tensorBytes=graph.tensor_bytes,
+        time=np.empty(0) if graph.time is None else graph.time,
+        timeSpeed=np.empty(0) if graph.time is None else graph.time_speed,
+        speed=cluster.speed,
+        bandwidth=cluster.bandwidth,
+        latency=cluster.latency,
+        linkBandwidth=np.array([link.bandwidth for link in cluster.links]),
+    )
+    return {
+        name: base64.b64encode(np.ascontiguousarray(column, "<f8").tobytes()).decode()
+        for name, column in columns.items()
+    }
+
+
+def differing(tasks: list[dict], schedules: list[pl.Schedule], folder: Path) -> list[tuple]:
+    """Which arrays of which task are not the library's, to the bit."""
+    wrong = []
+    for i, (found, schedule) in enumerate(zip(solved(tasks, folder), schedules, strict=True)):
+        wrong += [(i, name) for name, text in expected(schedule, found).items() if found[name] != text]
+        whole = whole_costs(schedule.problem)
+        wrong += [(i, f"whole {name}") for name, text in whole.items() if found["whole"][name] != text]
+        if found["makespan"] != schedule.makespan:
+            wrong.append((i, "makespan"))
+        if (
+            schedule.problem.memory == "none"
+        ):  # else a gap may be due to a want of room, which the page does not look for
+            wire = base64.b64encode(pack_schedule(schedule)).decode()
+            wrong += [(i, "wire")] if found["wire"] != wire else []
+    return wrong
+
+
+def trials(count: int, seed: int) -> tuple[list[dict], list[pl.Schedule]]:
+    """Each problem, as saved and after drags, with each pair of strategies that the page has for it."""
+    random = Random(seed)
+    tasks = []
+    schedules = []
+    for problem in few(count, seed):
+        tight = can_bind(problem)
+        placement = problems.placement(random.randint, problem) if tight else pl.place(problem, "heft")
+        saved = pl.simulate(problem, placement)
+        for after in (problem, edited(problem, random)):
+            for partitioner, scheduler in PAIRS:
+                if tight and (partitioner or scheduler == "planned"):
+                    continue
+                kept = pl.Placement(after, placement.device, placement.planned)
+                anew = pl.place(after, partitioner) if partitioner else kept
+                tasks.append(task(saved, after, partitioner, scheduler))
+                schedules.append(pl.simulate(after, anew, scheduler))
+    return tasks, schedules
+
+
+def test_the_page_computes_the_librarys_bytes(tmp_path):
+    """Devices, orders, times of ops and transfers, critical path and idle gaps, for all pairs, also after drags."""
+    tasks, schedules = trials(200, seed=28)
+    assert len(tasks) > 300 and {each["partitioner"] for each in tasks} == {None, *live_page.PARTITIONERS}
+    assert differing(tasks, schedules, tmp_path) == []
+
+
+def test_a_difference_in_the_last_bit_is_noticed(tmp_path):
+    """The test of the test: a speed or a bandwidth one bit off changes what the page computes."""
+    tasks, schedules = trials(30, seed=3)
+    for name in ("speed", "bandwidth"):
+        off = [{**each, name: [str(np.nextafter(float(x), 9e99)) for x in each[name]]} for each in tasks]
+        off = [{**each, name: [x.replace("inf", "Infinity") for x in each[name]]} for each in off]
+        assert differing(off, schedules, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_a_thousand_problems(seed, tmp_path):
+    """As above, with more of them."""
+    assert differing(*trials(300, seed=seed + 100), tmp_path) == []

@@ -1,0 +1,46 @@
+"""Write the kernels that a page needs as JavaScript: ``kernels.generated.ts``, beside this file. Part of ``make build``.
+
+What it writes depends on the kernels' source alone; ``tests/house/test_live_pages.py`` compares it with the committed file.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import record_calls  # beside this file
+import translate
+
+import placelab as pl
+from placelab.analysis.idle_time import idle_gaps
+from placelab.planning.ranks import rounded
+from placelab.schedule.critical_steps import critical_steps
+
+TARGET = Path(__file__).with_name("kernels.generated.ts")
+WANTED = (  # by what calls them
+    *("upward", "round_to_steps", "join_across_borders", "repair_ties", "in_order", "as_ready", "earliest_first"),
+    *("path_computation_time", "group_transfers", "run_events", "link_items", "walk_back", "idle_gaps"),
+)
+HEAD = "// Written by generate.py from placelab/kernels; make build writes it anew.\n// @ts-nocheck\n"
+
+
+def text() -> str:
+    """The module, as it is to be."""
+    with record_calls.recording() as calls:
+        rounded(np.array([0.5, 1.5, 2.0**40]) / 2.0**40)  # two near a border: few problems have them
+        for transfers in record_calls.TRANSFERS:
+            problem = pl.Problem(pl.generators.layered(12, seed=1), pl.clusters.pcie_box(3), transfers=transfers)
+            for partitioner in ("heft", "tf-greedy", "etf"):
+                for scheduler in ("fifo", "pct", "planned"):
+                    schedule = pl.solve(problem, partitioner, scheduler)
+                    critical_steps(schedule)
+                    idle_gaps(schedule)
+    kernels, types = record_calls.types_of(calls)
+    found = {each.__name__: each for each in kernels}
+    return HEAD + translate.translate([found[name] for name in WANTED], types)
+
+
+if __name__ == "__main__":
+    os.environ["PLACELAB_JIT"] = "0"  # samples of arguments need plain Python alone
+    TARGET.write_text(text(), newline="\n")

@@ -1,0 +1,196 @@
+/** A problem as a page has it: what never changes in `Shape`, what a hand changes in `Costs`; and the blocks that kernels take of both. */
+import { reader } from "../shared/reader.ts";
+
+/** Codes of placelab/kernels/codes.py. */
+export const CONTENTION = { parallel: 0, ports: 1, channel: 2, fair: 4 } as const;
+
+/** Ops, edges and rules. Numbered as in Python, as all arrays here. */
+export interface Shape {
+  readonly nOps: number;
+  readonly nEdges: number;
+  readonly nDevices: number;
+  readonly nGroups: number;
+  /** A code of `CONTENTION`; planners know `fair` as none. */
+  readonly contention: number;
+  readonly duplex: boolean;
+  /** 1 where a transfer holds its links for its latency, 0 where the latency follows. */
+  readonly held: number;
+  /** No memory is counted, so that bytes may be given in another unit. */
+  readonly unlimited: boolean;
+  /** Columns of measured times, 0 where times are operations over speed. */
+  readonly nTimes: number;
+  readonly timeColumn: Int32Array;
+  readonly group: Int32Array;
+  readonly consumer: Int32Array;
+  readonly producer: Int32Array;
+  readonly edgeTensor: Int32Array;
+  readonly tensorPtr: Int32Array;
+  readonly tensorProducer: Int32Array;
+  readonly succPtr: Int32Array;
+  readonly predPtr: Int32Array;
+  readonly predEdge: Int32Array;
+  /** Links that several pairs of devices share: which pair uses which, both ways; empty where none counts. */
+  readonly shared: {
+    readonly ptr: Int32Array;
+    readonly link: Int32Array;
+    readonly first: Int32Array;
+    readonly pair: Int32Array;
+  };
+}
+
+/** What is measured in seconds, bytes or operations. */
+export interface Costs {
+  readonly compute: Float64Array;
+  readonly tensorBytes: Float64Array;
+  /** Seconds of op v in column j, at v * nTimes + j. */
+  readonly time: Float64Array;
+  readonly timeSpeed: Float64Array;
+  readonly speed: Float64Array;
+  readonly bandwidth: Float64Array;
+  readonly latency: Float64Array;
+  readonly linkBandwidth: Float64Array;
+}
+
+export interface Placed {
+  readonly device: Int32Array;
+  /** Ops in planned order; empty without a plan. */
+  readonly planned: Int32Array;
+}
+
+export interface Times {
+  readonly cost: Float64Array;
+  readonly column: Int32Array;
+  readonly divisor: Float64Array;
+  readonly columns: number;
+}
+
+export interface Problem {
+  readonly shape: Shape;
+  readonly costs: Costs;
+  readonly times: Times;
+  readonly edgeBytes: Float64Array;
+}
+
+/** Reads what placelab/app/widgets/live_page.py writes: a problem and where its ops are. */
+export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; placed: Placed } {
+  const { header, f64, u32 } = reader(message, 14, "problem");
+  const i32 = (n: number) => new Int32Array(u32(n));
+  const [, n, m, t, k, nGroups, contention, duplex, held, unlimited, nTimes, nPlanned, nLinks, nPairs] =
+    header as unknown as number[];
+  const consumer = i32(m!);
+  const edgeTensor = i32(m!);
+  const tensorProducer = i32(t!);
+  const group = i32(n!);
+  const timeColumn = i32(k!);
+  const placed = { device: i32(n!), planned: i32(nPlanned!) };
+  const shared = { ptr: i32(k! * k! + 1), link: i32(nPairs!), first: i32(nLinks! + 1), pair: i32(nPairs!) };
+  const costs = {
+    compute: f64(n),
+    tensorBytes: f64(t),
+    time: f64(n! * nTimes!),
+    timeSpeed: f64(nTimes),
+    speed: f64(k),
+    bandwidth: f64(k! * k!),
+    latency: f64(k! * k!),
+    linkBandwidth: f64(nLinks),
+  };
+  const producer = edgeTensor.map((each) => tensorProducer[each]!);
+  const predPtr = pointers(consumer, n!);
+  const shape: Shape = {
+    nOps: n!,
+    nEdges: m!,
+    nDevices: k!,
+    nGroups: nGroups!,
+    contention: contention!,
+    duplex: duplex === 1,
+    held: held!,
+    unlimited: unlimited === 1,
+    nTimes: nTimes!,
+    timeColumn,
+    group,
+    consumer,
+    producer,
+    edgeTensor,
+    tensorPtr: pointers(tensorProducer, n!),
+    tensorProducer,
+    succPtr: pointers(producer, n!),
+    predPtr,
+    predEdge: grouped(consumer, predPtr),
+    shared,
+  };
+  return { shape, costs, placed };
+}
+
+/** Start of each key's run where items are sorted by key; one more for the end. */
+export function pointers(keys: Int32Array, n: number): Int32Array {
+  const ptr = new Int32Array(n + 1);
+  for (const key of keys) ptr[key + 1]! += 1;
+  for (let i = 0; i < n; i++) ptr[i + 1]! += ptr[i]!;
+  return ptr;
+}
+
+/** Numbers of items by key, then number. */
+export function grouped(keys: Int32Array, ptr: Int32Array): Int32Array {
+  const at = ptr.slice();
+  const found = new Int32Array(keys.length);
+  keys.forEach((key, i) => {
+    found[at[key]!] = i;
+    at[key]! += 1;
+  });
+  return found;
+}
+
+/** The problem with these costs. */
+export function problemOf(shape: Shape, costs: Costs): Problem {
+  return {
+    shape,
+    costs,
+    times: timesOf(shape, costs),
+    edgeBytes: Float64Array.from(shape.edgeTensor, (t) => costs.tensorBytes[t]!),
+  };
+}
+
+/** As placelab.problem.time_table: one column for all devices with equal times, scaled where the times hold for a known speed. */
+function timesOf(shape: Shape, costs: Costs): Times {
+  const { nOps, nDevices, nTimes, timeColumn } = shape;
+  if (nTimes === 0) return { cost: costs.compute, column: new Int32Array(nDevices), divisor: costs.speed, columns: 1 };
+  const used = [...new Set(timeColumn)];
+  const cost = new Float64Array(nOps * used.length);
+  for (let v = 0; v < nOps; v++) used.forEach((j, c) => (cost[v * used.length + c] = costs.time[v * nTimes + j]!));
+  const divisor = costs.speed.map((speed, d) => {
+    const known = costs.timeSpeed[timeColumn[d]!]!;
+    return Number.isNaN(known) ? 1 : speed / known;
+  });
+  return { cost, column: timeColumn.map((j) => used.indexOf(j)), divisor, columns: used.length };
+}
+
+/** Seconds that each op takes on its device. */
+export function durations({ times }: Problem, device: Int32Array): Float64Array {
+  const { cost, column, divisor, columns } = times;
+  return Float64Array.from(device, (d, v) => cost[v * columns + column[d]!]! / divisor[d]!);
+}
+
+// ---------------------------------------------------------------- blocks that planners and the simulator share
+
+export const predecessors = ({ shape, edgeBytes }: Problem) => ({
+  ptr: shape.predPtr,
+  edge: shape.predEdge,
+  producer: shape.producer,
+  bytes: edgeBytes,
+  tensor: shape.edgeTensor,
+});
+
+export const successors = ({ shape, edgeBytes }: Problem) => ({
+  ptr: shape.succPtr,
+  consumer: shape.consumer,
+  bytes: edgeBytes,
+  tensor: shape.edgeTensor,
+});
+
+/** Links without Send ops. */
+export const network = ({ shape, costs }: Problem) => ({
+  latency: costs.latency,
+  bandwidth: costs.bandwidth,
+  send: new Float64Array(shape.nDevices),
+  delay: costs.latency.map((x) => 0 + x),
+});

@@ -1,0 +1,116 @@
+/** Ranks of ops, and orders by them: placelab.planning.ranks, to the last bit. */
+import {
+  join_across_borders,
+  path_computation_time,
+  repair_ties,
+  round_to_steps,
+  upward,
+} from "./kernels.generated.ts";
+import { durations, network, type Problem, successors } from "./problem.ts";
+
+const STEPS = 2 ** 40;
+const NEAR = 1 / 32;
+const SAME = 1 / 128;
+
+/** The sum of `a[low]` to `a[low + n - 1]`, in the order in which numpy adds: pairwise. */
+export function sum(a: Float64Array, low = 0, n = a.length): number {
+  if (n > 128) {
+    const half = (n >> 1) - ((n >> 1) % 8);
+    return sum(a, low, half) + sum(a, low + half, n - half);
+  }
+  let total = 0;
+  let i = 0;
+  if (n >= 8) {
+    const r = a.slice(low, low + 8);
+    for (i = 8; i < n - (n % 8); i += 8) for (let j = 0; j < 8; j++) r[j]! += a[low + i + j]!;
+    total = r[0]! + r[1]! + (r[2]! + r[3]!) + (r[4]! + r[5]! + (r[6]! + r[7]!));
+  }
+  for (; i < n; i++) total += a[low + i]!;
+  return total;
+}
+
+/** Mean time of each op over all devices. */
+function meanExec({ shape, times }: Problem): Float64Array {
+  const { nOps, nDevices } = shape;
+  const { cost, column, divisor, columns } = times;
+  if (columns === 1) {
+    const mean = sum(divisor.map((x) => 1 / x)) / nDevices;
+    return cost.map((x) => x * mean);
+  }
+  const share = new Float64Array(columns);
+  for (let d = 0; d < nDevices; d++) share[column[d]!]! += 1 / divisor[d]!;
+  const row = new Float64Array(columns);
+  return Float64Array.from({ length: nOps }, (_, v) => {
+    for (let c = 0; c < columns; c++) row[c] = cost[v * columns + c]! * share[c]!;
+    return sum(row) / nDevices;
+  });
+}
+
+/** Mean latency, and mean time per byte, over ordered pairs of devices. */
+function meanTransfer({ shape, costs }: Problem): [number, number] {
+  const pairs = Math.max(shape.nDevices * (shape.nDevices - 1), 1);
+  return [sum(costs.latency) / pairs, sum(costs.bandwidth.map((x) => 1 / x)) / pairs];
+}
+
+export function upwardRank(problem: Problem): Float64Array {
+  const rank = new Float64Array(problem.shape.nOps);
+  upward(meanExec(problem), successors(problem), ...meanTransfer(problem), rank);
+  return rank;
+}
+
+export function staticLevel(problem: Problem): Float64Array {
+  const rank = new Float64Array(problem.shape.nOps);
+  upward(meanExec(problem), successors(problem), 0, 0, rank);
+  return rank;
+}
+
+/** Rounded path computation times under a placement: the priorities of the scheduler pct. */
+export function pathComputationTime(problem: Problem, device: Int32Array): Float64Array {
+  const rank = new Float64Array(problem.shape.nOps);
+  path_computation_time(
+    durations(problem, device),
+    device,
+    successors(problem),
+    network(problem),
+    rank,
+    new Float64Array(0),
+  );
+  return rounded(rank);
+}
+
+/** Ranks as they are compared: whole numbers of steps of the largest. */
+export function rounded(rank: Float64Array): Float64Array {
+  const n = rank.length;
+  let largest = 0;
+  for (const x of rank) if (x > largest) largest = x;
+  const steps = new Float64Array(n);
+  if (!(largest > 0)) return steps;
+  const exact = new Float64Array(n);
+  const near = new Int32Array(n);
+  const count: number = round_to_steps(rank, largest, STEPS, NEAR, steps, near, exact);
+  if (count > 1) {
+    const rising = numbers(count).sort((a, b) => exact[a]! - exact[b]!);
+    join_across_borders(near.subarray(0, count), exact.subarray(0, count), rising, SAME, steps);
+  }
+  return steps;
+}
+
+/** Ops by falling priority, ties by number; the place of each; and the first place of those of equal priority, empty without ties. */
+export function inClasses(priority: Float64Array): { order: Int32Array; place: Int32Array; shared: Int32Array } {
+  const n = priority.length;
+  const [order, place, shared, run, start] = Array.from({ length: 5 }, () => new Int32Array(n)) as [
+    Int32Array,
+    Int32Array,
+    Int32Array,
+    Int32Array,
+    Int32Array,
+  ];
+  const falling = numbers(n).sort((a, b) => priority[b]! - priority[a]!);
+  const ties: boolean = repair_ties(priority, falling, run, start, place, order, shared);
+  return { order, place, shared: ties ? shared : new Int32Array(0) };
+}
+
+/** 0 to n - 1. */
+export function numbers(n: number): Int32Array {
+  return Int32Array.from({ length: n }, (_, i) => i);
+}

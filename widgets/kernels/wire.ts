@@ -1,0 +1,140 @@
+/** A run as the chart reads it (widgets/gantt/wire): its critical path and idle gaps as in Python, and the bytes of placelab/app/widgets/gantt_wire.py. */
+import { idle_gaps, link_items, walk_back } from "./kernels.generated.ts";
+import { CONTENTION, type Problem, predecessors } from "./problem.ts";
+import { numbers } from "./ranks.ts";
+import type { Run } from "./simulate.ts";
+
+const VERSION = 1;
+
+type Column = { readonly buffer: ArrayBufferLike; readonly byteOffset: number; readonly byteLength: number };
+
+/** The trait `schedule` of the chart. */
+export function packRun(problem: Problem, run: Run): DataView {
+  const { shape } = problem;
+  const { start, finish, device, transfers } = run;
+  const producer = Uint32Array.from(transfers.tensor, (t) => shape.tensorProducer[t]!);
+  const { steps, gaps } = explained(problem, run);
+  const counts = [shape.nOps, producer.length, 0, shape.nDevices, steps.kind.length, gaps.device.length, 0];
+  return message([
+    Uint32Array.of(VERSION, ...counts),
+    Float64Array.of(run.makespan),
+    ...span(start, finish),
+    Uint16Array.from(device),
+    Float32Array.from(transfers.start, (t, i) => t - finish[producer[i]!]!),
+    Float32Array.from(transfers.start, (t, i) => transfers.finish[i]! - t),
+    Uint16Array.from(transfers.source),
+    Uint16Array.from(transfers.destination),
+    producer,
+    steps.kind,
+    Uint32Array.from(steps.row),
+    ...span(steps.begin, steps.end),
+    Uint16Array.from(gaps.device),
+    ...span(gaps.begin, gaps.end),
+    gaps.reason,
+    Uint32Array.from(gaps.op),
+  ]);
+}
+
+/** The trait `kept`: a run to draw behind another one. */
+export function packKept({ shape }: Problem, run: Run): DataView {
+  return message([
+    Uint32Array.of(VERSION, shape.nOps, shape.nDevices, 0),
+    Float64Array.of(run.makespan),
+    Uint16Array.from(run.device),
+    Float32Array.from(run.start),
+    Float32Array.from(run.finish),
+  ]);
+}
+
+/** Columns one after the other, each from a multiple of 8 bytes on. */
+function message(columns: readonly Column[]): DataView {
+  const places: number[] = [];
+  let size = 0;
+  for (const { byteLength } of columns) {
+    places.push(size);
+    size += (byteLength + 7) & ~7;
+  }
+  const bytes = new Uint8Array(size);
+  columns.forEach(({ buffer, byteOffset, byteLength }, i) => {
+    bytes.set(new Uint8Array(buffer, byteOffset, byteLength), places[i]!);
+  });
+  return new DataView(bytes.buffer);
+}
+
+/** Start and duration. */
+function span(start: Float64Array, finish: Float64Array): [Float32Array, Float32Array] {
+  return [Float32Array.from(start, (x) => x + 0), Float32Array.from(start, (x, i) => finish[i]! - x)];
+}
+
+/** The critical path from time 0 on, and the idle gaps by device and time. */
+function explained(problem: Problem, run: Run) {
+  const { nOps: n, nDevices: k } = problem.shape;
+  const { start, finish, device, transfers } = run;
+  const x = transfers.tensor.length;
+  const byStart = numbers(n).sort((a, b) => start[a]! - start[b]!);
+  const items = { n_ops: n, start, finish, device, by_start: byStart };
+  const pred = predecessors(problem);
+  const carried = { carrier: transfers.ofEdge, finish: transfers.finish };
+  const before = new Int32Array(n);
+  link_items(items, new Int32Array(k).fill(-1), before);
+  const steps = columns(2 * (n + x) + 2, ["kind"], ["row", "cause", "by"], ["begin", "end"]);
+  const last = finish.indexOf(run.makespan);
+  const walk = { before, visited: new Int32Array(n + x) };
+  const found: number = walk_back(last, 1, items, pred, carried, moved(problem, run), walk, steps);
+  const gaps = columns(3 * n + k, ["reason"], ["device", "op", "next"], ["begin", "end"]);
+  const work = {
+    free: new Float64Array(k),
+    ready: new Float64Array(n),
+    first: new Int32Array(k).fill(-1),
+    waiting: new Int32Array(n),
+  };
+  const idle: number = idle_gaps(run.makespan, items, pred, carried, work, gaps);
+  const inOrder = numbers(idle).sort((a, b) => gaps.device[a]! - gaps.device[b]! || gaps.begin[a]! - gaps.begin[b]!);
+  return { steps: picked(steps, numbers(found).reverse()), gaps: picked(gaps, inOrder) };
+}
+
+/** Transfers, and what they may have waited for. */
+function moved({ shape, costs }: Problem, { transfers }: Run) {
+  const { contention, duplex, nDevices: k, tensorProducer } = shape;
+  const { tensor, source, destination, start, finish } = transfers;
+  const made_by = Int32Array.from(tensor, (t) => tensorProducer[t]!);
+  const nothing = new Int32Array(0);
+  const pair = source.map((d, i) => d * k + destination[i]!);
+  const free =
+    shape.held === 1
+      ? finish
+      : contention === CONTENTION.fair
+        ? finish.map((t, i) => t - costs.latency[pair[i]!]!)
+        : start.map((t, i) => t + costs.tensorBytes[tensor[i]!]! / costs.bandwidth[pair[i]!]!);
+  if (contention === CONTENTION.parallel)
+    return { made_by, start, first: nothing, last: nothing, free, by_free: nothing };
+  const ports = contention === CONTENTION.ports;
+  const first = ports ? source : pair;
+  const last = ports ? destination.map((d) => d + (duplex ? k : 0)) : pair;
+  return { made_by, start, first, last, free, by_free: numbers(tensor.length).sort((a, b) => free[a]! - free[b]!) };
+}
+
+type Columns<B extends string, W extends string, F extends string> = Record<B, Uint8Array> &
+  Record<W, Int32Array> &
+  Record<F, Float64Array>;
+
+/** Room for n results in columns of bytes, whole numbers and floats. */
+function columns<B extends string, W extends string, F extends string>(n: number, bytes: B[], whole: W[], floats: F[]) {
+  const made = [
+    ...bytes.map((name) => [name, new Uint8Array(n)]),
+    ...whole.map((name) => [name, new Int32Array(n)]),
+    ...floats.map((name) => [name, new Float64Array(n)]),
+  ];
+  return Object.fromEntries(made) as Columns<B, W, F>;
+}
+
+/** These rows of all columns. */
+function picked<T extends Record<string, Uint8Array | Int32Array | Float64Array>>(table: T, rows: Int32Array): T {
+  const taken = Object.entries(table).map(([name, column]) => {
+    const kind = column.constructor as new (n: number) => typeof column;
+    const part = new kind(rows.length);
+    rows.forEach((row, i) => (part[i] = column[row]!));
+    return [name, part];
+  });
+  return Object.fromEntries(taken) as T;
+}
