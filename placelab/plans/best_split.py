@@ -12,7 +12,7 @@ from placelab.base.units import si
 from placelab.models import Transformer, read
 from placelab.plans.block_times import Pass
 from placelab.plans.borders import MOST_STATES, OBJECTIVES, Chain, Costs, Free, Given, Route, Search
-from placelab.plans.layer_split import Facts, LayerSplit, Wanted, facts_of, in_flight
+from placelab.plans.layer_split import Facts, LayerSplit, Wanted, facts_of, in_flight, with_facts
 from placelab.problem.cluster import Cluster
 
 PHASES = ("decode", "prefill", "train")
@@ -115,7 +115,7 @@ def split_layers(
     chain = Search(costs, route, objective, places).best()
     if chain is None:
         raise _infeasible(model, cluster, wanted, facts, bool(places))
-    return _answer(model, cluster, wanted, chain, route, types).knowing(facts)
+    return with_facts(_answer(model, cluster, wanted, chain, route, types), facts)
 
 
 def _free(types: list[int], blocks: int, empty: bool) -> Free:

@@ -157,7 +157,7 @@ class LayerSplit:
             limits = f"{low + least - here} to {high - least - here}"
             raise FormatError(f"border {border} of {self.model.name} can move by {limits} layers; found {layers}")
         borders = (*self.borders[: border + 1], here + int(layers), *self.borders[border + 2 :])
-        return replace(self, borders=borders).knowing(self._facts)
+        return with_facts(replace(self, borders=borders), self._facts)
 
     def problem(self) -> Problem:
         """The pass as a problem, every op tied to its device.
@@ -177,11 +177,6 @@ class LayerSplit:
         return simulate(problem, placement, "1f1b" if self.wanted.run.phase == "train" else "fifo")
 
     # ---------------------------------------------------------------- parts
-
-    def knowing(self, facts: Facts) -> LayerSplit:
-        """This split, with what else it would find out when it is asked."""
-        vars(self)["_facts"] = facts
-        return self
 
     @cached_property
     def _facts(self) -> Facts:
@@ -254,6 +249,12 @@ class Facts(NamedTuple):
     def seconds(self) -> np.ndarray:
         """Of a micro-batch, forward and backward, shape (n_devices, n_blocks)."""
         return self.forward + self.backward
+
+
+def with_facts(split: LayerSplit, facts: Facts) -> LayerSplit:
+    """The split itself, which need not find out any more what is known of its question."""
+    vars(split)["_facts"] = facts
+    return split
 
 
 def facts_of(model: Transformer, cluster: Cluster, wanted: Wanted) -> Facts:
