@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from placelab.app.widgets.gantt_chart import Gantt, gantt_traits
+from placelab.app.widgets.live_page import live_traits, why_not
 from placelab.base.errors import FormatError, expect
 from placelab.base.saving import save
 from placelab.formats.exports import chrome_trace, csv, graph, placement, tensorflow, torch_device_map, torch_schedule
@@ -47,6 +48,7 @@ __all__ = [
 LARGE = (
     4_000_000  # bytes of a schedule above which zlib's best level takes five times as long as the usual, for 1 % less
 )
+_LIVE = Path(__file__).parent / "widgets" / "static" / "live.js"
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -59,15 +61,22 @@ h1 {{ font-size: 18px; font-weight: 600; margin: 0 0 12px }}</style>
 </head>
 <body>
 <h1>{title}</h1>
-<script type="text/plain" id="placelab-schedule">{payload}</script>
-<script type="module" nonce="{nonce}">{code}</script>
+{still}<script type="text/plain" id="placelab-schedule">{payload}</script>
+{scripts}
 </body>
 </html>
 """
 
 
 @checked
-def html(schedule: Schedule, path: str | Path, *, numbers: Iterable[Mapping[str, str]] = (), title: str = "") -> Path:
+def html(
+    schedule: Schedule,
+    path: str | Path,
+    *,
+    numbers: Iterable[Mapping[str, str]] = (),
+    title: str = "",
+    live: bool = False,
+) -> Path:
     """Write a page that shows and plays a schedule in any browser, without a kernel and without a network.
 
     Parameters
@@ -78,6 +87,10 @@ def html(schedule: Schedule, path: str | Path, *, numbers: Iterable[Mapping[str,
         Figures above the chart: ``key, label, value`` and, optionally, ``title`` and ``tone`` ("", good, warn, bad).
     title
         Title and heading of the page; by default the model, the strategies and the number of devices.
+    live
+        Whether the page recomputes: sliders change speeds, bandwidths and latencies, menus the strategies, and chart and makespan
+        follow, to the last bit as :func:`placelab.place` and :func:`placelab.simulate` have them. Where the page cannot, it
+        says why in one sentence, and plays.
 
     Returns
     -------
@@ -86,22 +99,35 @@ def html(schedule: Schedule, path: str | Path, *, numbers: Iterable[Mapping[str,
 
     Notes
     -----
-    The page may fetch nothing and run nothing but the chart's own code, whose hash its content security policy names.
+    The page may fetch nothing and run nothing but its own code, whose hashes its content security policy names.
     Op names are data in a base64 block and reach the page as text only. About 0.5 MB for 20,000 ops.
+
+    What a page can recompute: the partitioners ``heft``, ``tf-greedy``, ``etf`` and ``m-etf``, where memory cannot be short and
+    all ops may run everywhere, else ops stay where they are, as with any other partitioner; the schedulers ``fifo``, ``pct``
+    and ``planned``, in all transfer models, without Send ops. After a change it shows no memory, and where memory is counted
+    a device that waits for room counts as "left waiting".
     """
     expect(schedule, Schedule, "export.html")
-    return save(page(schedule, numbers, title), path)
+    return save(page(schedule, numbers, title, live), path)
 
 
-def page(schedule: Schedule, numbers: Iterable[Mapping[str, str]] = (), title: str = "") -> str:
+def page(schedule: Schedule, numbers: Iterable[Mapping[str, str]] = (), title: str = "", live: bool = False) -> str:
     """The text of the page that :func:`html` writes."""
-    code = str(Gantt._esm)
-    if "</script" in code:
-        raise ValueError("the chart's code would end its own script element; rebuild it: npm run build")
-    payload = _payload({**gantt_traits(schedule), "numbers": _figures(numbers)})
+    still = why_not(schedule) if live else ""
+    recomputes = live and not still
+    codes = [*([_LIVE.read_text(encoding="utf-8")] if recomputes else []), str(Gantt._esm)]
+    if any("</script" in code for code in codes):
+        raise ValueError("the page's code would end its own script element; rebuild it: npm run build")
+    more = live_traits(schedule) if recomputes else {}
+    payload = _payload({**gantt_traits(schedule), "numbers": _figures(numbers), **more})
     nonce = _digest(payload)[:24]
-    title = markup.escape(str(title) or _title(schedule))
-    return _PAGE.format(policy=_policy(code, nonce), nonce=nonce, title=title, payload=payload, code=code)
+    title = markup.escape(str(title) or _title(schedule, recomputes))
+    scripts = "\n".join(f'<script type="module" nonce="{nonce}">{code}</script>' for code in codes)
+    said = (
+        f"<p>This page plays a saved schedule and cannot recompute it: {markup.escape(still)}.</p>\n" if still else ""
+    )
+    policy = _policy(codes, nonce)
+    return _PAGE.format(policy=policy, nonce=nonce, title=title, still=said, payload=payload, scripts=scripts)
 
 
 def _figures(numbers: Any) -> list[dict[str, str]]:
@@ -118,14 +144,18 @@ def _figures(numbers: Any) -> list[dict[str, str]]:
     return [dict(figure) for figure in figures]
 
 
-def _title(schedule: Schedule) -> str:
+def _title(schedule: Schedule, recomputes: bool) -> str:
+    """What the page shows; where strategies can be changed, they are not part of it."""
     problem = schedule.problem
+    if recomputes:
+        return f"{problem.graph.title} · {problem.cluster.n_devices} devices"
     by = schedule.placement.partitioner or "placed by hand"
     return f"{problem.graph.title} · {by} + {schedule.scheduler or 'given times'} · {problem.cluster.n_devices} devices"
 
 
-def _policy(code: str, nonce: str) -> str:
-    sources = f"script-src 'sha256-{_digest(code)}'; style-src 'nonce-{nonce}'"
+def _policy(codes: Iterable[str], nonce: str) -> str:
+    hashes = " ".join(f"'sha256-{_digest(code)}'" for code in codes)
+    sources = f"script-src {hashes}; style-src 'nonce-{nonce}'"
     return f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
 
 

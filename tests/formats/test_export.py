@@ -71,6 +71,20 @@ def test_page_runs_and_fetches_nothing_but_its_own_code(schedule, tmp_path):
     assert page.count("<script") == 2
 
 
+def test_a_page_that_recomputes_runs_two_scripts(schedule, tmp_path):
+    """Its policy has the hashes of both and allows nothing more; the data of the chart are those of a page that only plays."""
+    page = export.html(schedule, tmp_path / "live.html", live=True).read_text(encoding="utf-8")
+    codes = re.findall(r'<script type="module" nonce="[^"]+">(.*?)</script>', page, re.DOTALL)
+    digests = [base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() for code in codes]
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
+    assert "script-src " + " ".join(f"'sha256-{digest}'" for digest in digests) + "; " in policy and len(codes) == 2
+    assert "unsafe" not in policy and "http" not in policy and "alert(1)</script>" not in page
+    still = export.html(schedule, tmp_path / "still.html").read_text(encoding="utf-8")
+    assert payload(page)[1]["schedule"] == payload(still)[1]["schedule"] and "live" not in payload(still)[0]
+    with pytest.raises(pl.UnsupportedError, match="live is 3; expected True or False"):
+        export.html(schedule, tmp_path / "no.html", live=3)
+
+
 def test_names_cannot_leave_their_block(schedule, tmp_path):
     """Neither op names nor the title become markup."""
     page = export.html(schedule, tmp_path / "page.html", title=HOSTILE).read_text(encoding="utf-8")

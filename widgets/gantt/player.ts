@@ -4,6 +4,7 @@
  * Written by placelab/app/export.py: base64 of gzip of [uint32 length of the JSON header, header, buffers]; the header holds the
  * plain traits, and name and length of each binary one.
  */
+import { publish } from "../shared/bus.ts";
 import type { Model } from "../shared/model.ts";
 import type { GanttTraits } from "./wire/traits.ts";
 
@@ -16,7 +17,10 @@ export async function play(render: Render): Promise<void> {
   const payload = document.getElementById(PAYLOAD);
   if (!payload) return;
   const traits = unpack(await gunzip(Uint8Array.from(atob(payload.textContent!), (c) => c.charCodeAt(0))));
-  render({ model: modelOf(traits), el: document.body.appendChild(document.createElement("main")), alone: true });
+  const model = modelOf(traits);
+  const el = document.body.appendChild(document.createElement("main"));
+  render({ model, el, alone: true });
+  publish(el, "model", model); // to the controls of a page that recomputes
 }
 
 export function unpack(data: Uint8Array): GanttTraits {

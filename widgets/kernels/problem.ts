@@ -77,12 +77,12 @@ export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; 
   const i32 = (n: number) => new Int32Array(u32(n));
   const [, n, m, t, k, nGroups, contention, duplex, held, unlimited, nTimes, nPlanned, nLinks, nPairs] =
     header as unknown as number[];
-  const consumer = i32(m!);
-  const edgeTensor = i32(m!);
-  const tensorProducer = i32(t!);
-  const group = i32(n!);
+  const ahead = i32(m!);
+  const edgeTensor = summed(i32(m!));
+  const tensorProducer = summed(i32(t!));
+  const group = summed(i32(n!));
   const timeColumn = i32(k!);
-  const placed = { device: i32(n!), planned: i32(nPlanned!) };
+  const placed = { device: i32(n!), planned: summed(i32(nPlanned!)) };
   const shared = { ptr: i32(k! * k! + 1), link: i32(nPairs!), first: i32(nLinks! + 1), pair: i32(nPairs!) };
   const costs = {
     compute: f64(n),
@@ -95,6 +95,7 @@ export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; 
     linkBandwidth: f64(nLinks),
   };
   const producer = edgeTensor.map((each) => tensorProducer[each]!);
+  const consumer = ahead.map((by, e) => producer[e]! + by);
   const predPtr = pointers(consumer, n!);
   const shape: Shape = {
     nOps: n!,
@@ -119,6 +120,12 @@ export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; 
     shared,
   };
   return { shape, costs, placed };
+}
+
+/** Numbers from the differences of neighbours. */
+function summed(differences: Int32Array): Int32Array {
+  let total = 0;
+  return differences.map((by) => (total += by));
 }
 
 /** Start of each key's run where items are sorted by key; one more for the end. */

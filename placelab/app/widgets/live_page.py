@@ -5,7 +5,7 @@ devices, groups, code of the transfer model, duplex, latency holds, memory is un
 shared links, their pairs), then the columns below in order, each from a multiple of 8 bytes on. Numbers that decide are whole.
 
 =============  ====================================================================================================
-edges          i4 consumer, i4 tensor
+edges          i4 consumer minus producer, i4 tensor
 tensors        i4 producer
 ops            i4 group; later i4 device
 devices        i4 column of the measured times (before the device of each op)
@@ -14,6 +14,8 @@ shared links   i4 pointers by pair, i4 link, i4 pointers by link, i4 pair
 costs          f8 operations, f8 bytes of tensors, f8 measured times and f8 the speeds they hold for, f8 speeds of devices,
                f8 bandwidths, f8 latencies, f8 bandwidths of shared links
 =============  ====================================================================================================
+
+Of tensors, producers, groups and the plan the columns hold the differences of neighbours, which compress better.
 """
 
 from __future__ import annotations
@@ -23,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from placelab.app.widgets.gantt_wire import VERSION, joined
-from placelab.base.errors import PlacelabError
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.problem import Problem
 from placelab.problem.resource_models import TRANSFER_MODELS, held
@@ -41,19 +42,20 @@ MODELS = ("parallel", "sequential", "channel", "fair")  # transfer models that t
 
 def live_traits(schedule: Schedule) -> dict[str, Any]:
     """What a page has beside the chart's traits to recompute this schedule; see :func:`why_not`."""
-    problem = schedule.problem
-    cluster = problem.cluster
-    reason = why_still(schedule)
+    cluster = schedule.problem.cluster
+    fixed = why_fixed(schedule.problem)
+    still = fixed or why_still(schedule)
     return {
         "problem": pack_problem(schedule),
         "live": {
-            "partitioners": [AS_PLACED] if reason else [AS_PLACED, *PARTITIONERS],
-            "partitioner": AS_PLACED if reason else schedule.placement.partitioner,
+            "partitioners": [AS_PLACED] if fixed else [AS_PLACED, *PARTITIONERS],
+            "partitioner": AS_PLACED if still else schedule.placement.partitioner,
+            "schedulers": list(SCHEDULERS),
             "scheduler": schedule.scheduler,
-            "still": reason,
+            "still": still,
             "names": list(cluster.names),
+            "types": list(cluster.types),
             "hosts": list(cluster.hosts),
-            "memory": problem.memory != "none",
         },
     }
 
@@ -67,6 +69,7 @@ def pack_problem(schedule: Schedule) -> bytes:
     k = cluster.n_devices
     links = shared_links_of(cluster.links, k)
     whole = lambda column: np.asarray(column, "<i4")  # noqa: E731
+    steps = lambda column: np.diff(np.asarray(column, "<i4"), prepend=np.int32(0)).astype("<i4")  # noqa: E731
     real = lambda column: np.asarray(column, "<f8").reshape(-1)  # noqa: E731
     times, speeds = (np.empty(0), np.empty(0)) if graph.time is None else (graph.time, graph.time_speed)
     planned = np.empty(0) if placement.planned is None else placement.planned
@@ -76,8 +79,10 @@ def pack_problem(schedule: Schedule) -> bytes:
     return joined(
         [
             np.array([VERSION, *counts, *rules, *sizes], "<u4"),
-            *map(whole, (graph.consumer, graph.edge_tensor, graph.tensor_producer, problem.group)),
-            *map(whole, (_time_columns(problem), placement.device, planned)),
+            whole(graph.consumer - graph.producer),
+            *map(steps, (graph.edge_tensor, graph.tensor_producer, problem.group)),
+            *map(whole, (_time_columns(problem), placement.device)),
+            steps(planned),
             *map(whole, (links.ptr, links.link, links.first, links.pair)),
             *map(real, (graph.compute, graph.tensor_bytes, times, speeds)),
             *map(real, (cluster.speed, cluster.bandwidth, cluster.latency, links.capacity)),
@@ -118,21 +123,20 @@ def why_not(schedule: Schedule) -> str:
     return ""
 
 
-def why_still(schedule: Schedule) -> str:
-    """Why a page that recomputes the run keeps ops on their devices, as a sentence; "" where it places them anew."""
-    problem = schedule.problem
-    by = schedule.placement.partitioner
-    if by not in PARTITIONERS:
-        return f"The page does not have the partitioner {by!r}." if by else "The ops were placed by hand."
+def why_fixed(problem: Problem) -> str:
+    """Why a page that recomputes runs of this problem places no ops, as a sentence; "" where it does."""
     if problem.restricted:
         return "Some ops may not run on some devices, which the page does not plan for."
-    if can_bind(problem):
-        return "Memory may be short, which the page does not plan for."
-    try:
-        again = place(problem, by)
-    except PlacelabError:
-        return f"The placement is not what {by!r} gives by itself."
+    return "Memory may be short, which the page does not plan for." if can_bind(problem) else ""
+
+
+def why_still(schedule: Schedule) -> str:
+    """Why a page begins with the ops on their devices, as a sentence; "" where it places them anew after each change."""
     mine = schedule.placement
+    by = mine.partitioner
+    if by not in PARTITIONERS:
+        return f"It does not have the partitioner {by!r}." if by else "The ops were placed by hand."
+    again = place(schedule.problem, by)
     assert again.planned is not None  # all of these partitioners plan
     same = mine.planned is not None and np.array_equal(again.planned, mine.planned)
     same = same and np.array_equal(again.device, mine.device)

@@ -1,0 +1,25 @@
+/** What a page that recomputes reads and writes: beside the chart's traits those of `live_traits` in placelab/app/widgets/live_page.py. */
+export interface LiveTraits {
+  /** Columns, see widgets/kernels/problem.ts. */
+  problem: DataView;
+  live: Setting;
+  schedule: DataView;
+  kept: DataView;
+  memory: DataView;
+  memory_shown: boolean;
+  numbers: readonly object[];
+  unitless: boolean;
+}
+
+/** The saved state, and what a hand may choose. */
+export interface Setting {
+  readonly partitioners: readonly string[];
+  readonly partitioner: string;
+  readonly schedulers: readonly string[];
+  readonly scheduler: string;
+  /** Why ops stay where they are; "" where they are placed anew. */
+  readonly still: string;
+  readonly names: readonly string[];
+  readonly types: readonly string[];
+  readonly hosts: readonly string[];
+}
