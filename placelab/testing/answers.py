@@ -5,7 +5,9 @@ from __future__ import annotations
 import dis
 import inspect
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -14,11 +16,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 from placelab.base.compiling import compiling
+from placelab.base.index_arrays import frozen
 from placelab.base.leaving import Abandoned, run_abandonable
 from placelab.base.places import PACKAGE
 from placelab.formats.python_code import as_code
+from placelab.problem.cluster import Cluster
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
+from placelab.testing.watching import Called, Forbidden, Watch
 
 SECONDS = 20.0  # default limit of one call
 WARMING = 300.0  # seconds for which kernels may be compiled besides
@@ -26,7 +33,11 @@ LONGEST = 300  # characters of a value that is shown
 RETURNS = {"RESUME", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE", "NOP"}
 
 
-def answer(found: Any, *arguments: Any, seconds: float | None = SECONDS) -> Any:
+class Wrong(AssertionError):
+    """What a check says of an answer, and not an ``assert`` of the answer itself."""
+
+
+def answer(found: Any, *arguments: Any, seconds: float | None = SECONDS, forbid: Iterable[Forbidden] = ()) -> Any:
     """What was answered: `found` itself, or what it returns if it is a function.
 
     Parameters
@@ -35,11 +46,13 @@ def answer(found: Any, *arguments: Any, seconds: float | None = SECONDS) -> Any:
         A value, a function of `arguments`, or one without parameters.
     seconds
         How long a call may take; None: as long as it likes, in the caller's own thread.
+    forbid
+        What of placelab's own the function must not call: see :class:`placelab.testing.watching.Watch`.
 
     Raises
     ------
     AssertionError
-        The answer is ``None`` or ``...``, the function raises an error or takes too long.
+        The answer is ``None`` or ``...``, the function raises an error, takes too long or calls what is forbidden.
     """
     if not callable(found):
         _expect_filled(found, "the answer")
@@ -47,9 +60,41 @@ def answer(found: Any, *arguments: Any, seconds: float | None = SECONDS) -> Any:
     name = title(found)
     if is_empty(found):
         fail_empty(name)
-    result = _called(found, arguments if _takes_any(found) else (), seconds)
+    result = _called(found, arguments if _takes_any(found) else (), seconds, Watch(forbid))
     _expect_filled(result, name)
     return result
+
+
+def apart(thing: Any) -> Any:
+    """A copy for an answer, which may change it: the check goes on with the original.
+
+    A container is copied with all that it holds; what is neither that nor placelab's is handed over as it is. Arrays that cannot
+    be written to cannot be in the copy either, which kernels rely on.
+    """
+    if not isinstance(thing, (OpGraph, Cluster, Problem, Placement, Schedule, np.ndarray, list, tuple, dict, set)):
+        return thing
+    memo: dict[int, Any] = {}
+    _copy_read_only_arrays(thing, memo, set())
+    return deepcopy(thing, memo)
+
+
+def _copy_read_only_arrays(thing: Any, copies: dict[int, Any], seen: set[int]) -> None:
+    """Enter a read-only copy of each read-only array inside a thing, by the array's id, as :func:`copy.deepcopy` looks it up."""
+    if id(thing) in seen:
+        return
+    seen.add(id(thing))
+    if isinstance(thing, np.ndarray):
+        if not thing.flags.writeable:
+            copies[id(thing)] = frozen(thing.copy(order="K"))
+        return
+    inside = thing if isinstance(thing, Mapping) else getattr(thing, "__dict__", {})
+    for part in thing if isinstance(thing, (list, tuple)) else inside.values():
+        _copy_read_only_arrays(part, copies, seen)
+
+
+def of_original(problem: Problem, placement: Placement) -> Placement:
+    """A placement of a copy of the problem as one of the problem itself."""
+    return replace(placement, problem=problem)
 
 
 def fail(sentence: str, code: str = "", cause: BaseException | None = None) -> NoReturn:
@@ -57,7 +102,7 @@ def fail(sentence: str, code: str = "", cause: BaseException | None = None) -> N
 
     IPython shows these, and the lines of the student's own code that failed, instead of the calls inside placelab.
     """
-    error = AssertionError(f"{sentence}\n\n{code}" if code else sentence)
+    error = Wrong(f"{sentence}\n\n{code}" if code else sentence)
     vars(error).update(_render_traceback_=lambda: [str(error), *_own_lines(cause)])
     raise error from cause
 
@@ -65,6 +110,11 @@ def fail(sentence: str, code: str = "", cause: BaseException | None = None) -> N
 def fail_empty(name: str, cause: BaseException | None = None) -> NoReturn:
     """Raise AssertionError for a function whose body is not written yet."""
     fail(f"{name} is still empty: fill in its body and run its cell again", cause=cause)
+
+
+def fail_called(name: str, called: Called) -> NoReturn:
+    """Raise AssertionError for a function that leaves to placelab what it should do itself."""
+    fail(f"{name} calls placelab's own {str(called)!r}, which this exercise forbids: write it yourself", cause=called)
 
 
 def _own_lines(cause: BaseException | None) -> list[str]:
@@ -99,9 +149,15 @@ def shown(value: Any) -> str:
 
 
 def case_as_code(case: Any) -> str:
-    """A case that an answer fails, as code."""
+    """A case that an answer fails, as code; in a tuple, a graph, problem, placement or schedule comes first."""
+    if isinstance(case, tuple) and case and isinstance(case[0], (Problem, Placement, Schedule)):
+        name = type(case[0]).__name__.lower()
+        return f"{case_as_code(case[0])}\ncase = ({', '.join([name, *map(shown, case[1:])])})"
+    if isinstance(case, Schedule):
+        return f"{case_as_code(case.placement)}\nschedule = pl.simulate(problem, placement, {case.scheduler!r})"
     if isinstance(case, Placement):
-        return f"{as_code(case.problem)}\nplacement = pl.Placement(problem, {shown(case.device.tolist())})"
+        planned = "" if case.planned is None else f", {shown(case.planned.tolist())}"
+        return f"{as_code(case.problem)}\nplacement = pl.Placement(problem, {shown(case.device.tolist())}{planned})"
     return as_code(case) if isinstance(case, Problem) else f"case = {shown(case)}"
 
 
@@ -159,10 +215,10 @@ class _Limit:
         return self._left < 0
 
 
-def _called(function: Callable, arguments: tuple, seconds: float | None) -> Any:
+def _called(function: Callable, arguments: tuple, seconds: float | None, watch: Watch) -> Any:
     """The result of a call, made in a thread that is left, and ended, when it takes too long."""
     name = title(function)
-    call = partial(function, *arguments)
+    call = partial(watch.run, partial(function, *arguments))
     try:
         return call() if seconds is None else run_abandonable(call, _Limit(seconds).is_over)
     except Abandoned:
@@ -174,7 +230,9 @@ def _called(function: Callable, arguments: tuple, seconds: float | None) -> Any:
 def _report(name: str, error: BaseException) -> NoReturn:
     if isinstance(error, NotImplementedError):
         fail_empty(name, error)
-    if isinstance(error, AssertionError):  # of a check that runs within its limit
+    if isinstance(error, Called):
+        fail_called(name, error)
+    if isinstance(error, Wrong):  # of a check that runs within its limit
         raise error
     if not isinstance(error, Exception):
         raise error

@@ -38,8 +38,19 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TOLERANCE, Schedule
 from placelab.simulation.event_simulation import simulate
 from placelab.strategies.placing import place
-from placelab.testing.answers import SECONDS, answer, fail, fail_empty, is_empty, title
+from placelab.testing.answers import (
+    SECONDS,
+    answer,
+    apart,
+    fail,
+    fail_called,
+    fail_empty,
+    is_empty,
+    of_original,
+    title,
+)
 from placelab.testing.example_problems import examples, size
+from placelab.testing.watching import Called, Forbidden, Watch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +61,11 @@ SEARCHED = 20  # ops; larger examples, each placed several times, would keep a s
 
 
 def check_partitioner(
-    partitioner: str | Callable, problems: Iterable[Problem] | None = None, *, seconds: float | None = None
+    partitioner: str | Callable,
+    problems: Iterable[Problem] | None = None,
+    *,
+    seconds: float | None = None,
+    forbid: Iterable[Forbidden] = (),
 ) -> None:
     """Check a partitioner's contract, which the module's docstring states.
 
@@ -62,6 +77,8 @@ def check_partitioner(
         Problems to check it on; default :func:`examples`, for one that searches for seconds (``slow``) those of up to 20 ops.
     seconds
         Limit of the whole check; default: none.
+    forbid
+        What of placelab's own it must not call: ``"partitioners"``, ``"schedulers"``, ``"simulation"``, a name, a function.
 
     Raises
     ------
@@ -72,14 +89,18 @@ def check_partitioner(
     --------
     >>> check_partitioner("heft")
     """
-    f: Partitioner = strategy(partitioner, "partitioner")
+    f: Partitioner = Watch(forbid).around(strategy(partitioner, "partitioner"))
     if problems is None and getattr(f, "slow", False):
         problems = [problem for problem in examples() if problem.graph.n_ops <= SEARCHED]
     _first_fault("partitioner", f, _partitioner_faults, problems, seconds)
 
 
 def check_scheduler(
-    scheduler: str | Callable, problems: Iterable[Problem] | None = None, *, seconds: float | None = None
+    scheduler: str | Callable,
+    problems: Iterable[Problem] | None = None,
+    *,
+    seconds: float | None = None,
+    forbid: Iterable[Forbidden] = (),
 ) -> None:
     """Check a scheduler's contract, which the module's docstring states, on several placements of each problem.
 
@@ -91,6 +112,8 @@ def check_scheduler(
         Problems to check it on; default :func:`examples`.
     seconds
         Limit of the whole check; default: none.
+    forbid
+        What of placelab's own it must not call: ``"partitioners"``, ``"schedulers"``, ``"simulation"``, a name, a function.
 
     Raises
     ------
@@ -101,7 +124,7 @@ def check_scheduler(
     --------
     >>> check_scheduler("pct")
     """
-    f: Scheduler = strategy(scheduler, "scheduler")
+    f: Scheduler = Watch(forbid).around(strategy(scheduler, "scheduler"))
     _first_fault("scheduler", f, _scheduler_faults, problems, seconds)
 
 
@@ -109,9 +132,10 @@ def check_scheduler(
 
 
 def _partitioner_faults(f: Partitioner, problem: Problem) -> Iterator[str]:
-    before = _fingerprint(problem)
+    given = apart(problem)
+    before = _fingerprint(given)
     try:
-        placement = place(problem, f, seed=1)
+        placement = of_original(problem, place(given, f, seed=1))
     except InfeasibleError as error:
         unlimited = problem.memory == "none" or np.isinf(problem.cluster.memory).all()
         if unlimited and problem.runs_all.any():
@@ -122,10 +146,10 @@ def _partitioner_faults(f: Partitioner, problem: Problem) -> Iterator[str]:
             yield f"does not treat a problem of {problem.graph.n_ops} ops without limits of memory: {refusal}"
         return
     yield from placement_faults(placement)
-    for label, again in _again(f, problem):
+    for label, again in _again(f, given):
         if _fingerprint(placement) != _fingerprint(again):
             yield f"gives another placement {label}"
-    if _fingerprint(problem) != before:
+    if _fingerprint(given) != before:
         yield "changes the problem it was given"
     for scheduler in ("fifo", "planned") if placement.planned is not None else ("fifo",):
         yield from (
@@ -185,7 +209,8 @@ def _choices(f: Partitioner) -> Iterator[dict[str, Any]]:
             yield from ({name: choice} for choice in (False, True))
 
 
-def _scheduler_faults(f: Scheduler, problem: Problem) -> Iterator[str]:
+def _scheduler_faults(f: Scheduler, original: Problem) -> Iterator[str]:
+    problem = apart(original)
     before = _fingerprint(problem)
     refusals = []
     placements = _placements(problem)
@@ -266,6 +291,8 @@ def _first_fault(
                 fault = next(faults(f, problem), None)
             except NotImplementedError as error:
                 fail_empty(name, error)
+            except Called as error:
+                fail_called(name, error)
             except Exception as error:
                 fault = f"fails with {type(error).__name__}: {error}"
                 cause = error
@@ -306,6 +333,7 @@ def check_strategy(
     *,
     beside: Iterable[str] = BESIDE,
     seconds: float = SECONDS,
+    forbid: Iterable[Forbidden] = (),
 ) -> pd.DataFrame:
     """Check that a partitioner takes less time than a baseline on average, and rank it among others.
 
@@ -321,6 +349,8 @@ def check_strategy(
         Further partitioners of the table.
     seconds
         Limit of each call.
+    forbid
+        What of placelab's own `f` must not call, as in :func:`check_partitioner`.
 
     Returns
     -------
@@ -343,7 +373,7 @@ def check_strategy(
 
     several = contest_problems(problems) if isinstance(problems, int) else list(problems)
     name = f if isinstance(f, str) else title(f)
-    own = np.array([_makespan(f, problem, seconds) for problem in several])
+    own = np.array([_makespan(f, problem, seconds, forbid) for problem in several])
     rivals = dict.fromkeys((baseline, *beside))
     times = {rival: np.array([_makespan(rival, problem, None) for problem in several]) for rival in rivals}
     times[name] = own
@@ -360,12 +390,13 @@ def check_strategy(
     return table.sort_values("mean", kind="stable").round(3)
 
 
-def _makespan(f: str | Callable, problem: Problem, seconds: float | None) -> float:
+def _makespan(f: str | Callable, problem: Problem, seconds: float | None, forbid: Iterable[Forbidden] = ()) -> float:
     partitioner: Any = find(partitioners(), f, "partitioner") if isinstance(f, str) else f
-    placement = answer(partitioner, problem, seconds=seconds)
-    if not isinstance(placement, Placement) or placement.problem is not problem:
+    given = apart(problem)
+    placement = answer(partitioner, given, seconds=seconds, forbid=forbid)
+    if not isinstance(placement, Placement) or placement.problem is not given:
         fail(f"{title(f)} gives no placement of the problem but {described(placement)}")
-    schedule = simulate(problem, placement)
+    schedule = simulate(problem, of_original(problem, placement))
     for violation in validate(schedule)[:1]:
         fail(f"{title(f)} breaks the rule {violation.kind!r}: {violation.detail}", as_code(problem))
     return schedule.makespan

@@ -49,7 +49,9 @@ def test_a_check_judges_what_an_answer_does(path, monkeypatch):
         )
         for answer, words in [*wrong, *slow]:
             limit = LIMIT if answer.endswith("pass") else answers.SECONDS
-            monkeypatch.setattr(answers, "_called", lambda f, given, _, limit=limit: call(f, given, limit))
+            monkeypatch.setattr(
+                answers, "_called", lambda f, given, _, watch, limit=limit: call(f, given, limit, watch)
+            )
             with pytest.raises(AssertionError, match=words) as error:
                 run(f"{answer}\n{code}", dict(names))
             first, _, below = str(error.value).partition("\n\n")

@@ -20,9 +20,38 @@ UNIT_TIME = """def unit_time(tasks, pairs, machines):
 """
 
 
+BEST_OF = "{} = lambda problem: min((pl.place(problem, n) for n in {}), key=lambda plan: plan.estimate)"
+SLIP = """def slip(problem):
+    placement, plan = heft(problem, min)
+    return [plan, pl.simulate(problem, placement, "{}").makespan]
+"""
+SINGLE = "{} = lambda problem: pl.Placement(problem, [0] * problem.graph.n_ops)"
+
+
 def heft(insertion: bool = True, devices: str = "s.feasible(op)", key: str = "eft") -> str:
     """HEFT, or what it becomes by a slip."""
     return PARTITIONER.format("my_heft") + LIST.format(insertion=insertion, devices=devices, key=key)
+
+
+CPOP = (
+    PARTITIONER.format("my_cpop")
+    + """graph, n = problem.graph, problem.cluster.n_devices
+    up = pl.upward_rank(problem)
+    both, path = up + pl.downward_rank(problem), {int(up.argmax())}
+    last = int(up.argmax())
+    while graph.successors_of(last).size:
+        last = int(max(graph.successors_of(last), key=lambda v: both[v]))
+        path.add(last)
+    cost = {d: sum(problem.exec_time(v, d) for v in path) for d in range(n)}
+    home = min((d for d in range(n) if all(problem.may_run[v, d] for v in path)), key=lambda d: cost[d], default=0)
+    s = pl.ListScheduler(problem, insertion=True)
+    for op in by_priority(problem, both):
+        choice = s.feasible(op)
+        choice = [home] if op in path and home in choice else choice
+        s.place(op, min(choice, key=lambda d: s.eft(op, d)))
+    return s.placement()
+"""
+)
 
 
 # name that the exercise defines → right answers; wrong answers, each with words of what the check says
@@ -32,6 +61,20 @@ ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
         [
             ("in_eight = lambda: dict(a=0, b=0, c=1, d=0)", "takes 9 s; at most 8 s are allowed"),
             ("in_eight = lambda: dict(a=0, b=0, c=1)", "op 'd' has no device"),
+            (
+                "problem = pl.Problem(diamond, pl.Cluster([9, 9], bandwidth=9))\n"
+                "in_eight = lambda: pl.place(problem, 'single')",
+                "takes 10 s",
+            ),
+            (
+                """def in_eight():
+    for array in (problem.graph.compute, problem.cluster.speed):
+        array.flags.writeable = True
+    problem.graph.compute[:] = 0
+    problem.cluster.speed[:] = 9
+    return dict(a=0, b=0, c=0, d=0)""",
+                "takes 10 s",
+            ),
             ("in_eight = lambda: [0, 0, 1, 1]", "is a list; a Placement or a mapping"),
         ],
     ),
@@ -43,12 +86,19 @@ ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
             return row.name"""
         ],
         [
-            ("waits_for = lambda schedule, device, time: 'a'", "must look at the device"),
+            (
+                "waits_for = lambda schedule, device, time: 'a'",
+                r"another op ends the idle interval(.|\n)*case = \(schedule",
+            ),
+            (
+                "waits_for = lambda schedule, *at: {('dev1', 2.5): 'a', ('dev1', 4.5): 'c'}.get(at, 'b')",
+                "another op ends",
+            ),
             (
                 """def waits_for(schedule, device, time):
     idle = pl.idle_reasons(schedule)
     return idle[idle.device == device].name.iloc[0]""",
-                "must look at the time",
+                "another op ends the idle interval",
             ),
         ],
     ),
@@ -88,6 +138,12 @@ ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
                 r"counts otherwise(.|\n)*names=\['op0', 'op1', 'op2', 'op3'\]",
             ),
             ("traffic = lambda placement: 2", "is not of the form"),
+            (
+                """def traffic(placement):
+    run = pl.metrics(pl.simulate(placement.problem, placement, "fifo"))
+    return run["transfers"], run["bytes_moved"]""",
+                "traffic calls placelab's own .*, which this exercise forbids",
+            ),
         ],
     ),
     "simulate_fifo": (
@@ -105,8 +161,17 @@ ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
     return start"""
         ],
         [
-            ("simulate_fifo = lambda placement: [0.0] * placement.problem.graph.n_ops", "starts op 'c' at 0 s"),
+            (
+                "simulate_fifo = lambda placement: [0.0] * placement.problem.graph.n_ops",
+                "starts op 'c' at 0 s, which is too early",
+            ),
             ("simulate_fifo = lambda placement: []", "3 starts are expected"),
+            (
+                """from placelab.strategies.placing import solve as helper
+def simulate_fifo(placement):
+    return helper(placement.problem, "single", "fifo").start""",
+                "simulate_fifo calls placelab's own",
+            ),
             (
                 """def simulate_fifo(placement):
     problem, graph, now = placement.problem, placement.problem.graph, 0.0
@@ -139,6 +204,7 @@ def my_pct(problem, placement):
         [
             (SCHEDULER + "return pl.upward_rank(problem)", "starts op 'op0' at 0 s"),
             (SCHEDULER + "return [1]", "priorities of shape"),
+            (SCHEDULER + "return pl.schedulers()['pct'](problem, placement).op", "calls placelab's own 'pct'"),
         ],
     ),
     "pct_loses": (
@@ -170,6 +236,15 @@ def my_pct(problem, placement):
             "    return s.placement()"
         ],
         [
+            (
+                PARTITIONER.format("my_heft") + "return pl.place(problem, 'heft')",
+                "my-heft.* calls placelab's own 'heft'",
+            ),
+            (
+                PARTITIONER.format("my_heft")
+                + "try:\n        plan = pl.partitioners()['heft'](problem)\n    finally:\n        pass\n    return plan",
+                "my-heft.* calls placelab's own 'heft'",
+            ),
             (heft(insertion=False), "but HEFT with insertion takes a different time"),
             (heft(devices="range(problem.cluster.n_devices)"), "finds no placement"),
             (heft(key="est"), "86.0, which is not right"),
@@ -177,8 +252,12 @@ def my_pct(problem, placement):
         ],
     ),
     "my_cpop": (
-        [PARTITIONER.format("my_cpop") + "return pl.place(problem, 'cpop')"],
-        [(heft().replace("my_heft", "my_cpop"), "80.0, which is not right")],
+        [CPOP],
+        [
+            (heft().replace("my_heft", "my_cpop"), "80.0, which is not right"),
+            (PARTITIONER.format("my_cpop") + "return pl.place(problem, 'cpop')", "calls placelab's own 'cpop'"),
+            (CPOP.replace("cost[d]", "d"), "86|which is not right|takes a different time"),
+        ],
     ),
     "gap_filler": (
         [
@@ -191,9 +270,10 @@ def my_pct(problem, placement):
         [("gap_filler = ten", "80 s and append_only 80 s"), ("gap_filler = lambda: 'ten'", "is a str; a Problem")],
     ),
     "my_strategy": (
-        ["my_strategy = lambda problem: pl.place(problem, 'etf')"],
+        [heft(insertion=False).replace("my_heft", "my_strategy")],
         [
-            ("my_strategy = lambda problem: pl.place(problem, 'cpop')", "takes 1.000 times as long as cpop"),
+            ("my_strategy = lambda problem: pl.place(problem, 'etf')", "the answer calls placelab's own 'etf'"),
+            (SINGLE.format("my_strategy"), "times as long as cpop on average"),
             ("my_strategy = lambda problem: 3", "gives no placement"),
         ],
     ),
@@ -203,19 +283,24 @@ def my_pct(problem, placement):
             BARS.replace("sd='std'", "sd=np.std").format(["heft", "hash", "critical-path"], 3),
         ],
         [
-            (BARS.format(["heft", "hash", "critical-path"], 1), "the draws differ"),
+            (BARS.format(["heft", "hash", "critical-path"], 1), "the mean is that of"),
+            (BARS.replace("sd='std'", "sd='sem'").format(["heft", "hash", "critical-path"], 3), "sd is the standard"),
+            (
+                "import pandas as pd\nrows = [(p, s, m, 9) for p, m in [('heft', 900), ('hash', 2600), ('critical-path', 1540)]"
+                " for s in ('fifo', 'pct')]\n"
+                "bars = lambda: pd.DataFrame(rows, columns=['partitioner', 'scheduler', 'mean', 'sd'])",
+                "the mean is that of",
+            ),
             (BARS.format(["heft", "hash"], 3), "there is a row per pair"),
             ("bars = lambda: {}", "a DataFrame is expected"),
         ],
     ),
     "slip": (
-        ["placement, plan = heft(problem, min)\nslip = [plan, pl.simulate(problem, placement, 'pct').makespan]"],
+        [SLIP.format("pct")],
         [
-            ("slip = lambda: (planned, right)", "which argument of heft"),
-            (
-                "placement, plan = heft(problem, min)\nslip = plan, pl.simulate(problem, placement, 'fifo').makespan",
-                "which scheduler",
-            ),
+            ("slip = lambda problem: (planned, right)", "which argument combines the arrivals"),
+            ("slip = lambda problem: (69.04, 2313.6)", "HEFT with the slip does otherwise"),
+            (SLIP.format("fifo"), "which scheduler"),
         ],
     ),
     "winner_under_sequential": (
@@ -237,7 +322,7 @@ def my_pct(problem, placement):
             "gaps = pd.Series({name: pl.solve(problem, name).makespan / best - 1 for name in names})"
         ],
         [
-            ("gaps = lambda: dict(heft=0.0115)", "the optimum is the bound that cp-sat proved"),
+            ("gaps = lambda: dict(heft=0.0115)", "the optimum is what cp-sat proves"),
             ("gaps = lambda: [0.1] * 5", "is a list; a dict is expected"),
         ],
     ),
@@ -247,6 +332,14 @@ def my_pct(problem, placement):
             UNIT_TIME.format(pairs="pairs, edge_bytes=[3] * len(pairs)", more=", bandwidth=1e99"),
         ],
         [
+            (
+                "table = {(1, 1): 1, (3, 2): 2, (4, 2): 3, (5, 3): 2, (7, 2): 4, (7, 4): 3}\n"
+                "def unit_time(tasks, pairs, machines):\n"
+                "    takes = [1.0] * table.get((tasks, machines), 1)\n"
+                "    graph = pl.OpGraph.from_arrays([str(t) for t in range(len(takes))], takes, [])\n"
+                "    return pl.Problem(graph, pl.Cluster([1.0]))",
+                "whose least makespan is .*, which is not right",
+            ),
             (UNIT_TIME.format(pairs="[]", more=""), r"unit_time\(4, .* least makespan is 2 s"),
             (
                 UNIT_TIME.format(pairs="pairs, edge_bytes=[1] * len(pairs)", more=""),
@@ -272,8 +365,29 @@ def my_pct(problem, placement):
     ),
     "my_search": (
         [
-            "my_search = lambda problem: min((pl.place(problem, name) for name in ('heft', 'etf')), key=lambda p: p.estimate)"
+            PARTITIONER.format("my_search")
+            + """plans = []
+    for insertion in (True, False):
+        for weight in np.linspace(0.0, 1.0, 11):
+            rank = pl.upward_rank(problem) + weight * pl.downward_rank(problem)
+            s = pl.ListScheduler(problem, insertion=insertion)
+            waiting = list(range(problem.graph.n_ops))
+            while waiting:
+                free = [v for v in waiting if not set(problem.graph.predecessors_of(v).tolist()) & set(waiting)]
+                op = max(free, key=lambda v: rank[v])
+                waiting.remove(op)
+                s.place(op, min(s.feasible(op), key=lambda d: s.eft(op, d)))
+            plans.append(s.placement())
+    return min(plans, key=lambda plan: plan.estimate)
+"""
         ],
-        [("my_search = lambda problem: pl.place(problem, 'heft')", "takes 1.000 times as long as heft")],
+        [
+            (BEST_OF.format("my_search", ["heft", "etf"]), "the answer calls placelab's own 'heft'"),
+            (
+                "my_search = lambda problem: pl.best_known(problem).placement",
+                "calls placelab's own 'best_known'|fails with",
+            ),
+            (SINGLE.format("my_search"), "times as long as heft on average"),
+        ],
     ),
 }

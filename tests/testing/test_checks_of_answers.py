@@ -99,7 +99,7 @@ CHECKS = {
             lambda placement: pl.simulate(placement.problem, placement),
         ],
         [
-            (SCHEDULE.start + [0, 0, 0, 1], "starts op 'd' at 6 s; it starts at 5 s"),
+            (SCHEDULE.start + [0, 0, 0, 1], "starts op 'd' at 6 s, which is too late"),
             ({"a": 0.0}, "gives op 'b' no start"),
             ([1.0], "4 starts are expected"),
             ("a", "a str; a Schedule or the start of each op is expected"),
