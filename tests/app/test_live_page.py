@@ -16,7 +16,8 @@ import pytest
 
 import placelab as pl
 from placelab.app.widgets import live_page
-from placelab.app.widgets.gantt_wire import pack_schedule
+from placelab.app.widgets.gantt_chart import PAGE_POINTS
+from placelab.app.widgets.gantt_wire import pack_memory, pack_schedule
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.whole_costs import in_whole_costs
 
@@ -105,15 +106,21 @@ def whole_costs(problem: pl.Problem) -> dict[str, str]:
     }
 
 
-def differing(tasks: list[dict], schedules: list[pl.Schedule], folder: Path) -> list[tuple]:
-    """Which arrays of which task are not the library's, to the bit."""
+def differing(tasks: list[dict], schedules: list[pl.Schedule | None], folder: Path) -> list[tuple]:
+    """Which arrays of which task are not the library's, to the bit; a plan that the page refuses must be short of memory."""
     wrong = []
-    for i, (found, schedule) in enumerate(zip(solved(tasks, folder), schedules, strict=True)):
+    for i, (each, found, schedule) in enumerate(zip(tasks, solved(tasks, folder), schedules, strict=True)):
+        if "short of memory" in found.get("error", "") or schedule is None:
+            wrong += [] if schedule is None or runs_short(schedule.problem, each["partitioner"]) else [(i, "refused")]
+            wrong += [] if "short of memory" in found.get("error", "") else [(i, "planned")]
+            continue
         wrong += [(i, name) for name, text in expected(schedule, found).items() if found[name] != text]
         whole = whole_costs(schedule.problem)
         wrong += [(i, f"whole {name}") for name, text in whole.items() if found["whole"][name] != text]
         if found["makespan"] != schedule.makespan:
             wrong.append((i, "makespan"))
+        if found["memory"] != base64.b64encode(pack_memory(schedule, most=PAGE_POINTS)).decode():
+            wrong.append((i, "memory"))
         if (
             schedule.problem.memory == "none"
         ):  # else a gap may be due to a want of room, which the page does not look for
@@ -122,24 +129,43 @@ def differing(tasks: list[dict], schedules: list[pl.Schedule], folder: Path) -> 
     return wrong
 
 
-def trials(count: int, seed: int) -> tuple[list[dict], list[pl.Schedule]]:
-    """Each problem, as saved and after drags, with each pair of strategies that the page has for it."""
+def runs_short(problem: pl.Problem, partitioner: str) -> bool:
+    """Whether the plan that a partitioner makes without regard to memory is short of it, or its run is."""
+    free = pl.place(problem.replace(memory="none"), partitioner)
+    plain = problem.replace(transfers="parallel")
+    shorts = [
+        pl.simulate(each, pl.Placement(each, free.device, free.planned), "planned").oom for each in (problem, plain)
+    ]
+    return any(map(len, shorts))
+
+
+def trials(count: int, seed: int) -> tuple[list[dict], list[pl.Schedule | None]]:
+    """Each problem, as saved and after drags, with each pair that the page has; None where the library has no plan."""
     random = Random(seed)
     tasks = []
-    schedules = []
+    schedules: list[pl.Schedule | None] = []
     for problem in few(count, seed):
         tight = can_bind(problem)
         placement = problems.placement(random.randint, problem) if tight else pl.place(problem, "heft")
         saved = pl.simulate(problem, placement)
         for after in (problem, edited(problem, random)):
             for partitioner, scheduler in PAIRS:
-                if tight and (partitioner or scheduler == "planned"):
+                if placement.planned is None and partitioner is None and scheduler == "planned":
                     continue
-                kept = pl.Placement(after, placement.device, placement.planned)
-                anew = pl.place(after, partitioner) if partitioner else kept
                 tasks.append(task(saved, after, partitioner, scheduler))
-                schedules.append(pl.simulate(after, anew, scheduler))
+                schedules.append(solution(after, placement, partitioner, scheduler))
     return tasks, schedules
+
+
+def solution(
+    problem: pl.Problem, placement: pl.Placement, partitioner: str | None, scheduler: str
+) -> pl.Schedule | None:
+    """The library's schedule, None where the partitioner finds no plan within memory."""
+    kept = pl.Placement(problem, placement.device, placement.planned)
+    try:
+        return pl.simulate(problem, pl.place(problem, partitioner, fallback=False) if partitioner else kept, scheduler)
+    except pl.InfeasibleError:
+        return None
 
 
 def test_the_page_computes_the_librarys_bytes(tmp_path):

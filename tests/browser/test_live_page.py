@@ -123,3 +123,26 @@ def test_a_placement_by_hand_stays(page, schedule, tmp_path):
     assert makespans(page) == (of_the_library(page, by_hand),) * 2
     page.get_by_label("Scheduler").select_option("planned")
     expect(page.get_by_role("alert")).to_contain_text("without a plan")
+
+
+def test_a_plan_that_is_short_of_memory_is_refused(page, schedule, tmp_path):
+    """One sentence says so and the picture stays; ops that stay where they are run, with their memory over time."""
+    graph = schedule.problem.graph
+    cluster = schedule.problem.cluster.replace(memory=94.2e6)
+    tight = pl.solve(pl.Problem(graph, cluster), "heft", "planned")
+    opened(page, tight, tmp_path)
+    slider = page.locator('[data-key="bandwidth:a – b"]')
+    slider.press("PageUp")
+    settled(page)
+    expect(page.locator(".pl-gantt")).to_have_attribute("data-memory", "true")
+    before = makespans(page)
+    assert before == (of_the_library(page, tight),) * 2 and before[0] != tight.makespan
+    slider.press("Home")
+    expect(page.get_by_role("alert")).to_have_text(
+        "At these values the plan of heft is short of memory. placelab plans around that; this page does not."
+    )
+    assert makespans(page) == before
+    page.get_by_label("Partitioner").select_option("as placed")
+    settled(page)
+    expect(page.get_by_role("alert")).to_be_hidden()
+    assert makespans(page) == (of_the_library(page, tight),) * 2

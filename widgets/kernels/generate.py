@@ -21,6 +21,7 @@ TARGET = Path(__file__).with_name("kernels.generated.ts")
 WANTED = (  # by what calls them
     *("upward", "round_to_steps", "join_across_borders", "repair_ties", "in_order", "as_ready", "earliest_first"),
     *("path_computation_time", "group_transfers", "run_events", "link_items", "walk_back", "idle_gaps"),
+    *("memory_changes", "memory_levels"),
 )
 HEAD = "// Written by generate.py from placelab/kernels; make build writes it anew.\n// @ts-nocheck\n"
 
@@ -36,6 +37,7 @@ def text() -> str:
                     schedule = pl.solve(problem, partitioner, scheduler)
                     critical_steps(schedule)
                     idle_gaps(schedule)
+                    schedule.memory(0)
     kernels, types = record_calls.types_of(calls)
     found = {each.__name__: each for each in kernels}
     return HEAD + translate.translate([found[name] for name in WANTED], types)

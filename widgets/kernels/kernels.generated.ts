@@ -3410,4 +3410,110 @@ function idle_gaps(makespan, items, pred, carried, work, gaps) {
   return n;
 }
 
-export { upward, round_to_steps, join_across_borders, repair_ties, in_order, as_ready, earliest_first, path_computation_time, group_transfers, run_events, link_items, walk_back, idle_gaps };
+function put_change(count, device, time, size, changes) {
+  changes.device[count] = device;
+  changes.time[count] = time;
+  changes.bytes[count] = size;
+  return (count + 1);
+}
+
+function memory_changes(run, tensors, moves, to_finish, work, changes) {
+  let arrives, at_finish, at_start, begins, count, e, ends, first, last, last_use, made, s, sent, size, t, u, until, used, v, x;
+  at_start = work.at_start; at_finish = work.at_finish; last_use = work.last_use; sent = work.sent; first = work.first; until = work.until; last = work.last;
+  [made, used] = (to_finish ? [at_start, at_finish] : [at_finish, at_start]);
+  [begins, ends] = (to_finish ? [run.start, run.finish] : [run.finish, run.start]);
+  for (let v_1 = 0, end_1 = run.device.length; v_1 < end_1; v_1 += 1) {
+    v = v_1;
+    if ((run.finish[v] > run.start[v])) {
+      at_start[v] = (at_start[v] + run.temporary[v]);
+      at_finish[v] = (at_finish[v] - run.temporary[v]);
+    }
+  }
+  for (let x_2 = 0, end_2 = moves.tensor.length; x_2 < end_2; x_2 += 1) {
+    x = x_2;
+    s = tensors.storage[moves.tensor[x]];
+    sent[s] = $max(sent[s], moves.finish[x]);
+  }
+  for (let t_3 = 0, end_3 = tensors.producer.length; t_3 < end_3; t_3 += 1) {
+    t = t_3;
+    v = tensors.producer[t];
+    s = tensors.storage[t];
+    if (((first[s] < 0) || (begins[v] < begins[first[s]]))) {
+      first[s] = v;
+    }
+    if ((to_finish && (run.finish[v] > until[s]))) {
+      until[s] = run.finish[v];
+      last[s] = v;
+    }
+    for (let e_4 = tensors.ptr[t], end_4 = tensors.ptr[(t + 1)]; e_4 < end_4; e_4 += 1) {
+      e = e_4;
+      u = tensors.consumer[e];
+      x = tensors.carrier[e];
+      if ((x >= 0)) {
+        if (((last_use[x] < 0) || (ends[u] > ends[last_use[x]]))) {
+          last_use[x] = u;
+        }
+      } else {
+        if ((ends[u] > until[s])) {
+          until[s] = ends[u];
+          last[s] = u;
+        }
+      }
+    }
+  }
+  count = 0;
+  for (let s_5 = 0, end_5 = first.length; s_5 < end_5; s_5 += 1) {
+    s = s_5;
+    v = first[s];
+    size = tensors.held[s];
+    if (((v >= 0) && (size > 0.0) && ($max(until[s], sent[s]) > begins[v]))) {
+      made[v] = (made[v] + size);
+      if ((sent[s] > until[s])) {
+        count = put_change(count, run.device[v], sent[s], (-size), changes);
+      } else {
+        used[last[s]] = (used[last[s]] - size);
+      }
+    }
+  }
+  for (let x_6 = 0, end_6 = moves.tensor.length; x_6 < end_6; x_6 += 1) {
+    x = x_6;
+    size = tensors.bytes[moves.tensor[x]];
+    arrives = (to_finish ? moves.start[x] : moves.finish[x]);
+    if (((last_use[x] >= 0) && (ends[last_use[x]] > arrives) && (size > 0.0))) {
+      count = put_change(count, moves.destination[x], arrives, size, changes);
+      used[last_use[x]] = (used[last_use[x]] - size);
+    }
+  }
+  for (let v_7 = 0, end_7 = run.device.length; v_7 < end_7; v_7 += 1) {
+    v = v_7;
+    if ((at_start[v] !== 0.0)) {
+      count = put_change(count, run.device[v], run.start[v], at_start[v], changes);
+    }
+    if ((at_finish[v] !== 0.0)) {
+      count = put_change(count, run.device[v], run.finish[v], at_finish[v], changes);
+    }
+  }
+  return count;
+}
+
+function memory_levels(order, changes, level, last, time, size) {
+  let c, d, i;
+  for (let d_1 = 0, end_1 = level.length; d_1 < end_1; d_1 += 1) {
+    d = d_1;
+    time[last[d]] = 0.0;
+    size[last[d]] = level[d];
+  }
+  for (let i_2 = 0, end_2 = order.length; i_2 < end_2; i_2 += 1) {
+    i = i_2;
+    c = order[i];
+    d = changes.device[c];
+    level[d] = (level[d] + changes.bytes[c]);
+    if ((changes.time[c] > time[last[d]])) {
+      last[d] = (last[d] + 1);
+      time[last[d]] = changes.time[c];
+    }
+    size[last[d]] = $max(level[d], 0.0);
+  }
+}
+
+export { upward, round_to_steps, join_across_borders, repair_ties, in_order, as_ready, earliest_first, path_computation_time, group_transfers, run_events, link_items, walk_back, idle_gaps, memory_changes, memory_levels };

@@ -1,7 +1,20 @@
-/** Partitioners without memory as a limit: what Python does around their kernels, in placelab.strategies.partitioning. */
+/** Partitioners, as long as memory is no limit: what Python does around their kernels, in placelab.strategies.partitioning. */
 import { as_ready, earliest_first, in_order } from "./kernels.generated.ts";
-import { CONTENTION, network, type Placed, type Problem, predecessors, problemOf, successors } from "./problem.ts";
+import { isShort, lacksForEver } from "./memory.ts";
+import {
+  CONTENTION,
+  MEMORY,
+  needs,
+  network,
+  type Placed,
+  type Problem,
+  predecessors,
+  problemOf,
+  type Shape,
+  successors,
+} from "./problem.ts";
 import { inClasses, rounded, staticLevel, upwardRank } from "./ranks.ts";
+import { moves, type Run, simulate } from "./simulate.ts";
 import { inWholeCosts } from "./whole.ts";
 
 const SPANS = 64; // of list_schedule.py
@@ -16,22 +29,68 @@ interface Plan {
   readonly score: Float64Array;
 }
 
+/** When each tensor leaves for each device and is there, where a planner plans that. */
+interface Sent {
+  readonly sent: Float64Array;
+  readonly there: Float64Array;
+}
+
+interface Partitioner {
+  plan(problem: Problem): Plan & Partial<Sent>;
+  /** Whether it plans anew where its plan is short of memory; else it fails where ops take too much for the whole run. */
+  readonly minds: boolean;
+}
+
 /** Partitioners by name. */
-export const PARTITIONERS: Readonly<Record<string, (problem: Problem) => Plan>> = {
-  heft,
-  "tf-greedy": tfGreedy,
-  etf,
-  "m-etf": etf, // the same where memory is no limit
+export const PARTITIONERS: Readonly<Record<string, Partitioner>> = {
+  heft: { plan: heft, minds: true },
+  "tf-greedy": { plan: tfGreedy, minds: true },
+  etf: { plan: etf, minds: false },
+  "m-etf": { plan: etf, minds: true },
 };
 
-/** Device of each op, and the planned order. */
-export function place({ shape, costs }: Problem, partitioner: string): Placed {
+/** Device of each op, and the planned order. Throws where the plan is short of memory, around which the library would plan. */
+export function place(problem: Problem, name: string): Placed {
+  const { shape, costs } = problem;
+  const { plan, minds } = PARTITIONERS[name]!;
   const whole = problemOf(shape, inWholeCosts(shape, costs));
-  const { device, start, finish, order } = PARTITIONERS[partitioner]!(whole);
+  const made = plan(whole);
+  const { device, start, finish, order } = made;
   const at = new Int32Array(order.length);
   order.forEach((v, i) => (at[v] = i));
   const planned = order.slice().sort((a, b) => start[a]! - start[b]! || finish[a]! - finish[b]! || at[a]! - at[b]!);
-  return { device, planned };
+  const placed = { device, planned };
+  if (shape.memory.binds) {
+    const short = minds ? isShort(whole, plannedRun(whole, made)) : lacksForEver(shape, device);
+    if (short || (mayRunLate(shape) && isShort(problem, simulate(problem, placed, "planned"))))
+      throw new Error(
+        `At these values the plan of ${name} is short of memory. placelab plans around that; this page does not.`,
+      );
+  }
+  return placed;
+}
+
+/** Whether tensors may leave later than planned, and then be where there is no room for them. */
+function mayRunLate({ contention, memory }: Shape): boolean {
+  return contention !== CONTENTION.parallel && memory.model !== MEMORY.reserved;
+}
+
+/** A plan as a run: without times of its own, a transfer leaves when its producer ends. */
+function plannedRun(problem: Problem, { device, start, finish, sent, there }: Plan & Partial<Sent>): Run {
+  const { shape, costs } = problem;
+  const k = shape.nDevices;
+  const { tensor, source, destination, of_edge } = moves(problem, device).copies;
+  const leaves = Float64Array.from(tensor, (t, i) =>
+    sent?.length ? sent[t * k + destination[i]!]! : finish[shape.tensorProducer[t]!]!,
+  );
+  const arrives = leaves.map((time, i) => {
+    const pair = source[i]! * k + destination[i]!;
+    const t = tensor[i]!;
+    if (there?.length) return there[t * k + destination[i]!]!;
+    return time + costs.latency[pair]! + costs.tensorBytes[t]! / costs.bandwidth[pair]!;
+  });
+  const transfers = { tensor, source, destination, start: leaves, finish: arrives, ofEdge: of_edge };
+  return { device, start, finish, makespan: finish.reduce((a, b) => Math.max(a, b), 0), transfers };
 }
 
 function heft(problem: Problem): Plan {
@@ -62,7 +121,7 @@ function tfGreedy(problem: Problem): Plan {
   return plan;
 }
 
-function etf(problem: Problem): Plan {
+function etf(problem: Problem): Plan & Sent {
   const { nOps: n, nDevices: k, contention } = problem.shape;
   const { order: item, place: rank } = inClasses(rounded(staticLevel(problem)));
   const plan = planIn(n);
@@ -77,8 +136,9 @@ function etf(problem: Problem): Plan {
   };
   const limited = contention === CONTENTION.ports || contention === CONTENTION.channel;
   const bounds = { ready_on: floats(limited ? n * k : 0), waits: whole(k), marked: whole(n) };
-  earliest_first(...facts(problem), limits(problem), { free: floats(k), arrival: floats(k) }, queues, bounds, plan);
-  return plan;
+  const links = limits(problem);
+  earliest_first(...facts(problem), links, { free: floats(k), arrival: floats(k) }, queues, bounds, plan);
+  return { ...plan, sent: links.ports.sent, there: links.ports.there };
 }
 
 // ---------------------------------------------------------------- blocks, as placelab.planning.plan_arrays makes them
@@ -118,7 +178,8 @@ function busy({ shape, times }: Problem) {
 }
 
 /** Links are a limit where transfers wait for each other; memory is none. */
-function limits({ shape, costs }: Problem) {
+function limits(problem: Problem) {
+  const { shape, costs } = problem;
   const { nDevices: k, contention, duplex, held, predPtr } = shape;
   const lanes = { [CONTENTION.ports]: duplex ? 2 * k : k, [CONTENTION.channel]: k * k }[contention] ?? 0;
   const copies = lanes ? costs.tensorBytes.length * k : 0;
@@ -137,7 +198,7 @@ function limits({ shape, costs }: Problem) {
     },
     inputs: { sent: floats(most), there: floats(most), turn: whole(most), lane: floats(k) },
     memory: {
-      needs: needs(costs.tensorBytes, shape.tensorPtr, k),
+      needs: needs(problem),
       held: {
         reserved: floats(k),
         waiting: whole(0),
@@ -157,21 +218,5 @@ function limits({ shape, costs }: Problem) {
       },
       spans: { begins: floats(2), ends: floats(2), sizes: floats(2), cuts: floats(4), change: floats(4) },
     },
-  };
-}
-
-/** What ops need where memory is no limit: only tensors, which are sent. */
-export function needs(tensorBytes: Float64Array, tensorPtr: Int32Array, k: number) {
-  return {
-    model: 0,
-    limit: floats(k),
-    for_ever: floats(0),
-    temporary: floats(0),
-    outputs: floats(0),
-    storage: whole(0),
-    root: whole(0),
-    storage_bytes: floats(0),
-    tensor_ptr: tensorPtr,
-    tensor_bytes: tensorBytes,
   };
 }

@@ -4,6 +4,8 @@ import { reader } from "../shared/reader.ts";
 /** Codes of placelab/kernels/codes.py. */
 export const CONTENTION = { parallel: 0, ports: 1, channel: 2, fair: 4 } as const;
 
+export const MEMORY = { none: 0, edges: 1, dynamic: 2, reserved: 3 } as const;
+
 /** Ops, edges and rules. Numbered as in Python, as all arrays here. */
 export interface Shape {
   readonly nOps: number;
@@ -15,8 +17,7 @@ export interface Shape {
   readonly duplex: boolean;
   /** 1 where a transfer holds its links for its latency, 0 where the latency follows. */
   readonly held: number;
-  /** No memory is counted, so that bytes may be given in another unit. */
-  readonly unlimited: boolean;
+  readonly memory: Memory;
   /** Columns of measured times, 0 where times are operations over speed. */
   readonly nTimes: number;
   readonly timeColumn: Int32Array;
@@ -36,6 +37,21 @@ export interface Shape {
     readonly first: Int32Array;
     readonly pair: Int32Array;
   };
+}
+
+/** What holds memory; bytes never change by hand. */
+export interface Memory {
+  /** A code of `MEMORY`. */
+  readonly model: number;
+  /** Whether a device may run out of memory, wherever ops are. */
+  readonly binds: boolean;
+  /** Bytes that each op keeps for the whole run. */
+  readonly lasting: Float64Array;
+  /** Bytes that each op holds while it runs. */
+  readonly temporary: Float64Array;
+  readonly capacity: Float64Array;
+  /** The first tensor in the storage of each; empty where none share any. */
+  readonly storage: Int32Array;
 }
 
 /** What is measured in seconds, bytes or operations. */
@@ -73,9 +89,9 @@ export interface Problem {
 
 /** Reads what placelab/app/widgets/live_page.py writes: a problem and where its ops are. */
 export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; placed: Placed } {
-  const { header, f64, u32 } = reader(message, 14, "problem");
+  const { header, f64, u32 } = reader(message, 16, "problem");
   const i32 = (n: number) => new Int32Array(u32(n));
-  const [, n, m, t, k, nGroups, contention, duplex, held, unlimited, nTimes, nPlanned, nLinks, nPairs] =
+  const [, n, m, t, k, nGroups, contention, duplex, held, model, binds, nTimes, nPlanned, nStorage, nLinks, nPairs] =
     header as unknown as number[];
   const ahead = i32(m!);
   const edgeTensor = summed(i32(m!));
@@ -83,6 +99,7 @@ export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; 
   const group = summed(i32(n!));
   const timeColumn = i32(k!);
   const placed = { device: i32(n!), planned: summed(i32(nPlanned!)) };
+  const storage = summed(i32(nStorage!));
   const shared = { ptr: i32(k! * k! + 1), link: i32(nPairs!), first: i32(nLinks! + 1), pair: i32(nPairs!) };
   const costs = {
     compute: f64(n),
@@ -94,6 +111,7 @@ export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; 
     latency: f64(k! * k!),
     linkBandwidth: f64(nLinks),
   };
+  const [lasting, temporary, capacity] = [f64(n), f64(n), f64(k)];
   const producer = edgeTensor.map((each) => tensorProducer[each]!);
   const consumer = ahead.map((by, e) => producer[e]! + by);
   const predPtr = pointers(consumer, n!);
@@ -105,7 +123,7 @@ export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; 
     contention: contention!,
     duplex: duplex === 1,
     held: held!,
-    unlimited: unlimited === 1,
+    memory: { model: model!, binds: binds === 1, lasting, temporary, capacity, storage },
     nTimes: nTimes!,
     timeColumn,
     group,
@@ -200,4 +218,18 @@ export const network = ({ shape, costs }: Problem) => ({
   bandwidth: costs.bandwidth,
   send: new Float64Array(shape.nDevices),
   delay: costs.latency.map((x) => 0 + x),
+});
+
+/** What ops need in runs and plans that do not look at memory: only tensors, which are sent. */
+export const needs = ({ shape, costs }: Problem) => ({
+  model: MEMORY.none,
+  limit: new Float64Array(shape.nDevices),
+  for_ever: new Float64Array(0),
+  temporary: new Float64Array(0),
+  outputs: new Float64Array(0),
+  storage: new Int32Array(0),
+  root: new Int32Array(0),
+  storage_bytes: new Float64Array(0),
+  tensor_ptr: shape.tensorPtr,
+  tensor_bytes: costs.tensorBytes,
 });

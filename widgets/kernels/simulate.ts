@@ -1,7 +1,15 @@
 /** One run of a placement: what Python does around the simulator's kernel, in placelab.simulation.kernel_arrays. */
 import { group_transfers, run_events } from "./kernels.generated.ts";
-import { needs } from "./place.ts";
-import { CONTENTION, durations, type Placed, type Problem, pointers, predecessors, successors } from "./problem.ts";
+import {
+  CONTENTION,
+  durations,
+  needs,
+  type Placed,
+  type Problem,
+  pointers,
+  predecessors,
+  successors,
+} from "./problem.ts";
 import { inClasses, numbers, pathComputationTime } from "./ranks.ts";
 
 const RULES: Readonly<Record<string, number>> = { pct: 0, fifo: 1, planned: 3 };
@@ -63,7 +71,7 @@ export function simulate(problem: Problem, { device, planned }: Placed, schedule
       sends: { base: whole(k), count: whole(k) },
       aside: floats(1),
     },
-    { needs: needs(costs.tensorBytes, shape.tensorPtr, k), use: NO_USE },
+    { needs: needs(problem), use: NO_USE },
     contention(problem, copies),
     { busy: whole(k), touched: worklist(k) },
     { heap: floats(2 * (k + (shape.contention === CONTENTION.fair ? 4 : 2) * x + 1)), size: floats(1) },
@@ -89,7 +97,7 @@ const whole = (n: number) => new Int32Array(n);
 const worklist = (n: number) => ({ number: whole(n), flag: whole(n), size: floats(1) });
 
 /** Transfers of a placement, and who receives what they bring. */
-function moves(problem: Problem, device: Int32Array) {
+export function moves(problem: Problem, device: Int32Array) {
   const { nOps: n, nEdges: m, nDevices: k, producer } = problem.shape;
   const receivers = { op: whole(m), local_start: whole(n), local_end: whole(n), ptr: whole(2 * m) };
   const all = { ptr: whole(n + 1), tensor: whole(m), destination: whole(m), source: whole(m), of_edge: whole(m) };

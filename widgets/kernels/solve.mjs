@@ -11,7 +11,9 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 const [, , module, given] = process.argv;
-const { decodeProblem, inWholeCosts, place, problemOf, simulate, packRun } = await import(pathToFileURL(module).href);
+const { decodeProblem, inWholeCosts, place, problemOf, simulate, packMemory, packRun } = await import(
+  pathToFileURL(module).href
+);
 
 const text = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString("base64");
 
@@ -37,7 +39,13 @@ function solved({ problem, partitioner, scheduler, ...changed }) {
   const whole = Object.fromEntries(
     Object.entries(inWholeCosts(shape, edited.costs)).map(([name, column]) => [name, text(column)]),
   );
-  return { ...Object.fromEntries(arrays), wire: text(packRun(edited, run)), makespan, whole };
+  return {
+    ...Object.fromEntries(arrays),
+    wire: text(packRun(edited, run)),
+    memory: text(packMemory(edited, run)),
+    makespan,
+    whole,
+  };
 }
 
 function tried(each) {

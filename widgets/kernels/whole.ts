@@ -1,5 +1,5 @@
 /** Costs in the decimal unit of time that makes them whole, in which partitioners plan: placelab.problem.whole_costs, to the last bit. */
-import type { Costs, Shape } from "./problem.ts";
+import { type Costs, MEMORY, type Shape } from "./problem.ts";
 
 const DIGITS = 11; // of the largest cost
 const PARTS = 30; // speeds and bandwidths may be thirds, sevenths … up to this
@@ -24,7 +24,8 @@ export function inWholeCosts(shape: Shape, costs: Costs): Costs {
   const carried = rate.places > -Infinity ? sent.places - rate.places : -Infinity;
   const unit = Math.max(work.places - speed.places, carried, seconds.places);
   const ops = Math.max(work.places, unit + speed.places);
-  const sizes = shape.unlimited && carried > -Infinity ? Math.max(sent.places, unit + rate.places) : 0;
+  const sizes =
+    shape.memory.model === MEMORY.none && carried > -Infinity ? Math.max(sent.places, unit + rate.places) : 0;
   if (!(unit || ops || sizes) || Math.abs(unit) > WIDEST || Math.log10(longest(costs)) + unit > DIGITS + 1)
     return costs;
   return {
@@ -93,7 +94,7 @@ const tenTo = (power: number) => Number(`1e${power}`);
 const commonDivisor = (a: number, b: number): number => (b === 0 ? a : commonDivisor(b, a % b));
 
 /** The nearest whole number, of two the even one. */
-function rint(x: number): number {
+export function rint(x: number): number {
   const low = Math.floor(x);
   const rest = x - low;
   return rest < 0.5 ? low : rest > 0.5 || low % 2 ? low + 1 : low;

@@ -1,10 +1,15 @@
 /** A run as the chart reads it (widgets/gantt/wire): its critical path and idle gaps as in Python, and the bytes of placelab/app/widgets/gantt_wire.py. */
 import { idle_gaps, link_items, walk_back } from "./kernels.generated.ts";
-import { CONTENTION, type Problem, predecessors } from "./problem.ts";
+import { type Curves, curvesOf, shortagesIn } from "./memory.ts";
+import { CONTENTION, MEMORY, type Problem, predecessors } from "./problem.ts";
 import { numbers } from "./ranks.ts";
 import type { Run } from "./simulate.ts";
+import { rint } from "./whole.ts";
 
 const VERSION = 1;
+const FULL = 65535; // level of the peak of a device
+const LEVELS = [FULL, 2048, 1024, 512, 256, 128, 64, 32, 16];
+const POINTS = 12_000; // of the memory curves on a page
 
 type Column = { readonly buffer: ArrayBufferLike; readonly byteOffset: number; readonly byteLength: number };
 
@@ -44,6 +49,52 @@ export function packKept({ shape }: Problem, run: Run): DataView {
     Float32Array.from(run.start),
     Float32Array.from(run.finish),
   ]);
+}
+
+/** The trait `memory`, with at most so many points of curves. */
+export function packMemory(problem: Problem, run: Run): DataView {
+  const { nDevices: k, memory } = problem.shape;
+  const curves = curvesOf(problem, run);
+  const { ptr, size } = curves;
+  const short = shortagesIn(problem, run, curves);
+  const peak = new Float64Array(k);
+  for (let d = 0; d < k; d++) peak[d] = size.subarray(ptr[d]!, ptr[d + 1]!).reduce((a, b) => Math.max(a, b), 0);
+  const { first, bits, level } = thinned(curves, peak);
+  return message([
+    Uint32Array.of(VERSION, k, bits.length, short.length),
+    Float32Array.from(memory.capacity, (bytes) => (memory.model === MEMORY.none ? Infinity : bytes)),
+    Float32Array.from(peak),
+    first,
+    bits.map((x, i) => x - (i ? bits[i - 1]! : 0)),
+    level.map((x, i) => x - (i ? level[i - 1]! : 0)),
+    Uint16Array.from(short, ({ device }) => device),
+    Float32Array.from(short, ({ start }) => start + 0),
+    Float32Array.from(short, ({ start, finish }) => finish - start),
+    Float32Array.from(short, ({ bytes }) => bytes),
+  ]);
+}
+
+/** First point of each device, bits of the time of all points, and their levels: of as many levels as there is room for. */
+function thinned({ ptr, time, size }: Curves, peak: Float64Array) {
+  const shares = new Float64Array(size.length);
+  const begins = new Set(ptr.subarray(0, -1));
+  peak.forEach((top, d) => {
+    for (let i = ptr[d]!; i < ptr[d + 1]!; i++) shares[i] = size[i]! / Math.max(top, 1e-300);
+  });
+  let kept: number[] = [];
+  let level = new Float64Array(0);
+  let levels = FULL;
+  for (levels of LEVELS) {
+    level = shares.map((share) => rint(share * levels));
+    kept = [...numbers(size.length)].filter((i) => begins.has(i) || level[i] !== level[i - 1]);
+    if (kept.length <= POINTS) break;
+  }
+  const at = new Map(kept.map((i, place) => [i, place]));
+  return {
+    first: Uint32Array.from(ptr.subarray(0, -1), (i) => at.get(i)!),
+    bits: new Uint32Array(Float32Array.from(kept, (i) => time[i]! + 0).buffer),
+    level: Uint16Array.from(kept, (i) => rint(level[i]! * (FULL / levels))),
+  };
 }
 
 /** Columns one after the other, each from a multiple of 8 bytes on. */

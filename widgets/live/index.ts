@@ -1,9 +1,9 @@
 /** A page that recomputes: the kernels in the browser, and controls above the chart. Written by placelab/app/export.py. */
 import { place } from "../kernels/place.ts";
-import { type Costs, decodeProblem, type Problem, problemOf } from "../kernels/problem.ts";
+import { type Costs, decodeProblem, MEMORY, type Problem, problemOf } from "../kernels/problem.ts";
 import { type Run, simulate } from "../kernels/simulate.ts";
 import { inWholeCosts } from "../kernels/whole.ts";
-import { packKept, packRun } from "../kernels/wire.ts";
+import { packKept, packMemory, packRun } from "../kernels/wire.ts";
 import { subscribe } from "../shared/bus.ts";
 import type { Model } from "../shared/model.ts";
 import { code } from "./code.ts";
@@ -11,7 +11,7 @@ import { dialsOf, turned } from "./dials.ts";
 import { panel, type Wish } from "./panel.ts";
 import type { LiveTraits } from "./traits.ts";
 
-const SAVED = ["schedule", "kept", "memory", "memory_shown", "numbers"] as const; // traits of the chart that a change replaces
+const SAVED = ["schedule", "kept", "memory", "numbers"] as const; // traits of the chart that a change replaces
 const NOTHING = new DataView(new ArrayBuffer(0));
 
 /** Puts the controls above the chart whose model this is, and lets the chart follow them. */
@@ -54,14 +54,15 @@ function start(model: Model<LiveTraits>): void {
 
   /** The run, the saved one behind it; what else was said of that one holds no more. */
   function draw(problem: Problem, run: Run): void {
-    model.set("memory_shown", false);
-    model.set("memory", NOTHING);
+    const counted = shape.memory.model !== MEMORY.none || model.get("memory_shown");
+    model.set("memory", counted ? packMemory(problem, run) : NOTHING);
     model.set("numbers", []);
     model.set("kept", packKept(problem, before));
     model.set("schedule", packRun(problem, run));
   }
 
   document.querySelector("main")!.before(controls.element);
+  model.on("change:memory_shown", follow); // which may want curves that are not there
   follow();
 }
 
@@ -72,4 +73,4 @@ function planner({ partitioner }: Wish): string | null {
 
 if (typeof document !== "undefined") subscribe(document.body, "model", start);
 
-export { decodeProblem, inWholeCosts, packRun, place, problemOf, simulate };
+export { decodeProblem, inWholeCosts, packMemory, packRun, place, problemOf, simulate };

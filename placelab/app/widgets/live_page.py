@@ -1,8 +1,9 @@
 """What a page needs that recomputes a schedule in the browser: the problem in columns, and whether the page can compute it.
 
-The columns are read by ``widgets/kernels/problem.ts``. Little endian: a header of fourteen uint32 (version, ops, edges, tensors,
-devices, groups, code of the transfer model, duplex, latency holds, memory is unlimited, columns of measured times, planned ops,
-shared links, their pairs), then the columns below in order, each from a multiple of 8 bytes on. Numbers that decide are whole.
+The columns are read by ``widgets/kernels/problem.ts``. Little endian: a header of sixteen uint32 (version, ops, edges, tensors,
+devices, groups, code of the transfer model, duplex, latency holds, code of the memory model, memory may be short, columns of
+measured times, planned ops, tensors whose storage is given, shared links, their pairs), then the columns below in order, each
+from a multiple of 8 bytes on. Numbers that decide are whole.
 
 =============  ====================================================================================================
 edges          i4 consumer minus producer, i4 tensor
@@ -10,12 +11,14 @@ tensors        i4 producer
 ops            i4 group; later i4 device
 devices        i4 column of the measured times (before the device of each op)
 plan           i4 ops in planned order, none without a plan
+storages       i4 first tensor in the storage of each tensor, none where none share any
 shared links   i4 pointers by pair, i4 link, i4 pointers by link, i4 pair
 costs          f8 operations, f8 bytes of tensors, f8 measured times and f8 the speeds they hold for, f8 speeds of devices,
                f8 bandwidths, f8 latencies, f8 bandwidths of shared links
+memory         f8 bytes that ops keep for the whole run, f8 bytes that they hold while they run, f8 bytes of devices
 =============  ====================================================================================================
 
-Of tensors, producers, groups and the plan the columns hold the differences of neighbours, which compress better.
+Of tensors, producers, groups, the plan and storages the columns hold the differences of neighbours, which compress better.
 """
 
 from __future__ import annotations
@@ -74,20 +77,30 @@ def pack_problem(schedule: Schedule) -> bytes:
     times, speeds = (np.empty(0), np.empty(0)) if graph.time is None else (graph.time, graph.time_speed)
     planned = np.empty(0) if placement.planned is None else placement.planned
     counts = [graph.n_ops, graph.n_edges, graph.n_tensors, k, problem.n_groups, problem.transfer_model.code]
-    rules = [problem.duplex, held(problem.latency), problem.memory == "none"]
-    sizes = [len(speeds), len(planned), len(links.capacity), len(links.link)]
+    rules = [problem.duplex, held(problem.latency), problem.memory_model.code, can_bind(problem)]
+    storage = np.empty(0) if graph.tensor_storage is None else graph.tensor_storage
+    sizes = [len(speeds), len(planned), len(storage), len(links.capacity), len(links.link)]
     return joined(
         [
             np.array([VERSION, *counts, *rules, *sizes], "<u4"),
             whole(graph.consumer - graph.producer),
             *map(steps, (graph.edge_tensor, graph.tensor_producer, problem.group)),
             *map(whole, (_time_columns(problem), placement.device)),
-            steps(planned),
+            *map(steps, (planned, storage)),
             *map(whole, (links.ptr, links.link, links.first, links.pair)),
             *map(real, (graph.compute, graph.tensor_bytes, times, speeds)),
             *map(real, (cluster.speed, cluster.bandwidth, cluster.latency, links.capacity)),
+            *map(real, (*_held_by_ops(problem), cluster.memory)),
         ]
     )
+
+
+def _held_by_ops(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Bytes that each op keeps for the whole run, and while it runs, as curves of memory count them."""
+    graph = problem.graph
+    unlimited = problem.memory == "none"  # then curves show what ``dynamic`` counts
+    working = unlimited or problem.memory_model.working
+    return graph.persistent if unlimited else problem.lasting, graph.temporary if working else np.zeros(graph.n_ops)
 
 
 def _time_columns(problem: Problem) -> list[int]:
@@ -125,9 +138,7 @@ def why_not(schedule: Schedule) -> str:
 
 def why_fixed(problem: Problem) -> str:
     """Why a page that recomputes runs of this problem places no ops, as a sentence; "" where it does."""
-    if problem.restricted:
-        return "Some ops may not run on some devices, which the page does not plan for."
-    return "Memory may be short, which the page does not plan for." if can_bind(problem) else ""
+    return "Some ops may not run on some devices, which the page does not plan for." if problem.restricted else ""
 
 
 def why_still(schedule: Schedule) -> str:
