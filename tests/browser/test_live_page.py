@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
+from browser.test_accessibility import CHECK, axe  # noqa: F401
 from playwright.sync_api import Page, expect
 
 import placelab as pl
@@ -146,3 +147,15 @@ def test_a_plan_that_is_short_of_memory_is_refused(page, schedule, tmp_path):
     settled(page)
     expect(page.get_by_role("alert")).to_be_hidden()
     assert makespans(page) == (of_the_library(page, tight),) * 2
+
+
+@pytest.mark.slow
+def test_nothing_serious(page, schedule, tmp_path, axe):  # noqa: F811
+    """axe-core finds no serious violation on the page, which fits a phone, too."""
+    opened(page, schedule, tmp_path)
+    page.locator(".pl-live summary").click()
+    page.evaluate(f"() => {{ {axe} }}")
+    assert page.evaluate(CHECK, ["body", {}]) == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    settled(page)
+    assert page.evaluate("() => document.documentElement.scrollWidth") == 390

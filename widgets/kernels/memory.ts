@@ -34,10 +34,15 @@ export function curvesOf(problem: Problem, run: Run): Curves {
   const size = new Float64Array(room[k]!);
   const last = room.slice(0, k);
   memory_levels(order, changes, level, last, time, size);
-  const points = [...last].flatMap((end, d) => Array.from({ length: end - room[d]! + 1 }, (_, i) => room[d]! + i));
   const ptr = new Int32Array(k + 1);
-  for (let d = 0; d < k; d++) ptr[d + 1] = ptr[d]! + last[d]! - room[d]! + 1;
-  return { ptr, time: Float64Array.from(points, (i) => time[i]!), size: Float64Array.from(points, (i) => size[i]!) };
+  for (let d = 0; d < k; d++) {
+    const begin = room[d]!;
+    const end = last[d]! + 1;
+    time.copyWithin(ptr[d]!, begin, end);
+    size.copyWithin(ptr[d]!, begin, end);
+    ptr[d + 1] = ptr[d]! + end - begin;
+  }
+  return { ptr, time: time.subarray(0, ptr[k]), size: size.subarray(0, ptr[k]) };
 }
 
 /** Bytes that ops keep for the whole run, per device. */

@@ -76,24 +76,31 @@ export function packMemory(problem: Problem, run: Run): DataView {
 
 /** First point of each device, bits of the time of all points, and their levels: of as many levels as there is room for. */
 function thinned({ ptr, time, size }: Curves, peak: Float64Array) {
-  const shares = new Float64Array(size.length);
-  const begins = new Set(ptr.subarray(0, -1));
+  const n = size.length;
+  const shares = new Float64Array(n);
   peak.forEach((top, d) => {
     for (let i = ptr[d]!; i < ptr[d + 1]!; i++) shares[i] = size[i]! / Math.max(top, 1e-300);
   });
-  let kept: number[] = [];
-  let level = new Float64Array(0);
+  const level = new Float64Array(n);
+  const kept = new Int32Array(n);
+  const first = new Uint32Array(peak.length);
+  let count = 0;
   let levels = FULL;
   for (levels of LEVELS) {
-    level = shares.map((share) => rint(share * levels));
-    kept = [...numbers(size.length)].filter((i) => begins.has(i) || level[i] !== level[i - 1]);
-    if (kept.length <= POINTS) break;
+    count = 0;
+    for (let i = 0, d = 0; i < n; i++) {
+      level[i] = rint(shares[i]! * levels);
+      const begins = i === ptr[d];
+      if (begins) first[d++] = count;
+      if (begins || level[i] !== level[i - 1]) kept[count++] = i;
+    }
+    if (count <= POINTS) break;
   }
-  const at = new Map(kept.map((i, place) => [i, place]));
+  const at = kept.subarray(0, count);
   return {
-    first: Uint32Array.from(ptr.subarray(0, -1), (i) => at.get(i)!),
-    bits: new Uint32Array(Float32Array.from(kept, (i) => time[i]! + 0).buffer),
-    level: Uint16Array.from(kept, (i) => rint(level[i]! * (FULL / levels))),
+    first,
+    bits: new Uint32Array(Float32Array.from(at, (i) => time[i]! + 0).buffer),
+    level: Uint16Array.from(at, (i) => rint(level[i]! * (FULL / levels))),
   };
 }
 

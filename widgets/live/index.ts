@@ -20,6 +20,7 @@ function start(model: Model<LiveTraits>): void {
   const setting = model.get("live");
   const unchanged = new Map(SAVED.map((name) => [name, model.get(name)]));
   const before = simulate(problemOf(shape, costs), placed, setting.scheduler);
+  const outline = packKept(problemOf(shape, costs), before);
   const dials = dialsOf(shape, costs, setting);
   let frame = 0;
   const controls = panel(setting, dials, model.get("unitless"), () => {
@@ -57,7 +58,7 @@ function start(model: Model<LiveTraits>): void {
     const counted = shape.memory.model !== MEMORY.none || model.get("memory_shown");
     model.set("memory", counted ? packMemory(problem, run) : NOTHING);
     model.set("numbers", []);
-    model.set("kept", packKept(problem, before));
+    model.set("kept", outline);
     model.set("schedule", packRun(problem, run));
   }
 

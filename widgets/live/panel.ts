@@ -49,7 +49,7 @@ export function panel(setting: Setting, dials: readonly Dial[], unitless: boolea
     scheduler.value = setting.scheduler;
     changed();
   });
-  const chosen = h("div.row", {}, partitioner, scheduler, reset, h("span", {}, "makespan "), makespan, change);
+  const chosen = h("div.row", {}, partitioner, scheduler, reset, h("span.result", {}, "makespan ", makespan), change);
   const more = h("details", {}, h("summary", {}, "Python"), h("pre", {}, text));
   const words = "This page computes by itself. Strategies beyond the list need placelab.";
   const said = h("p.said", {}, setting.still ? `${words} ${setting.still} Ops stay on their devices.` : words);
