@@ -14,6 +14,7 @@ from placelab.app.cli import (
     compile_command,
     convert_command,
     explore_command,
+    grade_command,
     inspect_command,
     lab_command,
     lessons_command,
@@ -31,6 +32,7 @@ COMMANDS = (
     place_command,  # and compare
     study_command,
     lessons_command,
+    grade_command,
     compile_command,
 )
 

@@ -1,0 +1,131 @@
+"""``placelab grade``: run students' copies of the lessons, each in a process of its own, and write a table of points."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+from collections import defaultdict
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from placelab.app.cli.arguments import command, printable
+from placelab.app.grading.runs import Grade, graded
+from placelab.app.grading.submitted import copies_in, exercises
+
+SECONDS = 600
+MEMORY = 16.0  # GB of address space; numba, solvers and threads reserve some, of which they use little
+EXAMPLES = """
+grade handed-in -o grades.csv                       one row per student
+grade handed-in -o grades.csv --feedback feedback   and a file per student that says why
+grade handed-in -o grades.csv --seconds 300 --memory 8 --jobs 4
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    added = command(commands, "grade", grade, EXAMPLES)
+    added.add_argument("folder", type=Path, help="copies: STUDENT/NN_lesson.ipynb, or STUDENT_NN_lesson.ipynb")
+    added.add_argument(
+        "-o", "--output", type=Path, required=True, help="CSV file to write; one that is there is replaced"
+    )
+    added.add_argument(
+        "--feedback", type=Path, metavar="DIR", help="folder for a text per student, with a line per exercise"
+    )
+    added.add_argument("--seconds", type=_positive, default=SECONDS, help=f"limit of a copy (default: {SECONDS})")
+    added.add_argument(
+        "--memory", type=_positive, default=MEMORY, help=f"limit of a copy's address space [GB] (default: {MEMORY:g})"
+    )
+    added.add_argument("--jobs", type=_whole, default=1, help="copies that run at once (default: 1)")
+
+
+def grade(options: argparse.Namespace) -> None:
+    """Grade the copies of lessons that students have handed in.
+
+    An answer that its check passes gives a point. Nothing is sent anywhere. Each copy runs in a process of its own: answers and
+    further cells are the student's, examples and checks those of the installed lessons, so editing a check does not help.
+
+    This runs strangers' code with your rights: it can read and change your files, use the network and start programs. Limits on
+    time and memory stop loops and mistakes, and are no sandbox; an answer that sets out to can report any points. So grade as a
+    user who owns nothing of value, in a container or virtual machine without network, and look at what is suspiciously good.
+    """
+    copies = copies_in(options.folder)
+    run = partial(graded, seconds=options.seconds, memory=options.memory * 1e9)
+    grades = []
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for done in pool.map(run, copies):
+            grades.append(done)
+            points = f"{sum(done.points)} of {len(done.points)}" if done.points else "not graded"
+            print(
+                printable(
+                    f"{done.copy.student}  {done.copy.path.name}  {points}" + f"  ({done.remark})" * bool(done.remark)
+                )
+            )
+    _write(options.output, grades)
+    if options.feedback:
+        _write_feedback(options.feedback, grades)
+
+
+def _write(path: Path, grades: Iterable[Grade]) -> None:
+    """A row per student, a column per exercise of the lessons that were handed in, and the sum; no copy counts as 0."""
+    by_student = _by_student(grades)
+    lessons = sorted({grade.copy.lesson for several in by_student.values() for grade in several if grade.copy.lesson})
+    columns = {
+        (lesson, i): f"{int(lesson.name[:2])}.{i + 1}" for lesson in lessons for i in range(len(exercises(lesson)))
+    }
+    with path.open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["student", *columns.values(), "points", "remarks"])
+        for student, several in sorted(by_student.items()):
+            best: dict[Any, int] = defaultdict(int)
+            for each in several:
+                for i, point in enumerate(each.points):
+                    best[each.copy.lesson, i] = max(best[each.copy.lesson, i], point)
+            points = [best[key] for key in columns]
+            remarks = "; ".join(each.remark for each in several if each.remark)
+            rows.writerow([_cell(student), *points, sum(points), _cell(remarks)])
+
+
+def _write_feedback(folder: Path, grades: Iterable[Grade]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for student, several in _by_student(grades).items():
+        lines = [line for each in several for line in _feedback(each)]
+        Path(folder, f"{student}.txt").write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def _feedback(grade: Grade) -> list[str]:
+    lines = [grade.copy.path.name, *([f"  {printable(grade.remark)}"] if grade.remark else [])]
+    named = exercises(grade.copy.lesson) if grade.copy.lesson else []
+    return lines + [
+        f"  {name}: {printable(sentence) or 'right'}" for name, sentence in zip(named, grade.sentences, strict=False)
+    ]
+
+
+def _by_student(grades: Iterable[Grade]) -> dict[str, list[Grade]]:
+    found: dict[str, list[Grade]] = defaultdict(list)
+    for each in grades:
+        found[each.copy.student].append(each)
+    return found
+
+
+def _cell(text: str) -> str:
+    """Text on one line, which no spreadsheet takes for a formula."""
+    text = printable(text)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value
+
+
+def _whole(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= (os.cpu_count() or 1) * 4:
+        raise argparse.ArgumentTypeError(f"{text} is not between 1 and four times the number of cores")
+    return value

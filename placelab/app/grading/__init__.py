@@ -1,0 +1,1 @@
+"""Grade copies of the course's lessons that students have filled in."""
