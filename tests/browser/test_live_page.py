@@ -86,7 +86,7 @@ def test_other_strategies_give_the_librarys_makespan(page, schedule, tmp_path):
     drag(page, "bandwidth:a – b", -0.2)
     for partitioner in page.get_by_label("Partitioner").locator("option").all_inner_texts():
         page.get_by_label("Partitioner").select_option(partitioner)
-        for scheduler in ("fifo", "pct", "planned"):
+        for scheduler in ("fifo", "pct", "msr", "planned"):
             page.get_by_label("Scheduler").select_option(scheduler)
             settled(page)
             assert makespans(page) == (of_the_library(page, schedule),) * 2, (partitioner, scheduler)
@@ -105,10 +105,10 @@ def test_plain_numbers_stay_plain(page, tmp_path):
 
 def test_what_the_page_cannot_recompute_plays(page, schedule, tmp_path):
     """One sentence says why, and the saved schedule plays."""
-    other = pl.simulate(schedule.problem, schedule.placement, "msr")
+    other = pl.simulate(schedule.problem, schedule.placement, "depth-first")
     page.goto(pl.export.html(other, tmp_path / "page.html", live=True).as_uri())
     expect(page.locator("body > p")).to_have_text(
-        "This page plays a saved schedule and cannot recompute it: it does not know the scheduler 'msr'."
+        "This page plays a saved schedule and cannot recompute it: it does not know the scheduler 'depth-first'."
     )
     page.get_by_role("button", name="Play").click()
     page.wait_for_function("() => Number(document.querySelector('.pl-gantt').dataset.time) > 0")

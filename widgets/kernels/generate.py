@@ -19,7 +19,8 @@ from placelab.schedule.critical_steps import critical_steps
 
 TARGET = Path(__file__).with_name("kernels.generated.ts")
 WANTED = (  # by what calls them
-    *("upward", "round_to_steps", "join_across_borders", "repair_ties", "in_order", "as_ready", "earliest_first"),
+    *("upward", "downward", "round_to_steps", "join_across_borders", "repair_ties", "precedence_order", "in_order"),
+    *("as_ready", "earliest_first", "optimistic_cost", "choose_ready", "choose_least"),
     *("path_computation_time", "group_transfers", "run_events", "link_items", "walk_back", "idle_gaps"),
     *("memory_changes", "memory_levels"),
 )
@@ -32,8 +33,9 @@ def text() -> str:
         rounded(np.array([0.5, 1.5, 2.0**40]) / 2.0**40)  # two near a border: few problems have them
         for transfers in record_calls.TRANSFERS:
             problem = pl.Problem(pl.generators.layered(12, seed=1), pl.clusters.pcie_box(3), transfers=transfers)
-            for partitioner in ("heft", "tf-greedy", "etf"):
-                for scheduler in ("fifo", "pct", "planned"):
+            pl.place(problem.replace(cluster=pl.Cluster.uniform(5)), "min-min")  # many of a kind have another kernel
+            for partitioner in ("heft", "tf-greedy", "etf", "cpop", "peft", "min-min"):
+                for scheduler in ("fifo", "pct", "msr", "planned"):
                     schedule = pl.solve(problem, partitioner, scheduler)
                     critical_steps(schedule)
                     idle_gaps(schedule)

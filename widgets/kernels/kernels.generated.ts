@@ -25,6 +25,26 @@ function upward(weight, succ, latency, per_byte, rank) {
   }
 }
 
+function downward(weight, succ, latency, per_byte, rank) {
+  let done, e, u, v, x;
+  for (let v_1 = 0, end_1 = weight.length; v_1 < end_1; v_1 += 1) {
+    v = v_1;
+    rank[v] = 0.0;
+  }
+  for (let u_2 = 0, end_2 = weight.length; u_2 < end_2; u_2 += 1) {
+    u = u_2;
+    done = (rank[u] + weight[u]);
+    for (let e_3 = succ.ptr[u], end_3 = succ.ptr[(u + 1)]; e_3 < end_3; e_3 += 1) {
+      e = e_3;
+      x = (done + (latency + (succ.bytes[e] * per_byte)));
+      v = succ.consumer[e];
+      if ((x > rank[v])) {
+        rank[v] = x;
+      }
+    }
+  }
+}
+
 function round_to_steps(rank, largest, scale, border, steps, near, exact) {
   let count, rest, v, whole, x;
   count = 0;
@@ -90,6 +110,87 @@ function repair_ties(priority, order, run, start, rank, item, shared) {
     shared[v] = (((start[r] - first) > 1) ? first : (-1));
   }
   return true;
+}
+
+function push_key(heap, base, size, key) {
+  let i, k, parent;
+  i = size;
+  while ((i > 0)) {
+
+    parent = ((i - 1) >> 1);
+    k = heap[(base + parent)];
+    if ((k < key)) {
+      break;
+    }
+    heap[(base + i)] = k;
+    i = parent;
+  }
+  heap[(base + i)] = key;
+}
+
+function pop_key(heap, base, size) {
+  let child, i, k, key, last, parent;
+  last = (size - 1);
+  key = heap[(base + last)];
+  i = 0;
+  child = 1;
+  while (((child + 1) <= last)) {
+
+    child = (child + (heap[((base + child) + 1)] < heap[(base + child)]));
+    heap[(base + i)] = heap[(base + child)];
+    i = child;
+    child = ((2 * i) + 1);
+  }
+  while ((i > 0)) {
+
+    parent = ((i - 1) >> 1);
+    k = heap[(base + parent)];
+    if ((k < key)) {
+      break;
+    }
+    heap[(base + i)] = k;
+    i = parent;
+  }
+  heap[(base + i)] = key;
+}
+
+function precedence_order(place, item, succ, missing, heap, order) {
+  let e, i, n, size, v, w;
+  n = place.length;
+  for (let v_1 = 0, end_1 = n; v_1 < end_1; v_1 += 1) {
+    v = v_1;
+    missing[v] = 0;
+  }
+  for (let e_2 = 0, end_2 = succ.consumer.length; e_2 < end_2; e_2 += 1) {
+    e = e_2;
+    missing[succ.consumer[e]] = (missing[succ.consumer[e]] + 1);
+  }
+  size = 0;
+  for (let v_3 = 0, end_3 = n; v_3 < end_3; v_3 += 1) {
+    v = v_3;
+    if ((missing[v] === 0)) {
+      push_key(heap, 0, size, place[v]);
+      size = (size + 1);
+    }
+  }
+  i = 0;
+  while ((size > 0)) {
+
+    v = item[heap[0]];
+    pop_key(heap, 0, size);
+    size = (size - 1);
+    order[i] = v;
+    i = (i + 1);
+    for (let e_5 = succ.ptr[v], end_5 = succ.ptr[(v + 1)]; e_5 < end_5; e_5 += 1) {
+      e = e_5;
+      w = succ.consumer[e];
+      missing[w] = (missing[w] - 1);
+      if ((missing[w] === 0)) {
+        push_key(heap, 0, size, place[w]);
+        size = (size + 1);
+      }
+    }
+  }
 }
 
 function clear_groups(eligible) {
@@ -596,22 +697,6 @@ function clear_memory(pred, needs, held, curve) {
   }
 }
 
-function push_key(heap, base, size, key) {
-  let i, k, parent;
-  i = size;
-  while ((i > 0)) {
-
-    parent = ((i - 1) >> 1);
-    k = heap[(base + parent)];
-    if ((k < key)) {
-      break;
-    }
-    heap[(base + i)] = k;
-    i = parent;
-  }
-  heap[(base + i)] = key;
-}
-
 function push_now(v, d, queues) {
   push_key(queues.now, (d * queues.rank.length), queues.n_now[d], queues.rank[v]);
   queues.n_now[d] = (queues.n_now[d] + 1);
@@ -695,32 +780,6 @@ function settle_eased(d, held, eligible, queues, bounds, plan) {
 function pop_later(d, queues) {
   pop_entry(queues.later, (d * queues.rank.length), queues.n_later[d]);
   queues.n_later[d] = (queues.n_later[d] - 1);
-}
-
-function pop_key(heap, base, size) {
-  let child, i, k, key, last, parent;
-  last = (size - 1);
-  key = heap[(base + last)];
-  i = 0;
-  child = 1;
-  while (((child + 1) <= last)) {
-
-    child = (child + (heap[((base + child) + 1)] < heap[(base + child)]));
-    heap[(base + i)] = heap[(base + child)];
-    i = child;
-    child = ((2 * i) + 1);
-  }
-  while ((i > 0)) {
-
-    parent = ((i - 1) >> 1);
-    k = heap[(base + parent)];
-    if ((k < key)) {
-      break;
-    }
-    heap[(base + i)] = k;
-    i = parent;
-  }
-  heap[(base + i)] = key;
 }
 
 function pop_now(d, queues) {
@@ -1545,6 +1604,511 @@ function earliest_first(pred, succ, times, network, eligible, limits, frontier, 
   return n;
 }
 
+function optimistic_cost(latency, per_byte, succ, times, network, eligible, ahead, table) {
+  let d, e, k, least, n, s, size, v, w, x;
+  k = network.send.length;
+  n = (succ.ptr.length - 1);
+  for (let v_1 = (n - 1), end_1 = (-1); v_1 > end_1; v_1 += -1) {
+    v = v_1;
+    for (let d_2 = 0, end_2 = k; d_2 < end_2; d_2 += 1) {
+      d = d_2;
+      table[((v * k) + d)] = 0.0;
+    }
+    for (let e_3 = succ.ptr[v], end_3 = succ.ptr[(v + 1)]; e_3 < end_3; e_3 += 1) {
+      e = e_3;
+      s = (succ.consumer[e] * k);
+      size = succ.bytes[e];
+      least = Infinity;
+      for (let w_4 = 0, end_4 = k; w_4 < end_4; w_4 += 1) {
+        w = w_4;
+        if ((ahead[(s + w)] < least)) {
+          least = ahead[(s + w)];
+        }
+      }
+      for (let d_5 = 0, end_5 = k; d_5 < end_5; d_5 += 1) {
+        d = d_5;
+        x = ahead[(s + d)];
+        if ((latency >= 0.0)) {
+          x = $min(x, (least + (latency + (size * per_byte))));
+        } else {
+          for (let w_6 = 0, end_6 = k; w_6 < end_6; w_6 += 1) {
+            w = w_6;
+            x = $min(x, (ahead[(s + w)] + (network.delay[((d * k) + w)] + (size / network.bandwidth[((d * k) + w)]))));
+          }
+        }
+        if ((x > table[((v * k) + d)])) {
+          table[((v * k) + d)] = x;
+        }
+      }
+    }
+    for (let w_7 = 0, end_7 = k; w_7 < end_7; w_7 += 1) {
+      w = w_7;
+      ahead[((v * k) + w)] = (may_run(v, w, eligible) ? (table[((v * k) + w)] + exec_time(v, w, times)) : Infinity);
+    }
+  }
+}
+
+function stand(v, i, pred, network, plan, frontier, ready) {
+  arrivals(v, 0, frontier.free.length, pred, network, plan, frontier.arrival);
+  ready.op[i] = v;
+  ready.at[v] = i;
+}
+
+function may_go(v, d, home, eligible) {
+  return (may_run(v, d, eligible) && ((home < 0) || (home === d)));
+}
+
+function become_ready(v, i, pred, times, network, eligible, plan, frontier, ready) {
+  let d, home, k, may, n;
+  n = plan.device.length;
+  k = frontier.free.length;
+  home = group_home(v, eligible);
+  stand(v, i, pred, network, plan, frontier, ready);
+  for (let d_1 = 0, end_1 = k; d_1 < end_1; d_1 += 1) {
+    d = d_1;
+    may = may_go(v, d, home, eligible);
+    ready.arrival[((d * n) + i)] = (may ? frontier.arrival[d] : Infinity);
+    ready.length[((d * n) + i)] = (may ? exec_time(v, d, times) : 0.0);
+  }
+}
+
+function finish_at(arrival, idle, length) {
+  return (((arrival > idle) ? arrival : idle) + length);
+}
+
+function two_best(count, free, ready) {
+  let a, arrival, arrival_e, b, c, d, e, i, idle, larger, length, length_e, n, other, second, soonest, x, y;
+  n = ready.op.length;
+  soonest = ready.soonest;
+  second = ready.second;
+  for (let d_1 = 0, end_1 = free.length; d_1 < end_1; d_1 += 2) {
+    d = d_1;
+    e = $min((d + 1), (free.length - 1));
+    idle = free[d];
+    other = ((e > d) ? free[e] : Infinity);
+    arrival = ready.arrival.subarray((d * n), ((d * n) + count));
+    length = ready.length.subarray((d * n), ((d * n) + count));
+    arrival_e = ready.arrival.subarray((e * n), ((e * n) + count));
+    length_e = ready.length.subarray((e * n), ((e * n) + count));
+    if ((d === 0)) {
+      for (let i_2 = 0, end_2 = count; i_2 < end_2; i_2 += 1) {
+        i = i_2;
+        x = finish_at(arrival[i], idle, length[i]);
+        y = finish_at(arrival_e[i], other, length_e[i]);
+        soonest[i] = ((x < y) ? x : y);
+        second[i] = ((x < y) ? y : x);
+      }
+    } else {
+      for (let i_3 = 0, end_3 = count; i_3 < end_3; i_3 += 1) {
+        i = i_3;
+        x = finish_at(arrival[i], idle, length[i]);
+        y = finish_at(arrival_e[i], other, length_e[i]);
+        a = ((x < y) ? x : y);
+        b = ((x < y) ? y : x);
+        c = soonest[i];
+        larger = ((c > a) ? c : a);
+        b = ((b < larger) ? b : larger);
+        soonest[i] = (((c < a) ? c : a) + 0.0);
+        second[i] = (((second[i] < b) ? second[i] : b) + 0.0);
+      }
+    }
+  }
+}
+
+function first_of(count, rule, head, ready) {
+  let chosen, i, key, least, op, other, second, soonest, x;
+  op = ready.op;
+  key = ready.key;
+  soonest = ready.soonest;
+  second = ready.second;
+  for (let i_1 = 0, end_1 = count; i_1 < end_1; i_1 += 1) {
+    i = i_1;
+    x = soonest[i];
+    if ((rule === 1)) {
+      x = (-x);
+    } else {
+      if ((rule === 2)) {
+        x = (x - second[i]);
+      } else {
+        if ((rule === 3)) {
+          x = (x + ((x - second[i]) - head[op[i]]));
+        }
+      }
+    }
+    key[i] = x;
+  }
+  least = key[0];
+  other = least;
+  for (let i_2 = 0, end_2 = Math.floor(count / 2); i_2 < end_2; i_2 += 1) {
+    i = i_2;
+    least = ((key[(2 * i)] < least) ? key[(2 * i)] : least);
+    other = ((key[((2 * i) + 1)] < other) ? key[((2 * i) + 1)] : other);
+  }
+  other = ((key[(count - 1)] < other) ? key[(count - 1)] : other);
+  least = ((other < least) ? other : least);
+  chosen = op.length;
+  for (let i_3 = 0, end_3 = count; i_3 < end_3; i_3 += 1) {
+    i = i_3;
+    if (((key[i] === least) && (op[i] < chosen))) {
+      chosen = op[i];
+    }
+  }
+  return chosen;
+}
+
+function settle_group(v, device, count, row, never, eligible, ready) {
+  let d, i, n;
+  n = ready.op.length;
+  if (((group_home(v, eligible) < 0) && (eligible.group[v] >= 0))) {
+    for (let i_1 = 0, end_1 = count; i_1 < end_1; i_1 += 1) {
+      i = i_1;
+      if ((eligible.group[ready.op[i]] === eligible.group[v])) {
+        for (let d_2 = 0, end_2 = Math.floor(row.length / n); d_2 < end_2; d_2 += 1) {
+          d = d_2;
+          if ((d !== device)) {
+            row[((d * n) + i)] = never;
+          }
+        }
+      }
+    }
+  }
+  fix_group(v, device, eligible);
+}
+
+function move(i, j, k, ready) {
+  let d, n;
+  n = ready.op.length;
+  ready.op[j] = ready.op[i];
+  ready.at[ready.op[j]] = j;
+  for (let d_1 = 0, end_1 = k; d_1 < end_1; d_1 += 1) {
+    d = d_1;
+    ready.arrival[((d * n) + j)] = ready.arrival[((d * n) + i)];
+    ready.length[((d * n) + j)] = ready.length[((d * n) + i)];
+  }
+}
+
+function choose_ready(rule, by_round, most, head, pred, succ, times, network, eligible, frontier, ready, plan) {
+  let best, count, d, e, f, free, i, k, n, record, start, step, total, v, w;
+  n = plan.device.length;
+  k = frontier.free.length;
+  record = (plan.score.length === (n * k));
+  free = frontier.free;
+  clear_devices(eligible, free);
+  total = 0;
+  for (let v_1 = 0, end_1 = n; v_1 < end_1; v_1 += 1) {
+    v = v_1;
+    ready.missing[v] = (pred.ptr[(v + 1)] - pred.ptr[v]);
+    if (((ready.missing[v] === 0) && (total <= most))) {
+      become_ready(v, total, pred, times, network, eligible, plan, frontier, ready);
+      total = (total + 1);
+    }
+  }
+  count = total;
+  for (let step_2 = 0, end_2 = n; step_2 < end_2; step_2 += 1) {
+    step = step_2;
+    if ((total > most)) {
+      return 0;
+    }
+    if (((count === 0) || (by_round === 0))) {
+      count = total;
+    }
+    two_best(count, free, ready);
+    v = first_of(count, rule, head, ready);
+    i = ready.at[v];
+    best = (-1);
+    for (let d_3 = 0, end_3 = k; d_3 < end_3; d_3 += 1) {
+      d = d_3;
+      start = $max(ready.arrival[((d * n) + i)], free[d]);
+      f = (start + ready.length[((d * n) + i)]);
+      if ((record && (start < Infinity))) {
+        plan.score[((v * k) + d)] = f;
+      }
+      if (((best < 0) && (f === ready.soonest[i]))) {
+        best = d;
+        plan.start[v] = start;
+      }
+    }
+    plan.order[step] = v;
+    plan.device[v] = best;
+    plan.finish[v] = ready.soonest[i];
+    free[best] = plan.finish[v];
+    settle_group(v, best, total, ready.arrival, Infinity, eligible, ready);
+    count = (count - 1);
+    total = (total - 1);
+    move(count, i, k, ready);
+    if ((total > count)) {
+      move(total, count, k, ready);
+    }
+    for (let e_4 = succ.ptr[v], end_4 = succ.ptr[(v + 1)]; e_4 < end_4; e_4 += 1) {
+      e = e_4;
+      w = succ.consumer[e];
+      ready.missing[w] = (ready.missing[w] - 1);
+      if ((ready.missing[w] === 0)) {
+        become_ready(w, total, pred, times, network, eligible, plan, frontier, ready);
+        total = (total + 1);
+      }
+    }
+  }
+  return 1;
+}
+
+function start_of(v, c, eligible, free, kinds) {
+  let d, home, i, k, s, start, waits;
+  k = free.length;
+  home = group_home(v, eligible);
+  start = Infinity;
+  waits = (eligible.group[v] >= 0);
+  for (let i_1 = kinds.first[c], end_1 = kinds.first[(c + 1)]; i_1 < end_1; i_1 += 1) {
+    i = i_1;
+    d = kinds.device[i];
+    if (!(may_go(v, d, home, eligible))) {
+      waits = true;
+      continue;
+    }
+    s = kinds.arrival[((v * k) + d)];
+    if ((s > free[d])) {
+      waits = true;
+    } else {
+      s = free[d];
+    }
+    start = $min(start, s);
+  }
+  return (waits ? start : (-1.0));
+}
+
+function length_minus_head(v, c, head, times, kinds) {
+  let x;
+  x = exec_time(v, kinds.device[kinds.first[c]], times);
+  if ((head.length > 0)) {
+    x = (x - head[v]);
+  }
+  return x;
+}
+
+function enter(v, c, x, tree) {
+  let level, row;
+  row = ((v * tree.columns) + c);
+  level = 0;
+  while (((level < tree.level.length) && (x < tree.least[(tree.level[level] + row)]))) {
+
+    tree.least[(tree.level[level] + row)] = x;
+    level = (level + 1);
+    row = ((Math.floor(v / 2 ** (2 * level)) * tree.columns) + c);
+  }
+}
+
+function look_at(v, again, head, times, eligible, free, kinds, tree) {
+  let arrived, c, start, waiting, x;
+  waiting = Infinity;
+  arrived = Infinity;
+  for (let c_1 = 0, end_1 = tree.columns; c_1 < end_1; c_1 += 1) {
+    c = c_1;
+    if ((again && (tree.least[((v * tree.columns) + c)] < Infinity))) {
+      continue;
+    }
+    start = start_of(v, c, eligible, free, kinds);
+    if ((start === Infinity)) {
+      continue;
+    }
+    x = length_minus_head(v, c, head, times, kinds);
+    if ((start < 0.0)) {
+      enter(v, c, x, tree);
+      arrived = $min(arrived, (kinds.idle[c] + x));
+    } else {
+      waiting = $min(waiting, (start + x));
+    }
+  }
+  return [waiting, arrived];
+}
+
+function become_ready_choose_least(v, size, head, times, eligible, free, kinds, tree) {
+  let bound;
+  [bound, ] = look_at(v, false, head, times, eligible, free, kinds, tree);
+  return ((bound < Infinity) ? push_event(kinds.heap, size, bound, Number(v)) : size);
+}
+
+function leaf_of(c, tree) {
+  let a, at, b, d, i, level, v, w, x;
+  w = tree.columns;
+  x = tree.least[(tree.level[(tree.level.length - 1)] + c)];
+  v = 0;
+  for (let level_1 = (tree.level.length - 2), end_1 = (-1); level_1 > end_1; level_1 += -1) {
+    level = level_1;
+    at = ((tree.level[level] + ((4 * v) * w)) + c);
+    a = tree.least[at];
+    b = tree.least[(at + w)];
+    d = tree.least[(at + (2 * w))];
+    i = ((d <= x) ? 2 : 3);
+    i = ((b <= x) ? 1 : i);
+    i = ((a <= x) ? 0 : i);
+    v = ((4 * v) + i);
+  }
+  return v;
+}
+
+function first_leaf(n, idle, tree) {
+  let best, c, least, root, x;
+  root = tree.level[(tree.level.length - 1)];
+  least = Infinity;
+  for (let c_1 = 0, end_1 = idle.length; c_1 < end_1; c_1 += 1) {
+    c = c_1;
+    x = (idle[c] + tree.least[(root + c)]);
+    least = ((x < least) ? x : least);
+  }
+  best = n;
+  if ((least < Infinity)) {
+    for (let c_2 = 0, end_2 = idle.length; c_2 < end_2; c_2 += 1) {
+      c = c_2;
+      if (((idle[c] + tree.least[(root + c)]) === least)) {
+        best = $min(best, leaf_of(c, tree));
+      }
+    }
+  }
+  return [best, least];
+}
+
+function leave(v, tree) {
+  let a, b, below, c, d, e, least, level, most, node, row, w, x, y;
+  w = tree.columns;
+  least = tree.least;
+  most = Infinity;
+  for (let c_1 = (v * w), end_1 = ((v + 1) * w); c_1 < end_1; c_1 += 1) {
+    c = c_1;
+    most = ((least[c] < most) ? least[c] : most);
+    least[c] = Infinity;
+  }
+  if ((most === Infinity)) {
+    return;
+  }
+  row = v;
+  for (let level_2 = 1, end_2 = tree.level.length; level_2 < end_2; level_2 += 1) {
+    level = level_2;
+    row = (row >> 2);
+    node = (tree.level[level] + (row * w));
+    below = (tree.level[(level - 1)] + ((4 * row) * w));
+    a = least.subarray(below, (below + w));
+    b = least.subarray((below + w), (below + (2 * w)));
+    d = least.subarray((below + (2 * w)), (below + (3 * w)));
+    e = least.subarray((below + (3 * w)), (below + (4 * w)));
+    for (let c_3 = 0, end_3 = w; c_3 < end_3; c_3 += 1) {
+      c = c_3;
+      x = ((b[c] < a[c]) ? b[c] : a[c]);
+      y = ((e[c] < d[c]) ? e[c] : d[c]);
+      least[(node + c)] = ((y < x) ? y : x);
+    }
+  }
+}
+
+function send(e, d, done, succ, network, k, kinds) {
+  let bandwidth, delay, i, row, size, x, y;
+  size = succ.bytes[e];
+  delay = network.delay.subarray((d * k), ((d * k) + k));
+  bandwidth = network.bandwidth.subarray((d * k), ((d * k) + k));
+  row = (succ.consumer[e] * k);
+  for (let i_1 = 0, end_1 = k; i_1 < end_1; i_1 += 1) {
+    i = i_1;
+    x = ((done + delay[i]) + (size / bandwidth[i]));
+    y = kinds.arrival[(row + i)];
+    kinds.arrival[(row + i)] = ((x > y) ? x : y);
+  }
+}
+
+function choose_least(head, pred, succ, times, network, eligible, frontier, kinds, tree, plan) {
+  let arrived, best, bound, c, d, e, exact, f, free, home, i, k, least, n, record, size, soonest, step, u, v, w;
+  n = plan.device.length;
+  k = frontier.free.length;
+  record = (plan.score.length === (n * k));
+  free = frontier.free;
+  clear_devices(eligible, free);
+  for (let c_1 = 0, end_1 = kinds.idle.length; c_1 < end_1; c_1 += 1) {
+    c = c_1;
+    kinds.idle[c] = 0.0;
+  }
+  for (let i_2 = 0, end_2 = tree.least.length; i_2 < end_2; i_2 += 1) {
+    i = i_2;
+    tree.least[i] = Infinity;
+  }
+  for (let i_3 = 0, end_3 = kinds.arrival.length; i_3 < end_3; i_3 += 1) {
+    i = i_3;
+    kinds.arrival[i] = 0.0;
+  }
+  size = 0;
+  for (let v_4 = 0, end_4 = n; v_4 < end_4; v_4 += 1) {
+    v = v_4;
+    plan.device[v] = (-1);
+    kinds.missing[v] = (pred.ptr[(v + 1)] - pred.ptr[v]);
+    if ((kinds.missing[v] === 0)) {
+      size = become_ready_choose_least(v, size, head, times, eligible, free, kinds, tree);
+    }
+  }
+  for (let step_5 = 0, end_5 = n; step_5 < end_5; step_5 += 1) {
+    step = step_5;
+    [v, least] = first_leaf(n, kinds.idle, tree);
+    while ((size > 0)) {
+
+      bound = kinds.heap[0];
+      u = Math.trunc(kinds.heap[1]);
+      if (((bound > least) || ((bound === least) && (u > v)))) {
+        break;
+      }
+      exact = Infinity;
+      arrived = Infinity;
+      if ((plan.device[u] < 0)) {
+        [exact, arrived] = look_at(u, true, head, times, eligible, free, kinds, tree);
+      }
+      if ((exact === bound)) {
+        v = u;
+        break;
+      }
+      if ((arrived <= least)) {
+        [v, least] = first_leaf(n, kinds.idle, tree);
+      }
+      size = pop_event(kinds.heap, size);
+      if ((exact < Infinity)) {
+        size = push_event(kinds.heap, size, exact, Number(u));
+      }
+    }
+    home = group_home(v, eligible);
+    best = (-1);
+    soonest = Infinity;
+    for (let d_7 = 0, end_7 = k; d_7 < end_7; d_7 += 1) {
+      d = d_7;
+      if (may_go(v, d, home, eligible)) {
+        f = ($max(kinds.arrival[((v * k) + d)], free[d]) + exec_time(v, d, times));
+        if (record) {
+          plan.score[((v * k) + d)] = f;
+        }
+        if ((f < soonest)) {
+          best = d;
+          soonest = f;
+        }
+      }
+    }
+    plan.order[step] = v;
+    plan.device[v] = best;
+    plan.start[v] = $max(kinds.arrival[((v * k) + best)], free[best]);
+    plan.finish[v] = soonest;
+    free[best] = soonest;
+    leave(v, tree);
+    fix_group(v, best, eligible);
+    c = kinds.kind[best];
+    kinds.idle[c] = Infinity;
+    for (let i_8 = kinds.first[c], end_8 = kinds.first[(c + 1)]; i_8 < end_8; i_8 += 1) {
+      i = i_8;
+      kinds.idle[c] = $min(kinds.idle[c], free[kinds.device[i]]);
+    }
+    for (let e_9 = succ.ptr[v], end_9 = succ.ptr[(v + 1)]; e_9 < end_9; e_9 += 1) {
+      e = e_9;
+      w = succ.consumer[e];
+      send(e, best, soonest, succ, network, k, kinds);
+      kinds.missing[w] = (kinds.missing[w] - 1);
+      if ((kinds.missing[w] === 0)) {
+        size = become_ready_choose_least(w, size, head, times, eligible, free, kinds, tree);
+      }
+    }
+  }
+}
+
 function path_computation_time(exec_time, device, succ, network, rank, transfer_rank) {
   let away, d, e, home, i, k, link, longest, s, t, v, wanted, way, x;
   k = network.send.length;
@@ -1932,7 +2496,7 @@ function without(item, top, heaps) {
   return ((item === top) ? rest : meld(top, rest, heaps));
 }
 
-function leave(item, d, facts, heaps, ready) {
+function leave_msr(item, d, facts, heaps, ready) {
   let base, i, top;
   base = ready.base[d];
   i = 0;
@@ -1955,7 +2519,7 @@ function awaited(item, by, facts) {
   facts[(i + 3)] = (((facts[(i + 3)] === -1) || (facts[(i + 3)] === by)) ? by : -2);
 }
 
-function enter(item, d, facts, heaps, ready) {
+function enter_msr(item, d, facts, heaps, ready) {
   let base, i;
   base = ready.base[d];
   for (let i_1 = 0, end_1 = ready.count[d]; i_1 < end_1; i_1 += 1) {
@@ -1970,9 +2534,9 @@ function enter(item, d, facts, heaps, ready) {
 }
 
 function again(item, d, by, facts, heaps, ready) {
-  leave(item, d, facts, heaps, ready);
+  leave_msr(item, d, facts, heaps, ready);
   awaited(item, by, facts);
-  enter(item, d, facts, heaps, ready);
+  enter_msr(item, d, facts, heaps, ready);
 }
 
 function last_wait(w, with_sends, ops, pred, copies, facts, heaps, ready) {
@@ -2046,7 +2610,7 @@ function begin_waiting(item, d, instant, ops, receivers, static_, consumers, fac
     }
   }
   heaps.since[item] = instant;
-  enter(item, d, facts, heaps, ready);
+  enter_msr(item, d, facts, heaps, ready);
 }
 
 function by_priority(item, instant, rank, classes) {
@@ -2317,7 +2881,7 @@ function best_that_fits(d, pred, of_edge, ops, order, busy, memory) {
         best_score = value;
       }
     }
-    leave(best, d, msr.facts, msr.heaps, ready);
+    leave_msr(best, d, msr.facts, msr.heaps, ready);
     if (((best >= ops.device.length) || fits(best, d, pred, of_edge, memory))) {
       chosen = best;
       msr.heaps.since[best] = (-1);
@@ -2328,7 +2892,7 @@ function best_that_fits(d, pred, of_edge, ops, order, busy, memory) {
   }
   for (let i_3 = 0, end_3 = n_aside; i_3 < end_3; i_3 += 1) {
     i = i_3;
-    enter(aside[i], d, msr.facts, msr.heaps, ready);
+    enter_msr(aside[i], d, msr.facts, msr.heaps, ready);
   }
   return chosen;
 }
@@ -3516,4 +4080,4 @@ function memory_levels(order, changes, level, last, time, size) {
   }
 }
 
-export { upward, round_to_steps, join_across_borders, repair_ties, in_order, as_ready, earliest_first, path_computation_time, group_transfers, run_events, link_items, walk_back, idle_gaps, memory_changes, memory_levels };
+export { upward, downward, round_to_steps, join_across_borders, repair_ties, precedence_order, in_order, as_ready, earliest_first, optimistic_cost, choose_ready, choose_least, path_computation_time, group_transfers, run_events, link_items, walk_back, idle_gaps, memory_changes, memory_levels };

@@ -1,7 +1,9 @@
 /** Ranks of ops, and orders by them: placelab.planning.ranks, to the last bit. */
 import {
+  downward,
   join_across_borders,
   path_computation_time,
+  precedence_order,
   repair_ties,
   round_to_steps,
   upward,
@@ -47,7 +49,7 @@ function meanExec({ shape, times }: Problem): Float64Array {
 }
 
 /** Mean latency, and mean time per byte, over ordered pairs of devices. */
-function meanTransfer({ shape, costs }: Problem): [number, number] {
+export function meanTransfer({ shape, costs }: Problem): [number, number] {
   const pairs = Math.max(shape.nDevices * (shape.nDevices - 1), 1);
   return [sum(costs.latency) / pairs, sum(costs.bandwidth.map((x) => 1 / x)) / pairs];
 }
@@ -55,6 +57,12 @@ function meanTransfer({ shape, costs }: Problem): [number, number] {
 export function upwardRank(problem: Problem): Float64Array {
   const rank = new Float64Array(problem.shape.nOps);
   upward(meanExec(problem), successors(problem), ...meanTransfer(problem), rank);
+  return rank;
+}
+
+export function downwardRank(problem: Problem): Float64Array {
+  const rank = new Float64Array(problem.shape.nOps);
+  downward(meanExec(problem), successors(problem), ...meanTransfer(problem), rank);
   return rank;
 }
 
@@ -78,11 +86,9 @@ export function pathComputationTime(problem: Problem, device: Int32Array): Float
   return rounded(rank);
 }
 
-/** Ranks as they are compared: whole numbers of steps of the largest. */
-export function rounded(rank: Float64Array): Float64Array {
+/** Ranks as they are compared: whole numbers of steps of the largest, or of another number. */
+export function rounded(rank: Float64Array, largest = largestOf(rank)): Float64Array {
   const n = rank.length;
-  let largest = 0;
-  for (const x of rank) if (x > largest) largest = x;
   const steps = new Float64Array(n);
   if (!(largest > 0)) return steps;
   const exact = new Float64Array(n);
@@ -93,6 +99,23 @@ export function rounded(rank: Float64Array): Float64Array {
     join_across_borders(near.subarray(0, count), exact.subarray(0, count), rising, SAME, steps);
   }
   return steps;
+}
+
+/** The largest of some numbers, 0 where none is above. */
+export function largestOf(values: Float64Array): number {
+  return values.reduce((top, x) => Math.max(x, top), 0);
+}
+
+/** Of the ops whose inputs are listed always the one of highest priority, ties by number. */
+export function precedenceOrder(problem: Problem, priority: Float64Array): Int32Array {
+  const { order: item, place } = inClasses(priority);
+  const [missing, heap, order] = [item, item, item].map(({ length }) => new Int32Array(length)) as [
+    Int32Array,
+    Int32Array,
+    Int32Array,
+  ];
+  precedence_order(place, item, successors(problem), missing, heap, order);
+  return order;
 }
 
 /** Ops by falling priority, ties by number; the place of each; and the first place of those of equal priority, empty without ties. */

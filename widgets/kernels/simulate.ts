@@ -12,7 +12,8 @@ import {
 } from "./problem.ts";
 import { inClasses, numbers, pathComputationTime } from "./ranks.ts";
 
-const RULES: Readonly<Record<string, number>> = { pct: 0, fifo: 1, planned: 3 };
+const RULES: Readonly<Record<string, number>> = { pct: 0, fifo: 1, msr: 2, planned: 3 };
+const NOWHERE = -1; // of msr.py
 const DONE = 2; // the clock's count of ops that have finished
 
 /** Schedulers by name. */
@@ -66,7 +67,7 @@ export function simulate(problem: Problem, { device, planned }: Placed, schedule
       rule: { kind: rule, with_sends: false, rank, item },
       classes: { first, turn: whole(first.length).fill(-1), since: whole(first.length).fill(-1) },
       sequence: sequence(device, planned, k, rule),
-      msr: NO_MSR,
+      msr: rule === RULES.msr ? successorRank(problem, rank) : NO_MSR,
       ready: { entry: floats(n), base: ready, count: whole(k) },
       sends: { base: whole(k), count: whole(k) },
       aside: floats(1),
@@ -116,6 +117,43 @@ function ranks(problem: Problem, device: Int32Array, rule: number) {
   if (rule !== RULES.pct) return { rank: numbers(n), item: numbers(n), first: whole(0) };
   const { order, place, shared } = inClasses(pathComputationTime(problem, device));
   return { rank: place, item: order, first: shared };
+}
+
+/** What the rule MSR reads, with its default weights, and its empty heaps. */
+function successorRank(problem: Problem, rank: Int32Array) {
+  const n = rank.length;
+  const facts = whole(4 * n);
+  for (let v = 0; v < n; v++) facts[4 * v + 3] = NOWHERE;
+  return {
+    weights: { static: false, alpha: 1, beta: 1, gamma: 1, delta: 5 },
+    consumers: consumerOps(problem.shape),
+    heaps: { links: whole(3 * n).fill(-1), since: whole(n).fill(-1), rank },
+    facts,
+  };
+}
+
+/** Distinct consumers of each op. */
+function consumerOps({ nOps: n, succPtr, consumer }: Problem["shape"]) {
+  const ptr = whole(n + 1);
+  const op: number[] = [];
+  const inputs: number[] = [];
+  const producers = whole(n);
+  const most = whole(n);
+  for (let v = 0; v < n; v++) {
+    const readers = consumer.slice(succPtr[v]!, succPtr[v + 1]!).sort();
+    readers.forEach((w, i) => {
+      if (i > 0 && readers[i - 1] === w) {
+        inputs[inputs.length - 1]! += 1;
+      } else {
+        op.push(w);
+        inputs.push(1);
+        producers[w]! += 1;
+      }
+      most[w] = Math.max(most[w]!, inputs[inputs.length - 1]!);
+    });
+    ptr[v + 1] = op.length;
+  }
+  return { ptr, op: Int32Array.from(op), inputs: Int32Array.from(inputs), producers, most };
 }
 
 /** Planned ops device by device. */

@@ -37,8 +37,16 @@ from placelab.simulation.event_simulation import simulate
 from placelab.simulation.kernel_arrays import shared_links_of
 from placelab.strategies.placing import place
 
-PARTITIONERS = ("heft", "tf-greedy", "etf", "m-etf")  # that the page has, as widgets/kernels/place.ts
-SCHEDULERS = ("fifo", "pct", "planned")  # as widgets/kernels/simulate.ts
+PARTITIONERS = (
+    "heft",
+    "peft",
+    "cpop",
+    "min-min",
+    "tf-greedy",
+    "etf",
+    "m-etf",
+)  # that the page has, as widgets/kernels/place.ts
+SCHEDULERS = ("fifo", "pct", "msr", "planned")  # as widgets/kernels/simulate.ts
 AS_PLACED = "as placed"
 MODELS = ("parallel", "sequential", "channel", "fair")  # transfer models that the page knows
 

@@ -1,0 +1,140 @@
+/** Plans without memory as a limit: what Python does around the kernels in placelab.strategies.partitioning. */
+import {
+  as_ready,
+  choose_least,
+  choose_ready,
+  earliest_first,
+  in_order,
+  optimistic_cost,
+} from "./kernels.generated.ts";
+import { busy, eligible, facts, floats, kindsOf, limits, type Plan, planIn, readyOps, whole } from "./plan_blocks.ts";
+import { CONTENTION, network, type Problem, successors } from "./problem.ts";
+import {
+  downwardRank,
+  inClasses,
+  largestOf,
+  meanTransfer,
+  numbers,
+  precedenceOrder,
+  rounded,
+  staticLevel,
+  sum,
+  upwardRank,
+} from "./ranks.ts";
+
+const FINISH = 0; // what is least: of list_schedule.py
+const LEAST = 0; // which op goes first: of choose_ready.py
+const FEW = 500; // ready ops up to which choose_ready is the quicker one
+
+export type { Plan };
+
+/** When each tensor leaves for each device and is there, where a planner plans that. */
+export interface Sent {
+  readonly sent: Float64Array;
+  readonly there: Float64Array;
+}
+
+export function heft(problem: Problem): Plan {
+  return inserted(problem, inClasses(rounded(upwardRank(problem))).order);
+}
+
+/** As heft, but the rest of the graph, at best, counts for the order and for the device. */
+export function peft(problem: Problem): Plan {
+  const { nOps: n, nDevices: k } = problem.shape;
+  const [ahead, table] = [floats(n * k), floats(n * k)];
+  const means = meanTransfer(problem);
+  optimistic_cost(...means, successors(problem), problem.times, network(problem), eligible(problem), ahead, table);
+  const mean = Float64Array.from({ length: n }, (_, v) => sum(table, v * k, k) / k);
+  return inserted(problem, precedenceOrder(problem, rounded(mean)), table);
+}
+
+/** The critical path on the device that runs it soonest. */
+export function cpop(problem: Problem): Plan {
+  const up = upwardRank(problem);
+  const down = downwardRank(problem);
+  const order = precedenceOrder(problem, rounded(up.map((x, v) => x + down[v]!)));
+  const preferred = whole(problem.shape.nOps).fill(-1);
+  const path = criticalPath(problem, up);
+  const device = pathDevice(problem, path);
+  for (const v of path) preferred[v] = device;
+  return inserted(problem, order, floats(0), preferred);
+}
+
+/** From the entry op of the highest rank to the successor that attains the maximum, and so on; lower numbers at ties. */
+function criticalPath({ shape, edgeBytes, ...rest }: Problem, up: Float64Array): number[] {
+  const { nOps, predPtr, succPtr, consumer } = shape;
+  const [latency, perByte] = meanTransfer({ shape, edgeBytes, ...rest });
+  const entries = numbers(nOps).filter((v) => predPtr[v] === predPtr[v + 1]);
+  const ranks = rounded(Float64Array.from(entries, (v) => up[v]!));
+  const path = [entries[ranks.indexOf(largestOf(ranks))]!];
+  const largest = largestOf(up);
+  for (let v = path[0]!; succPtr[v]! < succPtr[v + 1]!; v = path[path.length - 1]!) {
+    const edges = numbers(succPtr[v + 1]! - succPtr[v]!).map((i) => succPtr[v]! + i);
+    const way = rounded(
+      Float64Array.from(edges, (e) => latency + edgeBytes[e]! * perByte + up[consumer[e]!]!),
+      largest,
+    );
+    const longest = largestOf(way);
+    path.push(Math.min(...edges.filter((_, i) => way[i] === longest).map((e) => consumer[e]!)));
+  }
+  return path;
+}
+
+/** The device that runs a path soonest. */
+function pathDevice({ shape, times }: Problem, path: readonly number[]): number {
+  const { cost, column, divisor, columns } = times;
+  const total = floats(shape.nDevices);
+  for (const v of path)
+    for (let d = 0; d < total.length; d++) total[d]! += cost[v * columns + column[d]!]! / divisor[d]!;
+  return total.indexOf(total.reduce((a, b) => Math.min(a, b), Infinity));
+}
+
+/** Ops of an order, each into the earliest gap of the device where its finish, and what is added to that, is least. */
+function inserted(problem: Problem, order: Int32Array, extra = floats(0), preferred?: Int32Array): Plan {
+  const { nOps: n, nDevices: k } = problem.shape;
+  const plan = planIn(n, order);
+  const [pred, , ...rest] = facts(problem);
+  const where = preferred ?? whole(n).fill(-1);
+  in_order(where, 1, { rule: FINISH, extra }, pred, ...rest, floats(k), busy(problem), plan);
+  return plan;
+}
+
+/** Of the ready ops always the one that finishes soonest; where many are ready, by another kernel. */
+export function minMin(problem: Problem): Plan {
+  const { nOps: n, nDevices: k } = problem.shape;
+  const plan = planIn(n);
+  const given = [...facts(problem), { free: floats(k), arrival: floats(k) }] as const;
+  const { kinds, tree } = kindsOf(problem);
+  const most = 4 * tree.columns >= k ? FEW : 0;
+  const done = most > 0 && choose_ready(LEAST, 0, most, floats(0), ...given, readyOps(problem.shape), plan) === 1;
+  if (!done) choose_least(floats(0), ...given, kinds, tree, plan);
+  return plan;
+}
+
+export function tfGreedy(problem: Problem): Plan {
+  const { nOps: n, nDevices: k } = problem.shape;
+  const plan = planIn(n);
+  const agenda = { missing: whole(n), became: floats(n), heap: floats(2 * n), aside: floats(0) };
+  as_ready(...facts(problem), { free: floats(k), arrival: floats(k) }, agenda, plan);
+  return plan;
+}
+
+export function etf(problem: Problem): Plan & Sent {
+  const { nOps: n, nDevices: k, contention } = problem.shape;
+  const { order: item, place: rank } = inClasses(rounded(staticLevel(problem)));
+  const plan = planIn(n);
+  const queues = {
+    missing: whole(n),
+    rank,
+    item,
+    later: floats(2 * n * k),
+    n_later: whole(k),
+    now: whole(n * k),
+    n_now: whole(k),
+  };
+  const limited = contention === CONTENTION.ports || contention === CONTENTION.channel;
+  const bounds = { ready_on: floats(limited ? n * k : 0), waits: whole(k), marked: whole(n) };
+  const links = limits(problem);
+  earliest_first(...facts(problem), links, { free: floats(k), arrival: floats(k) }, queues, bounds, plan);
+  return { ...plan, sent: links.ports.sent, there: links.ports.there };
+}
