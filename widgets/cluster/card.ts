@@ -1,5 +1,6 @@
 /** A device as a card: name, type, speed, and peak use of its memory. */
 import { percent, type Units } from "../shared/format.ts";
+import { devicePalette } from "../shared/palette.ts";
 import { clamp } from "../shared/scale.ts";
 import type { Adjust } from "./adjust.ts";
 import type { Rect } from "./geometry.ts";
@@ -27,7 +28,7 @@ export function card(adjust: Adjust, device: number, rect: Rect, small: boolean)
   const { cluster } = adjust.editor;
   const { name, type, host } = cluster.devices[device]!;
   const memory = memoryBar(adjust, memoryOf(device, name), rect, small);
-  element.append(s("rect.plate", { width: rect.w, height: rect.h, rx: small ? 5 : 8 }));
+  element.append(s("rect.plate", { width: rect.w, height: rect.h, rx: small ? 5 : 8 }), edge(device, rect));
   const update = small ? compact(element, adjust, device, rect) : roomy(element, adjust, device, rect);
   element.append(memory.element);
   return {
@@ -90,6 +91,13 @@ function compact(element: SVGGElement, adjust: Adjust, device: number, { w }: Re
     speed.element,
   );
   return () => speed.update((w - speed.width) / 2, 29);
+}
+
+/** The device's colour, at the left. */
+function edge(device: number, { h }: Rect): SVGRectElement {
+  const made = s("rect.edge", { x: 0, y: 6, width: 4, height: Math.max(h - 12, 4), rx: 2 });
+  made.style.fill = `var(--pl-device-${device % devicePalette(false).length})`;
+  return made;
 }
 
 /** Dots that mark where a card can be dragged. */

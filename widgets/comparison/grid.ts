@@ -2,10 +2,10 @@
 import { h, listen } from "../shared/dom.ts";
 import type { Units } from "../shared/format.ts";
 import { boxOf } from "../shared/zoom.ts";
-import { bestFirst, bestOf, type Measure } from "./cells.ts";
+import { bestFirst, bestOf, type Measure, measured, ratioOf } from "./cells.ts";
 import { moved, type Place } from "./moves.ts";
 import { type Look, RowView } from "./row.ts";
-import { gradient, WORST } from "./shade.ts";
+import { endOf, gradient } from "./shade.ts";
 import type { Asked, Row } from "./traits.ts";
 
 export interface Content {
@@ -22,11 +22,9 @@ export class Grid {
   readonly #head = h("tr");
   readonly #body = h("tbody");
   readonly #scale = h("i", { "aria-hidden": "true" });
-  readonly #corner = h(
-    "th",
-    {},
-    h("span.scale", { title: `Colours: the best to ${WORST} times that` }, "1 ×", this.#scale, `${WORST} ×`),
-  );
+  readonly #worst = h("span");
+  readonly #colours = h("span.scale", {}, "1 ×", this.#scale, this.#worst);
+  readonly #corner = h("th", {}, this.#colours);
   readonly #tip = h("div.tip", { hidden: true, "aria-hidden": "true" });
   readonly #scroll: HTMLElement;
   readonly #views = new Map<string, RowView>();
@@ -60,6 +58,11 @@ export class Grid {
     this.#content = content;
     const { schedulers, rows, measure, dark, shown, units } = content;
     const best = bestOf(rows, measure);
+    const least = best?.value ?? NaN;
+    const end = endOf(rows.flatMap(({ cells }) => cells.map((cell) => ratioOf(measured(cell, measure), least))));
+    this.#worst.textContent = `${Number(end.toPrecision(3))} ×`;
+    this.#colours.title =
+      "Colours: the best to this many times that, where most values are; the few beyond have the last one";
     const look: Look = {
       schedulers,
       measure,
@@ -67,7 +70,8 @@ export class Grid {
       shown,
       best,
       units,
-      least: best?.value ?? NaN,
+      least,
+      end,
       leastMakespan: bestOf(rows, "makespan")?.value ?? NaN,
     };
     this.#scale.style.background = gradient(dark);

@@ -29,6 +29,8 @@ export interface Look {
   /** The least value of the measure, and the least makespan. */
   readonly least: number;
   readonly leastMakespan: number;
+  /** How many times the least value the end of the colours' scale is. */
+  readonly end: number;
   readonly best: Best | null;
   /** Partitioner and scheduler that the explorer shows. */
   readonly shown: readonly string[];
@@ -101,7 +103,7 @@ export class RowView {
     const marks = [shown ? "shown now" : "", best ? `${BEST[look.measure]}${tieOf(look.best!)}` : ""].filter(Boolean);
     const lines = explain(cell, state, look.leastMakespan, marks, look.units);
     const ratio = ratioOf(measured(cell, look.measure), look.least); // NaN where no cell counts, too
-    const colour = Number.isNaN(ratio) ? null : shade(ratio, look.dark);
+    const colour = Number.isNaN(ratio) ? null : shade(ratio, look.end, look.dark);
     const kind = !cell ? "pending" : cell.error ? "error" : cell.flaw ? "flawed" : cell.stale ? "stale" : "";
     td.className = [kind, best && "best", shown && "shown"].filter(Boolean).join(" ");
     td.style.setProperty("--fill", colour?.fill ?? null);

@@ -1,5 +1,5 @@
 /** What the colours of the boxes mean. Pure. */
-import { KINDS } from "../shared/palette.ts";
+import { deviceColour, KINDS } from "../shared/palette.ts";
 import { RAMPS } from "../shared/ramp.ts";
 import { EIGHTHS, type Sums } from "./values.ts";
 
@@ -20,11 +20,8 @@ const OTHER = KINDS.length - 1; // the grey
 const DECADES = 4; // of the time that a box takes, from the box that takes most
 const LEAST = 0.02; // share of a box that is drawn
 
-/** As in the other views; from the eighth device on, colours come again. */
-export const deviceColour = (device: number): string => KINDS[device % OTHER]!;
-
 /** The colours of a box, which share it; empty while nothing is known. */
-export function partsOf(sums: Sums, box: number, colour: string, critical: string, most: number): Part[] {
+export function partsOf(sums: Sums, box: number, colour: string, critical: string, most: number, dark = false): Part[] {
   if (colour === "kind") return shares(sums.byKind, box, sums.nKinds, (kind) => KINDS[kind]!);
   if (!sums.nDevices) return [];
   if (colour === "time") {
@@ -34,11 +31,18 @@ export function partsOf(sums: Sums, box: number, colour: string, critical: strin
   if (colour === "slack") return shares(sums.byMark, box, EIGHTHS, (eighth) => RAMPS.slack[eighth]!);
   if (colour === "critical")
     return shares(sums.byMark, box, EIGHTHS, (eighth) => (eighth ? critical : KINDS[OTHER]!)).reverse();
-  return shares(sums.byDevice, box, sums.nDevices, deviceColour);
+  return shares(sums.byDevice, box, sums.nDevices, (device) => deviceColour(device, dark));
 }
 
 /** What the colours stand for, where there is something. */
-export function legendOf(sums: Sums, colour: string, critical: string, devices: string[], kinds: string[]): Legend[] {
+export function legendOf(
+  sums: Sums,
+  colour: string,
+  critical: string,
+  devices: string[],
+  kinds: string[],
+  dark = false,
+): Legend[] {
   const seen = (columns: Float64Array, n: number, column: number) => {
     for (let i = column; i < columns.length; i += n) if (columns[i]) return true;
     return false;
@@ -54,7 +58,7 @@ export function legendOf(sums: Sums, colour: string, critical: string, devices: 
       { colour: KINDS[OTHER]!, text: "not" },
     ];
   return devices.flatMap((text, d) =>
-    d < sums.nDevices && seen(sums.byDevice, sums.nDevices, d) ? [{ colour: deviceColour(d), text }] : [],
+    d < sums.nDevices && seen(sums.byDevice, sums.nDevices, d) ? [{ colour: deviceColour(d, dark), text }] : [],
   );
 }
 

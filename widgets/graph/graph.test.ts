@@ -149,7 +149,7 @@ suite("values", () => {
 suite("colours", () => {
   it("share a box by time on devices and of kinds", () => {
     const parts = partsOf(sums, 4, "device", "#f00", 9);
-    expect(parts.map((part) => part.colour)).toEqual(["#0072B2", "#E69F00"]);
+    expect(parts.map((part) => part.colour)).toEqual(["#332288", "#1f7a6d"]);
     expect(parts[0]!.share).toBeCloseTo(4 / 6);
     expect(partsOf(sums, 4, "kind", "#f00", 9)).toHaveLength(1);
   });

@@ -1,7 +1,8 @@
 /** What Python has sent, and the drawing that it makes: colours of boxes, widths of edges, pins. */
 import { SI, type Units } from "../shared/format.ts";
+import { deviceColour } from "../shared/palette.ts";
 import type { Theme } from "../shared/theme.ts";
-import { COLOURS, deviceColour, type Legend, legendOf, partsOf } from "./colours.ts";
+import { COLOURS, type Legend, legendOf, partsOf } from "./colours.ts";
 import type { Drawing } from "./draw.ts";
 import { widths } from "./edges.ts";
 import { type Paint, paintOf } from "./paint.ts";
@@ -39,7 +40,14 @@ export class Sheet {
 
   get legend(): Legend[] {
     const { devices, kindNames } = this.labels;
-    return legendOf(this.sums, this.colour, this.paint?.theme.critical ?? "", devices, kindNames);
+    return legendOf(
+      this.sums,
+      this.colour,
+      this.paint?.theme.critical ?? "",
+      devices,
+      kindNames,
+      this.paint?.theme.dark,
+    );
   }
 
   get nPinned(): number {
@@ -70,13 +78,13 @@ export class Sheet {
 
   #make(paint: Paint): Coloured {
     const { picture, sums } = this;
-    const { critical, surface } = paint.theme;
+    const { critical, surface, dark } = paint.theme;
     const most = picture.boxes.reduce((most, box, i) => (box.open ? most : Math.max(most, sums.time[i]!)), 0);
     const wide = widths(picture.edges.map((edge) => edge.bytes));
-    const pinColour = (to: number) => (to < 0 ? "" : to === SEVERAL ? surface : deviceColour(to));
+    const pinColour = (to: number) => (to < 0 ? "" : to === SEVERAL ? surface : deviceColour(to, dark));
     return {
       paint,
-      parts: picture.boxes.map((_, i) => partsOf(sums, i, this.colour, critical, most)),
+      parts: picture.boxes.map((_, i) => partsOf(sums, i, this.colour, critical, most, dark)),
       drawn: picture.edges
         .map((_, i) => i)
         .sort((a, b) => picture.edges[b]!.bytes - picture.edges[a]!.bytes)

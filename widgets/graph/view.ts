@@ -380,7 +380,13 @@ export class GraphView {
       ? [{ text: box.open ? "Close" : "Open", act: () => this.#toggle(index) }]
       : [];
     const pins = this.canPin
-      ? pinChoices(box.node, sheet.sums.pins[index]! > 0, sheet.labels.devices, this.#on.asked)
+      ? pinChoices(
+          box.node,
+          sheet.sums.pins[index]! > 0,
+          sheet.labels.devices,
+          sheet.paint?.theme.dark ?? false,
+          this.#on.asked,
+        )
       : [];
     if (open.length + pins.length)
       this.#choices.show(box.label, [...open, ...pins], x + stage.offsetLeft, y + stage.offsetTop);
@@ -388,7 +394,13 @@ export class GraphView {
 
   #listPins(button: HTMLElement): void {
     const { sums, labels } = this.sheet;
-    const choices = unpinChoices(this.#picture, sums, labels.devices, this.#on.asked);
+    const choices = unpinChoices(
+      this.#picture,
+      sums,
+      labels.devices,
+      this.sheet.paint?.theme.dark ?? false,
+      this.#on.asked,
+    );
     this.#choices.show("Take a pin away", choices, button.offsetLeft, button.offsetTop + button.offsetHeight);
   }
 }

@@ -14,6 +14,19 @@ export const KINDS = [
   "#8C8C8C", // grey, for ops without a kind
 ] as const;
 
+/** Colours of devices, the same in all views and none of a kind's; from the ninth device on they come again. */
+const DEVICES = {
+  light: ["#332288", "#1f7a6d", "#6f6f1a", "#882255", "#6f66b8", "#2b6f8f", "#5f6b1e", "#a04f7d"],
+  dark: ["#a79af5", "#6ccfbe", "#cfcf6b", "#ec8fb6", "#c9c2ff", "#8ccbe6", "#b8c46a", "#f4b3d0"],
+} as const;
+
+export const devicePalette = (dark: boolean): readonly string[] => (dark ? DEVICES.dark : DEVICES.light);
+
+export function deviceColour(device: number, dark: boolean): string {
+  const palette = devicePalette(dark);
+  return palette[device % palette.length]!;
+}
+
 /** Black or white, whichever reads better on `colour` ("#rrggbb"); threshold on WCAG relative luminance. */
 export function inkOn(colour: string): string {
   return luminance(colour) > 0.18 ? "#000" : "#fff";

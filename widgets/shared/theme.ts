@@ -1,3 +1,5 @@
+import { devicePalette } from "./palette.ts";
+
 /**
  * Colours of the page around the widget.
  *
@@ -17,10 +19,17 @@ const NAMES = ["bg", "surface", "line", "ink", "faint", "accent", "critical"] as
 export const THEME_CSS = `.placelab{--pl-1:#fff;--pl-2:#eee;--pl-3:#ddd;--pl-4:#111;--pl-5:#616161;--pl-6:#1976d2;
 --pl-bg:var(--jp-layout-color0,var(--pl-1));--pl-surface:var(--jp-layout-color2,var(--pl-2));--pl-line:var(--jp-border-color2,var(--pl-3));
 --pl-ink:var(--jp-ui-font-color0,var(--pl-4));--pl-faint:var(--jp-ui-font-color2,var(--pl-5));--pl-accent:var(--jp-brand-color1,var(--pl-6));
---pl-critical:#c4161c;--pl-good:#00734f;--pl-warn:#8a5a00;--pl-bad:#b3261e;
+--pl-critical:#c4161c;--pl-good:#00734f;--pl-warn:#8a5a00;--pl-bad:#b3261e;${ofDevices(false)}
 font-family:var(--jp-ui-font-family,system-ui,sans-serif);font-size:var(--jp-ui-font-size1,13px);color:var(--pl-ink)}
 .placelab[data-theme=dark]{--pl-1:#111;--pl-2:#2a2a2a;--pl-3:#444;--pl-4:#f2f2f2;--pl-5:#a8a8a8;--pl-6:#64b5f6;
---pl-critical:#ff5a52;--pl-good:#4cc38a;--pl-warn:#f0b429;--pl-bad:#ff8a80}`;
+--pl-critical:#ff5a52;--pl-good:#4cc38a;--pl-warn:#f0b429;--pl-bad:#ff8a80;${ofDevices(true)}}`;
+
+/** The colours of devices as `--pl-device-0` and so on. */
+function ofDevices(dark: boolean): string {
+  return devicePalette(dark)
+    .map((colour, d) => `--pl-device-${d}:${colour};`)
+    .join("");
+}
 
 /** What a page says of its theme; "" for what it does not say. */
 export interface Said {

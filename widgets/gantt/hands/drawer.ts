@@ -1,6 +1,7 @@
 /** The drawer: what was clicked, with facts, bars to compare, and the chain to the root cause. Python says it, as data. */
 import { h, listen, set } from "../../shared/dom.ts";
 import { count } from "../../shared/format.ts";
+import { devicePalette } from "../../shared/palette.ts";
 import type { Bars, Chain, Details, Step } from "../wire/details.ts";
 import { asText, folded } from "./telling.ts";
 
@@ -74,18 +75,16 @@ function parts({ facts, bars, chain }: Details, go: (step: Step) => void): HTMLE
 }
 
 function barsOf({ head, rows, foot, origin }: Bars): HTMLElement {
-  const drawn = rows.map(([, label, length, text, note, chosen]) => {
+  const drawn = rows.map(([device, label, length, text, note, chosen]) => {
+    const name = h("span", { title: label }, label);
+    if (device >= 0) {
+      name.className = "device";
+      name.style.borderColor = `var(--pl-device-${device % devicePalette(false).length})`;
+    }
     const bar = h("i");
     bar.style.width = `${Math.max(100 * length, 1)}%`;
     const whole = h("span.bar", {}, bar);
-    return h(
-      "li",
-      chosen ? { class: "chosen" } : {},
-      h("span", { title: label }, label),
-      whole,
-      h("b", {}, text),
-      h("span.note", {}, note),
-    );
+    return h("li", chosen ? { class: "chosen" } : {}, name, whole, h("b", {}, text), h("span.note", {}, note));
   });
   const about = origin ? h("span.note", {}, " (bars do not begin at 0)") : "";
   return h("div.compared", {}, h("h4", {}, head, about), h("ol", {}, ...drawn), h("p.note", {}, foot));

@@ -1,6 +1,7 @@
 /** Paints a scene: the rows as pixels, then text, axis and arrows on top. */
 
 import { percent } from "../../shared/format.ts";
+import { deviceColour } from "../../shared/palette.ts";
 import { clamp } from "../../shared/scale.ts";
 import { FONT } from "../scene/colours.ts";
 import { colourOf, deviceOf, nameOf, type Scene, xOf, yOf } from "../scene/scene.ts";
@@ -120,6 +121,8 @@ function drawGutter(context: CanvasRenderingContext2D, scene: Scene): void {
     const y = yOf(scene, d);
     if (y > layout.height) break;
     const middle = y + layout.ops / 2;
+    context.fillStyle = deviceColour(d, paint.theme.dark);
+    context.fillRect(6 * ratio, y + ratio, 4 * ratio, layout.ops - 2 * ratio);
     if (d % every) continue;
     context.font = `600 ${size}px ${FONT}`;
     context.fillStyle = paint.theme.ink;

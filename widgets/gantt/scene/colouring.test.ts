@@ -27,7 +27,7 @@ describe("colours", () => {
   });
 
   it("tell devices and the critical path", () => {
-    expect(coloured("device")).toEqual({ index: [0, 1, 1, 0], names: ["x", "y"], palette: KINDS });
+    expect(coloured("device")).toEqual({ index: [0, 1, 1, 0], names: ["x", "y"], palette: "devices" });
     const { index, names, palette } = coloured("critical path");
     expect([index, names[0], names[7], palette]).toEqual([[0, 0, 0, 7], "on the critical path", "not", null]);
   });

@@ -1,6 +1,6 @@
 /** What the colours of the ops mean: each way to colour gives an index per op, the meaning of the indices, and a palette. */
 
-import { KINDS } from "../../shared/palette.ts";
+import { devicePalette, KINDS } from "../../shared/palette.ts";
 import { RAMPS } from "../../shared/ramp.ts";
 import { type Chart, deviceOf, type Labels } from "./scene.ts";
 
@@ -27,8 +27,8 @@ export interface Colouring {
   readonly index: Uint8Array;
   /** Meaning of each index, "" for those without one. */
   readonly names: readonly string[];
-  /** Colours of the indices; null: the critical path's and grey. */
-  readonly palette: readonly string[] | null;
+  /** Colours of the indices; null: the critical path's and grey; or those of devices, which depend on the theme. */
+  readonly palette: readonly string[] | "devices" | null;
 }
 
 const OTHER = KINDS.length - 1;
@@ -39,12 +39,13 @@ export function colouring(way: string, chart: Chart, labels: Labels, sent: Omit<
   const asked = SENT.includes(way as Way) && sent.index.length === nOps;
   if (asked) return { ...sent, palette: way === "layer" || way === "slack" ? RAMPS[way] : KINDS };
   if (way === "device") {
-    const names = Array.from({ length: Math.min(chart.columns.nDevices, OTHER) }, (_, d) => deviceOf(labels, d));
-    const again = chart.columns.nDevices > OTHER ? " …" : "";
+    const { length } = devicePalette(false);
+    const names = Array.from({ length: Math.min(chart.columns.nDevices, length) }, (_, d) => deviceOf(labels, d));
+    const again = chart.columns.nDevices > length ? " …" : "";
     return {
-      index: Uint8Array.from(ops.device, (d) => d % OTHER),
+      index: Uint8Array.from(ops.device, (d) => d % length),
       names: names.map((name) => name + again),
-      palette: KINDS,
+      palette: "devices",
     };
   }
   if (way === "op")

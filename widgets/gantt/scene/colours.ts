@@ -1,5 +1,5 @@
 /** The colours of a Gantt chart under a theme: as pixels for the raster, as CSS for text and lines. */
-import { inkOn, KINDS } from "../../shared/palette.ts";
+import { devicePalette, inkOn, KINDS } from "../../shared/palette.ts";
 import type { Theme } from "../../shared/theme.ts";
 import type { IDLE_REASONS } from "../wire/decode.ts";
 
@@ -59,8 +59,9 @@ export interface Paint {
 }
 
 /** The colours under `theme` with ops in the colours of `palette`; null: the critical path's and grey. */
-export function paint(theme: Theme, palette: readonly string[] | null = KINDS): Paint {
-  const ops = palette ?? [theme.critical, ...KINDS.slice(1)];
+export function paint(theme: Theme, palette: readonly string[] | "devices" | null = KINDS): Paint {
+  const ops: readonly string[] =
+    palette === "devices" ? devicePalette(theme.dark) : (palette ?? [theme.critical, ...KINDS.slice(1)]);
   const barCss = [...ops, transferColour(theme.dark), blended(theme.ink, 0.16, theme.bg)];
   const over = (colour: string, alpha: number) => pixel(colour, alpha, theme.bg);
   const gap = (reason: Awaited) => {

@@ -192,11 +192,12 @@ class Comparison(Background):
         return name in self._asked or (quick and name not in self._left_out)
 
     def _next(self) -> str:
-        """The partitioner to be compared next, the quickest first; "" when there is none."""
+        """The partitioner to be compared next: the one shown, then the quickest; "" when there is none."""
         with self._lock:
             names = [name for name in partitioners() if self._wanted(name) and name not in self._pairs.done]
-        speed = lambda name: (partitioners()[name].slow, self._took.get(name, 0.0))  # noqa: E731
-        return "" if self._halted else min(names, key=speed, default="")
+            shown = "" if self._state is None else self._state.partitioner
+        order = lambda name: (partitioners()[name].slow, name != shown, self._took.get(name, 0.0))  # noqa: E731
+        return "" if self._halted else min(names, key=order, default="")
 
     # ---------------------------------------------------------------- the worker
 

@@ -196,7 +196,7 @@ def numbers(schedule: Schedule, m: dict[str, float], violations: Sequence[Violat
         *job,
         item("moved", "Moved", written.amount(m["bytes_moved"], "B"), f"{m['transfers']:,} transfers between devices"),
         *_memory(schedule),
-        _legal(violations),
+        _legal(schedule, violations),
     ]
 
 
@@ -325,9 +325,13 @@ def _memory(schedule: Schedule) -> list[Item]:
     return [item("memory", "Peak memory", f"{written.amount(peak, 'B')} · {percent(peak / capacity[d])}", title, tone)]
 
 
-def _legal(violations: Sequence[Violation] | None) -> Item:
+def _legal(schedule: Schedule, violations: Sequence[Violation] | None) -> Item:
     if violations is None:
         return item("legal", "Validator", LATER, "Checked on release")
+    if not violations and len(schedule.oom):
+        share = percent(float((schedule.peak_memory / schedule.problem.cluster.memory).max()))
+        title = "Every rule of the problem holds but memory, checked from raw times"
+        return item("legal", "Validator", f"✓ legal · ✗ memory {share}", title, "bad")
     if not violations:
         return item("legal", "Validator", "✓ legal", "Every rule of the problem holds, checked from raw times", "good")
     return item("legal", "Validator", f"✗ {len(violations)} broken", "; ".join(v.detail for v in violations[:3]), "bad")
@@ -417,6 +421,19 @@ class Numbers:
         )
         self.warning.value = f'<div role="status" title="{escape(warning)}">{escape(warning)}</div>' if warning else ""
         self.warning.layout.display = "" if warning else "none"
+
+
+def no_schedule(pair: str) -> list[Item]:
+    """What stands in place of the numbers where a pair of strategies has no schedule."""
+    return [
+        item(
+            "makespan",
+            "Makespan",
+            f"{pair}: no schedule",
+            "Those before were of another state: Undo leads there",
+            "bad",
+        )
+    ]
 
 
 def _figure(item: Item, rest: str) -> str:

@@ -20,6 +20,7 @@ from placelab.app.explorer.panels.numbers import (
     Numbers,
     at_most,
     link_load,
+    no_schedule,
     strip,
     with_best,
     with_change,
@@ -350,6 +351,8 @@ class ResultView:
         """Show why there is no result; `selectable`: the chart still shows a schedule of the same graph."""
         error = failure.error
         self.box.add_class("pl-failed")
+        self._shown = None  # its numbers are of another state
+        self.numbers.show(no_schedule(f"{state.partitioner} + {state.scheduler}"), "")
         self.clear_canvas()
         self.tabs.result(None)
         self.line.rest((), stopped=isinstance(error, StoppedError))
