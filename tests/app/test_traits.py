@@ -9,6 +9,7 @@ import pytest
 import traitlets
 
 from placelab.app.widgets.cluster_canvas import ClusterCanvas
+from placelab.app.widgets.command_palette import CommandPalette
 from placelab.app.widgets.decisions import Decisions
 from placelab.app.widgets.frame import CodeButton, Files, Frame
 from placelab.app.widgets.gantt_chart import Gantt
@@ -20,6 +21,7 @@ WIDGETS = [
     (Gantt, "gantt", "GanttTraits"),
     (ClusterCanvas, "cluster", "ClusterTraits"),
     (CodeButton, "code", "CodeTraits"),
+    (CommandPalette, "palette", "PaletteTraits"),
     (Files, "files", "FilesTraits"),
     (Frame, "frame", "FrameTraits"),
     (Decisions, "decisions", "DecisionsTraits"),

@@ -274,6 +274,39 @@ def test_play_scrub_and_click(explore, screenshot):
     screenshot("selected")
 
 
+def test_commands_in_words_from_anywhere_and_a_note_that_undoes(explore, screenshot):
+    """Ctrl+K, a value with its unit, Enter: the cluster has it, a note says so, Undo and Ctrl+Z go back; shortcuts rest."""
+    hand = explore()
+    memory = hand.notebook.value("explorer.state.cluster.memory.tolist()")
+    hand.root.locator(".stage").click(position={"x": 300, "y": 8})
+    hand.page.keyboard.press("Control+k")
+    field = hand.root.get_by_role("combobox", name="Command", exact=True)
+    expect(field).to_be_focused()
+    field.fill("memory 8 GB")
+    first = hand.root.locator(".pl-palette [role='option']").first
+    expect(first).to_contain_text("→ 8 GB")
+    screenshot("palette")
+    hand.page.keyboard.press("Enter")
+    expect(hand.root.locator(".pl-palette")).to_be_hidden()
+    hand.becomes("explorer.state.cluster.memory.tolist()", [8e9] * len(memory))
+    note = hand.root.locator(".pl-note")
+    expect(note).to_contain_text("memory")
+    screenshot("note")
+    note.get_by_role("button", name="Undo").click()
+    hand.becomes("explorer.state.cluster.memory.tolist()", memory)
+    expect(note).to_be_hidden()
+    hand.root.locator(".stage").focus()
+    hand.page.keyboard.press("Control+Shift+z")
+    hand.becomes("explorer.state.cluster.memory.tolist()", [8e9] * len(memory))
+    hand.page.keyboard.press("Control+z")
+    hand.becomes("explorer.state.cluster.memory.tolist()", memory)
+    hand.page.keyboard.press("Control+k")
+    field.fill("no such thing")
+    expect(hand.root.locator(".pl-palette")).to_contain_text("Nothing fits")
+    hand.page.keyboard.press("Escape")
+    expect(hand.root.locator(".stage")).to_be_focused()
+
+
 def test_the_copied_cell_reproduces_what_is_shown(explore, page, screenshot):
     """The clipboard holds the text that is shown, and running it gives the same schedule."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])

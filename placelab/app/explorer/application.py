@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from placelab.app.explorer.engine.curve import Curve
 from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.actions import Actions, Shown
+from placelab.app.explorer.panels.commands import Around, Command, Commands, said_of_change
 from placelab.app.explorer.panels.comparison import Comparison
 from placelab.app.explorer.panels.panel import Item, Message, Shared
 from placelab.app.explorer.panels.pickers import ChangeState, Pickers
@@ -242,6 +244,19 @@ class Explorer(Readable):
             lambda: session.now, lambda: self.canvas.dragging, self._view, self._adopt_scheduler, self._full_result
         )
         self.actions.draw = self.gantt.download
+        self.commands = Commands(
+            Around(
+                state=lambda: self.state,
+                schedule=self._schedule_shown,
+                change=self.change,
+                load=lambda name: self.pickers.models.menu.set_trait("value", name),
+                gantt=self.gantt,
+                views=tuple(self._own_commands()),
+            )
+        )
+        self.commands.palette.on_undo = self.undo
+        self.commands.palette.on_redo = self.redo
+        self._told: tuple[State, float] | None = None  # state and makespan of the last full result
         self.saved = SavedPicture(self._pictured, self.actions.frame.expect_picture)
         super().__init__(self._assemble())
         self.add_class("placelab-explorer")
@@ -295,6 +310,7 @@ class Explorer(Readable):
         self._computation.close()
         self._curve.close()
         self.saved.close()
+        self.commands.close()
         self.pickers.models.close()
         self._view.close()
         if self._catalogue_changed in strategies.on_change:
@@ -379,7 +395,28 @@ class Explorer(Readable):
         sheets = (Path(__file__).parent / "explorer.css").read_text() + self.saved.hiding
         style = w.HTML(f"<style>{sheets}</style>", layout=w.Layout(display="none"))
         middle = w.HBox([w.Box([self.canvas]).add_class("pl-canvas"), self.tabs.box]).add_class("pl-middle")
+        self._inputs.bar.children = [*self._inputs.bar.children, self.commands.palette]
         return [style, self._inputs.bar, self.numbers.box, middle, self._view.box]
+
+    def _own_commands(self) -> Iterator[Command]:
+        """What can be asked for in words, beside strategies, models, values and ops."""
+        yield Command("undo", "Back to what was there before", "edit", self.undo, "back revert")
+        yield Command("redo", "What was undone, again", "edit", self.redo, "forward")
+        yield Command(
+            "keep", "Compare what follows with this schedule", "view", lambda: self._toggle_kept(True), "compare pin"
+        )
+        yield Command("keep nothing", "Compare with no schedule any more", "view", lambda: self.keep(None), "compare")
+        yield Command("details", "Facts, why here, why then", "view", self._toggle_drawer, "why explain drawer")
+        for title in self.tabs.panels:
+            yield Command(title.lower(), "Open this tab", "view", partial(self.tabs.open, title), "show tab view")
+        for text, button in self.actions.downloads.items():
+            yield Command(f"download {text}", str(button.tooltip), "file", button.click, "save export file")
+
+    def _toggle_drawer(self) -> None:
+        self.gantt.drawer = not self.gantt.drawer
+
+    def _schedule_shown(self) -> Schedule | None:
+        return None if self.result is None else self.result.schedule
 
     def _listen(self) -> None:
         self.actions.frame.whole = self.model_id
@@ -412,8 +449,21 @@ class Explorer(Readable):
                 self.comparison.again()
 
     def _full_result(self) -> None:
+        self._tell()
         self.actions.offer_code()
         self.saved.follow()
+
+    def _tell(self) -> None:
+        """Say what an edit did, once its result is there."""
+        result = self.result
+        if result is None or result.preview:
+            return
+        before = self._told
+        self._told = result.state, result.schedule.makespan
+        if before is None or before[0] is result.state or not (what := said_of_change(before[0], result.state)):
+            return
+        time = self.problem.cluster.units.time
+        self.commands.palette.note(f"{what} · {time(before[1])} → {time(result.schedule.makespan)}")
 
     def _shown(self) -> tuple[State, Schedule, list[Item]]:
         return self.state, self.schedule, self.gantt.numbers

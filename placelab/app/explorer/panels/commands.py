@@ -1,0 +1,371 @@
+"""What a user can ask for in words: strategies, models, clusters, values with units, views, ops, and why a device was idle."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from placelab.analysis.idle_time import idle_gaps
+from placelab.app.explorer.panels.pickers import TRANSFERS
+from placelab.app.explorer.state import Change, State, model_names, preset
+from placelab.app.widgets.command_palette import CommandPalette
+from placelab.app.widgets.gantt_chart import Gantt
+from placelab.base.units import PREFIXES, TIMES
+from placelab.problem.clusters import PRESETS
+from placelab.problem.resource_models import MEMORY_MODELS
+from placelab.schedule.catalogue import partitioners, schedulers
+from placelab.schedule.schedule import Schedule
+
+SHOWN = 8  # offers at a time
+LEAST = 2  # letters from which ops are looked for
+VALUE = re.compile(r"^(?P<what>.*?)\s*(?P<number>\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)\s*(?P<unit>[a-zµμ/]+)$", re.IGNORECASE)
+INSTANT = re.compile(r"(?:\bat\s+)?(?P<number>\d+(?:[.,]\d+)?)\s*(?P<unit>[nµum]?s)\b", re.IGNORECASE)
+UNITS = {"flop/s": "speed", "flops": "speed", "b/s": "bandwidth", "b": "memory", "s": "latency"}
+SYNONYMS = {
+    "speed": ("flops", "all"),
+    "memory": ("ram", "vram", "all"),
+    "bandwidth": ("bus", "link", "links", "network", "rate", "all"),
+    "latency": ("bus", "link", "links", "network", "delay", "all"),
+}
+NAMES = {"speed": "FLOP/s", "bandwidth": "B/s", "memory": "B", "latency": "s"}
+
+
+class Command(NamedTuple):
+    """Something to do.
+
+    Attributes
+    ----------
+    phrase
+        What a user types for it.
+    says
+        What it will do.
+    kind
+        ``edit``, ``view``, ``file`` or ``question``.
+    act
+        Does it.
+    words
+        More words that it is found by.
+    """
+
+    phrase: str
+    says: str
+    kind: str
+    act: Callable[[], object]
+    words: str = ""
+
+
+class Around(NamedTuple):
+    """What commands act on.
+
+    Attributes
+    ----------
+    state, schedule
+        Return what is shown now; the schedule may be None.
+    change
+        Changes the state, as a step of the history.
+    load
+        Opens a model by its name.
+    gantt
+        The chart, whose selection is that of all views.
+    views
+        Commands that the explorer itself offers.
+    """
+
+    state: Callable[[], State]
+    schedule: Callable[[], Schedule | None]
+    change: Callable[[Change], None]
+    load: Callable[[str], None]
+    gantt: Gantt
+    views: tuple[Command, ...]
+
+
+class Commands:
+    """The palette and what it offers.
+
+    Attributes
+    ----------
+    palette
+        The widget.
+    """
+
+    def __init__(self, around: Around) -> None:
+        self._around = around
+        self._offered: list[Command] = []
+        self.palette = CommandPalette()
+        self.palette.on_chosen = self._do
+        self._offer("")
+        self.palette.observe(lambda change: self._offer(change["new"]), "typed")
+
+    def _offer(self, text: str) -> None:
+        self._offered = suggestions(text, self._around)
+        with self.palette.hold_sync():
+            self.palette.offers = [dict(phrase=c.phrase, says=c.says, kind=c.kind) for c in self._offered]
+            self.palette.answers = text
+
+    def _do(self, number: int) -> None:
+        self._offered[number].act()
+
+    def close(self) -> None:
+        """Close the palette."""
+        self.palette.close()
+
+
+def suggestions(text: str, around: Around) -> list[Command]:
+    """The commands that fit what is typed, the best first, at most ``SHOWN``; an empty text fits the explorer's own."""
+    text = " ".join(text.lower().split())
+    exact = [*_values(text, around), *_questions(text, around)]
+    named = [*_strategies(around), *around.views, *_models(around), *_problem(around)]
+    tokens = text.split()
+    found = [command for command in named if _fits(tokens, command)]
+    found.sort(key=lambda command: (text not in command.phrase, not command.phrase.startswith(text)))
+    ops = list(_ops(text, around)) if len(text) >= LEAST else []
+    few = SHOWN - min(len(ops), 3)
+    return [*exact, *found[: max(few - len(exact), 0)], *ops][:SHOWN] if text else list(around.views)[:SHOWN]
+
+
+def _fits(tokens: list[str], command: Command) -> bool:
+    """Whether each word typed begins a word of the command."""
+    words = f"{command.phrase} {command.words}".lower().replace("-", " ").split() + command.phrase.lower().split()
+    return all(any(word.startswith(token) for word in words) for token in tokens)
+
+
+# -------------------------------------------------------------------- strategies, models, problem
+
+
+def _strategies(around: Around) -> Iterator[Command]:
+    for kind, verb, names in (
+        ("partitioner", "place with", partitioners()),
+        ("scheduler", "schedule with", schedulers()),
+    ):
+        for name, function in names.items():
+            act = _changes(around, State.with_strategy, kind, name)
+            yield Command(f"{verb} {name}", function.summary, "edit", act, f"{kind} strategy use")
+
+
+def _models(around: Around) -> Iterator[Command]:
+    for name in model_names():
+        says = "A model that comes with placelab"
+        yield Command(f"load {name}", says, "file", partial(around.load, name), "open model graph network")
+    for name, made in PRESETS.items():
+        act = _changes(around, _with_preset, name)
+        yield Command(f"cluster {name}", _first(made), "edit", act, "machine hardware devices gpus")
+
+
+def _problem(around: Around) -> Iterator[Command]:
+    for name, model in MEMORY_MODELS.items():
+        act = _changes(around, _with, ("memory", name))
+        yield Command(f"memory {name}", model.about, "edit", act, "model counts ram")
+    for title, (name, duplex) in TRANSFERS.items():
+        act = _changes(around, _with, ("transfers", name), ("duplex", duplex))
+        yield Command(f"transfers {title}", "How transfers share the links", "edit", act, "model network contention")
+
+
+def _first(made: object) -> str:
+    """The first line of a docstring."""
+    return (made.__doc__ or "").strip().partition("\n")[0].replace("`", "")
+
+
+def _changes(around: Around, change: Callable[..., State], *given: Any) -> Callable[[], None]:
+    """Changes the state to ``change(state, *given)``."""
+    return lambda: around.change(lambda state: change(state, *given))
+
+
+def _with_preset(state: State, name: str) -> State:
+    return state.with_preset(preset(name))
+
+
+def _with(state: State, *values: tuple[str, Any]) -> State:
+    return replace(state, **dict(values))
+
+
+def _with_columns(state: State, columns: Mapping[str, np.ndarray]) -> State:
+    return state.with_cluster(state.cluster.replace(**columns), state.layout)
+
+
+# -------------------------------------------------------------------- values
+
+
+def _values(text: str, around: Around) -> Iterator[Command]:
+    """``gpu:1 speed 20 TFLOP/s``, ``bus 300 GB/s``, ``memory 8 GB``: of what is named, else of all."""
+    if not (match := VALUE.match(text)):
+        return
+    known = _quantity(float(match["number"].replace(",", ".")), match["unit"])
+    if known is None:
+        return
+    column, value = known
+    cluster = around.state().cluster
+    words = [word for word in match["what"].split() if not _means(word, column)]
+    devices = np.array([_named(words, name, host) for name, host in zip(cluster.names, cluster.hosts, strict=True)])
+    if words and not devices.any():
+        return
+    if not words:
+        devices[:] = True
+    whom = "all devices" if devices.all() else ", ".join(np.array(cluster.names)[devices][:3])
+    says = f"{column} of {whom}"
+    if column in ("speed", "memory"):
+        before = getattr(cluster, column)
+        after = np.where(devices, value, before)
+        old = _range(before[devices], column, cluster.units.amount)
+        made = {column: after}
+    else:
+        both = devices[:, None] & devices[None, :] if devices.sum() > 1 else devices[:, None] | devices[None, :]
+        both &= ~np.eye(len(devices), dtype=bool)
+        if not both.any():
+            return
+        before = getattr(cluster, column)
+        old = _range(before[both], column, cluster.units.amount)
+        made = {column: np.where(both, value, before)}
+        says = f"{column} of the links of {whom}"
+    new = _written(value, column, cluster.units.amount)
+    act = _changes(around, _with_columns, made)
+    yield Command(f"{match['what']} {new}".strip(), f"{says}: {old} → {new}", "edit", act)
+
+
+def _means(word: str, column: str) -> bool:
+    """Whether a word only says which column is meant."""
+    return (len(word) >= LEAST and column.startswith(word)) or word in SYNONYMS[column]
+
+
+def _quantity(number: float, unit: str) -> tuple[str, float] | None:
+    """What a number with a unit is: its column, and its value in SI units."""
+    unit = unit.replace("μ", "µ").lower()
+    scales = {prefix.lower(): scale for scale, prefix in PREFIXES} | {"": 1.0}
+    small = {name.lower(): scale for scale, name in TIMES} | {"us": 1e-6}
+    if unit in small:
+        return "latency", number * small[unit]
+    for ending in sorted(UNITS, key=len, reverse=True):
+        if unit.endswith(ending) and unit.removesuffix(ending) in scales and ending != "s":
+            return UNITS[ending], number * scales[unit.removesuffix(ending)]
+    return None
+
+
+def _named(words: list[str], name: str, host: str) -> bool:
+    """Whether all words are in the name of a device or of its host."""
+    return bool(words) and all(word in name.lower() or word == host.lower() for word in words)
+
+
+def _range(values: np.ndarray, column: str, amount: Callable[[float, str], str]) -> str:
+    ends = [_written(float(value), column, amount) for value in (values.min(), values.max())]
+    return ends[0] if ends[0] == ends[1] else " … ".join(ends)
+
+
+def _written(value: float, column: str, amount: Callable[[float, str], str]) -> str:
+    if column == "latency":
+        return next((f"{value / scale:.3g} {unit}" for scale, unit in TIMES if value >= scale), f"{value:.3g} s")
+    return amount(value, NAMES[column])
+
+
+# -------------------------------------------------------------------- ops and questions
+
+
+def _ops(text: str, around: Around) -> Iterator[Command]:
+    """Ops with the text in their name."""
+    graph = around.state().graph
+    wanted = text.removeprefix("find ").removeprefix("why ")
+    if len(wanted) < LEAST:
+        return
+    found = 0
+    for v, name in enumerate(graph.names):
+        if wanted in name.lower():
+            yield Command(
+                f"find {name}", "Select it in all views, and say why it is there", "view", _selects(around, op=v)
+            )
+            found += 1
+            if found == 3:
+                return
+
+
+def _questions(text: str, around: Around) -> Iterator[Command]:
+    """``why is gpu:1 idle at 60 ms?`` selects that gap and opens the details."""
+    schedule = around.schedule()
+    if schedule is None or not ("idle" in text or "why" in text):
+        return
+    units = schedule.problem.cluster.units
+    for d, name in enumerate(schedule.problem.cluster.names):
+        if not re.search(rf"(?<![\w:]){re.escape(name.lower())}(?![\w:])", text):
+            continue
+        at = INSTANT.search(text)
+        if at is None:
+            says = "Its idle time by reason, and its longest gaps"
+            yield Command(f"why is {name} idle", says, "question", _selects(around, lane=d))
+            continue
+        scale = {name: scale for scale, name in TIMES} | {"us": 1e-6}
+        instant = float(at["number"].replace(",", ".")) * scale.get(at["unit"].replace("μ", "µ"), 1.0)
+        gaps = idle_gaps(schedule)
+        rows = np.flatnonzero((gaps["device"] == d) & (gaps["start"] <= instant) & (instant < gaps["finish"]))
+        phrase = f"why is {name} idle at {units.time(instant)}"
+        if not len(rows):
+            yield Command(phrase, "It runs an op then", "question", _selects(around, lane=d))
+            continue
+        row = int(rows[0])
+        says = f"Idle from {units.time(gaps['start'][row])} to {units.time(gaps['finish'][row])}: the chain of causes"
+        yield Command(phrase, says, "question", _selects(around, op=int(gaps["op"][row]), gap=row))
+
+
+def _selects(around: Around, op: int = -1, gap: int = -1, lane: int = -1) -> Callable[[], None]:
+    """Selects in all views and opens the details."""
+
+    def select() -> None:
+        gantt = around.gantt
+        with gantt.hold_sync():
+            gantt.drawer = True
+            gantt.gap = gap
+            gantt.transfer = -1
+            gantt.lane = lane
+            gantt.selection = op
+
+    return select
+
+
+# -------------------------------------------------------------------- what an edit did
+
+
+def said_of_change(before: State, after: State) -> str:
+    """What differs between two states, in a few words; "" for nothing that is known here."""
+    if before.model is not after.model:
+        return f"model {after.model.title}"
+    parts = [
+        f"{a} → {b}"
+        for a, b in ((before.partitioner, after.partitioner), (before.scheduler, after.scheduler))
+        if a != b
+    ]
+    if before.preset is not after.preset:
+        parts.append(f"cluster {after.preset.title}")
+    elif before.cluster is not after.cluster:
+        parts.append(_said_of_cluster(before, after))
+    named: Mapping[str, tuple[object, object]] = {
+        "memory": (before.memory, after.memory),
+        "transfers": (before.transfers, after.transfers),
+        "latency": (before.latency, after.latency),
+        "seed": (before.seed, after.seed),
+        "costs": (before.costs, after.costs),
+    }
+    parts += [f"{label} {a} → {b}" for label, (a, b) in named.items() if a != b]
+    if before.pins != after.pins:
+        parts.append("pins")
+    if before.prepare != after.prepare:
+        parts.append(f"prepare {', '.join(after.prepare) or 'nothing'}")
+    if before.options != after.options:
+        parts.append("options")
+    return ", ".join(part for part in parts if part)
+
+
+def _said_of_cluster(before: State, after: State) -> str:
+    """The values of devices and links that differ."""
+    old, new = before.cluster, after.cluster
+    if old.n_devices != new.n_devices:
+        return f"{old.n_devices} → {new.n_devices} devices"
+    for column in ("speed", "memory", "bandwidth", "latency"):
+        a, b = getattr(old, column), getattr(new, column)
+        changed = (a != b) & ~(np.isnan(a) & np.isnan(b)) if a.ndim == 1 else (a != b)
+        if changed.any():
+            d = int(np.argwhere(changed)[0][0])
+            whom = new.names[d] if a.ndim == 1 and changed.sum() == 1 else ""
+            values = [_written(float(x[changed].flat[0]), column, new.units.amount) for x in (a, b)]
+            return " ".join([whom, column, f"{values[0]} → {values[1]}"]).strip()
+    return "" if old.names == new.names else "names"

@@ -1,0 +1,155 @@
+"""Commands in words: what is offered for a text, what each does to the explorer, and what is said of an edit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from explorer_hands import CLUSTER, wait_for
+
+import placelab as pl
+from placelab.analysis.idle_time import idle_gaps
+from placelab.app.explorer import Explorer
+from placelab.app.explorer.panels.commands import said_of_change
+from placelab.app.explorer.state import Model, initial_state
+
+
+@pytest.fixture
+def explorer():
+    """Of a small graph on two hosts of two devices."""
+    made = pl.explore(pl.generators.fork_join(6), CLUSTER)
+    assert made.settled(120)
+    yield made
+    made.close()
+
+
+def offered(explorer: Explorer, text: str) -> list[str]:
+    """The phrases offered for a text."""
+    explorer.commands.palette.typed = text
+    return [offer["phrase"] for offer in explorer.commands.palette.offers]
+
+
+def ask(explorer: Explorer, text: str, phrase: str | None = None) -> None:
+    """Type a text and choose an offer, the first by default, as the browser does."""
+    phrases = offered(explorer, text)
+    palette = explorer.commands.palette
+    chosen = phrases.index(phrase) if phrase else 0
+    palette._hear(None, {"typed": palette.answers, "chosen": chosen}, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("etf", "place with etf"),
+        ("m-etf", "place with m-etf"),
+        ("sched fifo", "schedule with fifo"),
+        ("inception", "load inception_v3"),
+        ("dgx", None),
+        ("memory none", "memory none"),
+        ("channel", "transfers channel"),
+        ("why", "details"),
+        ("revert", "undo"),
+        ("job", "job"),
+        ("fork", "find stage0/fork"),
+    ],
+)
+def test_what_a_newcomer_types_leads_there(explorer, text, first):
+    phrases = offered(explorer, text)
+    assert (first in phrases) if first else not any("dgx" in phrase for phrase in phrases)
+    assert len(phrases) <= 8
+    assert all(set(offer) == {"phrase", "says", "kind"} for offer in explorer.commands.palette.offers)
+
+
+def test_an_empty_line_offers_the_explorers_own(explorer):
+    explorer.commands.palette.typed = "x"
+    assert offered(explorer, "")[0] == "undo"
+
+
+def test_strategies_change_and_undo_goes_back(explorer):
+    ask(explorer, "place with etf")
+    assert explorer.settled(120) and explorer.state.partitioner == "etf"
+    wait_for(lambda: explorer.commands.palette.done.get("text", "").startswith("heft → etf · "))
+    explorer.commands.palette._hear(None, "undo", None)
+    assert explorer.state.partitioner == "heft"
+    explorer.commands.palette._hear(None, "redo", None)
+    assert explorer.state.partitioner == "etf"
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "where", "value"),
+    [
+        ("a/gpu:1 memory 8 GB", "memory", 1, 8e9),
+        ("speed 20 TFLOP/s", "speed", slice(None), 20e12),
+        ("8gb", "memory", slice(None), 8e9),
+        ("a/gpu:1 mem 8,5 GB", "memory", 1, 8.5e9),
+    ],
+)
+def test_values_of_devices(explorer, text, column, where, value):
+    names = explorer.state.cluster.names
+    text = text.replace("a/gpu:1", names[1])
+    before = getattr(explorer.state.cluster, column).copy()
+    ask(explorer, text)
+    after = getattr(explorer.state.cluster, column)
+    before[where] = value
+    assert after.tolist() == before.tolist()
+
+
+def test_values_of_links(explorer):
+    names = explorer.state.cluster.names
+    ask(explorer, "bus 300 GB/s")
+    off = ~np.eye(4, dtype=bool)
+    assert (explorer.state.cluster.bandwidth[off] == 300e9).all()
+    ask(explorer, f"{names[0]} latency 7 µs")
+    latency = explorer.state.cluster.latency
+    assert (latency[0, 1:] == 7e-6).all() and (latency[1:, 0] == 7e-6).all() and latency[1, 2] != 7e-6
+
+
+@pytest.mark.parametrize("text", ["nothing here 8 GB", "8 parsecs", "8", "gpu", "-3 GB", "why is it"])
+def test_what_is_no_value_changes_nothing(explorer, text):
+    before = explorer.state
+    assert not any(" → " in offer["says"] for offer in explorer.commands.palette.offers if offered(explorer, text))
+    assert explorer.state is before
+
+
+def test_why_a_device_was_idle(explorer):
+    schedule = explorer.schedule
+    gaps = idle_gaps(schedule)
+    row = int(np.argmax(gaps["finish"] - gaps["start"]))
+    name = schedule.problem.cluster.names[gaps["device"][row]]
+    middle = 1e6 * float(gaps["start"][row] + gaps["finish"][row]) / 2
+    ask(explorer, f"why is {name} idle at {middle:.3f} us?")
+    assert (explorer.gantt.gap, explorer.gantt.selection) == (row, int(gaps["op"][row])) and explorer.gantt.drawer
+    wait_for(lambda: explorer.gantt.details.get("title") == f"{name} idle")
+    ask(explorer, f"why is {name} idle")
+    assert explorer.gantt.lane == int(gaps["device"][row])
+    wait_for(lambda: explorer.gantt.details.get("title") == name)
+
+
+def test_stale_and_hostile_messages_do_nothing(explorer):
+    before = explorer.state
+    offered(explorer, "etf")
+    palette = explorer.commands.palette
+    for message in (
+        {"typed": "other", "chosen": 0},
+        {"typed": "etf", "chosen": 99},
+        {"typed": "etf", "chosen": -1},
+        {},
+        7,
+    ):
+        palette._hear(None, message, None)
+    assert explorer.state is before
+
+
+def test_what_is_said_of_an_edit():
+    state = initial_state(pl.generators.fork_join(3), CLUSTER)
+    cluster = state.cluster
+    changed = state.with_cluster(cluster.replace(memory=[8e9, *cluster.memory[1:]]), state.layout)
+    assert said_of_change(state, changed) == f"{cluster.names[0]} memory 16 GB → 8 GB"
+    faster = state.with_cluster(cluster.replace(bandwidth=2 * cluster.bandwidth), state.layout)
+    assert said_of_change(state, faster).startswith("bandwidth ")
+    assert said_of_change(state, state) == ""
+    assert (
+        said_of_change(state, replace(state, seed=3, transfers="channel")) == "transfers parallel → channel, seed 0 → 3"
+    )
+    assert said_of_change(state, state.with_model(Model("other", state.graph))) == "model other"

@@ -1,0 +1,154 @@
+/** Type what is to be done: a line over the explorer, opened by Ctrl+K anywhere in it; and the note on what an edit did. */
+import type { Render } from "@anywidget/types";
+import { h, listen, set, style } from "../shared/dom.ts";
+import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
+import { commandOf, isTyping, moved } from "./keys.ts";
+import css from "./palette.css";
+import type { PaletteTraits } from "./traits.ts";
+
+const ROOT = ".placelab-explorer";
+const STAYS = 6000; // ms of a note, longer under the pointer or with the focus
+const HINT = "a strategy, a model, “gpu:1 memory 8 GB”, “bus 300 GB/s”, an op, “why is gpu:1 idle at 60 ms”";
+
+const render: Render<PaletteTraits> = ({ model, el }) => {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const button = h(
+    "button",
+    { type: "button", title: "Type what is to be done (Ctrl+K)", "aria-label": "Commands" },
+    "⌕",
+  );
+  const input = h("input", { type: "text", role: "combobox", "aria-expanded": "true", "aria-label": "Command" });
+  set(input, { placeholder: HINT, autocomplete: "off", spellcheck: "false", "aria-controls": "pl-offers" });
+  const list = h("ol", { role: "listbox", id: "pl-offers" });
+  const dialog = h("div.pl-palette", { role: "dialog", "aria-label": "Commands", hidden: true }, input, list);
+  const said = h("span");
+  const undo = h("button", { type: "button" }, "Undo");
+  const away = h("button", { type: "button", "aria-label": "Dismiss" }, "✕");
+  const note = h("div.pl-note", { role: "status", hidden: true }, said, undo, away);
+  const over = h("div.placelab.pl-over", {}, style(THEME_CSS, css), dialog, note);
+  el.append(h("div.placelab.pl-commands", { "data-lm-suppress-shortcuts": "true" }, style(THEME_CSS, css), button));
+  let at = 0;
+  let before: HTMLElement | null = null; // what had the focus
+  let timer = 0;
+
+  const root = () => el.closest<HTMLElement>(ROOT);
+  const type = (text: string) => {
+    model.set("typed", text);
+    model.save_changes();
+  };
+  const open = () => {
+    before = document.activeElement as HTMLElement | null;
+    dialog.hidden = false;
+    input.value = "";
+    input.focus();
+    at = 0;
+    type("");
+    show();
+  };
+  const close = () => {
+    if (dialog.hidden) return;
+    dialog.hidden = true;
+    before?.focus();
+  };
+  const choose = (chosen: number) => {
+    if (chosen >= model.get("offers").length) return;
+    model.send({ chosen, typed: model.get("answers") });
+    close();
+  };
+  const show = () => {
+    const offers = model.get("offers");
+    at = Math.min(at, Math.max(offers.length - 1, 0));
+    list.replaceChildren(
+      ...offers.map(({ phrase, says, kind }, i) => {
+        const option = h(
+          "li",
+          { role: "option", id: `pl-offer-${i}`, "aria-selected": String(i === at) },
+          h("b", {}, phrase),
+          h("span.says", {}, says),
+          h("span.kind", {}, kind),
+        );
+        listen(option, "click", () => choose(i));
+        return option;
+      }),
+    );
+    if (!offers.length) list.append(h("li.none", {}, h("span.says", {}, `Nothing fits. Try ${HINT}`)));
+    set(input, { "aria-activedescendant": offers.length ? `pl-offer-${at}` : undefined });
+    list.children[at]?.scrollIntoView({ block: "nearest" });
+  };
+  listen(button, "click", open, { signal });
+  listen(input, "input", () => {
+    at = 0;
+    type(input.value);
+  });
+  listen(dialog, "keydown", (event) => {
+    event.stopPropagation();
+    const to = moved(event.key, at, model.get("offers").length);
+    if (to !== null) at = to;
+    else if (event.key === "Enter") choose(at);
+    else if (event.key === "Escape") close();
+    else if (event.key === "Tab") {
+      input.value = model.get("offers")[at]?.phrase ?? input.value;
+      type(input.value);
+    } else return;
+    event.preventDefault();
+    show();
+  });
+
+  const dismiss = () => {
+    note.hidden = true;
+  };
+  const stay = () => clearTimeout(timer);
+  const leave = () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(dismiss, STAYS);
+  };
+  let heard = model.get("done").number ?? 0;
+  const tell = () => {
+    const { number = 0, text = "" } = model.get("done");
+    if (number === heard) return;
+    heard = number;
+    said.textContent = text;
+    note.hidden = !text;
+    leave();
+  };
+  for (const type of ["pointerenter", "focusin"] as const) listen(note, type, stay);
+  for (const type of ["pointerleave", "focusout"] as const) listen(note, type, leave);
+  listen(undo, "click", () => {
+    model.send("undo");
+    dismiss();
+  });
+  listen(away, "click", dismiss);
+
+  const attach = () => {
+    const found = root();
+    if (!found) return;
+    found.append(over);
+    found.dataset.lmSuppressShortcuts = "true";
+    markTheme(over);
+    const pressed = (event: KeyboardEvent) => {
+      const command = commandOf(event);
+      if (!command || (command !== "open" && isTyping(event.target))) return;
+      event.preventDefault();
+      event.stopPropagation();
+      if (command === "open") open();
+      else model.send(command);
+    };
+    listen(found, "keydown", pressed, { signal, capture: true });
+    listen(found, "pointerdown", ({ target }) => !dialog.contains(target as Node) && close(), { signal });
+  };
+  requestAnimationFrame(attach); // the page attaches the element only now
+  const forget = watchTheme(() => markTheme(over));
+  model.on("change:offers", show);
+  model.on("change:done", tell);
+  return () => {
+    ending.abort();
+    clearTimeout(timer);
+    forget();
+    over.remove();
+    model.off("change:offers", show);
+    model.off("change:done", tell);
+  };
+};
+
+export default { render };

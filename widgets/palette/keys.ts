@@ -1,0 +1,26 @@
+/** Keys of the whole explorer, and of the list of offers. Pure. */
+
+type Key = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">;
+
+/** What a key asks for anywhere in the explorer; "" for nothing. */
+export function commandOf({ key, ctrlKey, metaKey, altKey, shiftKey }: Key): "open" | "undo" | "redo" | "" {
+  if (altKey || ctrlKey === metaKey) return "";
+  const letter = key.toLowerCase();
+  if (letter === "k" && !shiftKey) return "open";
+  if (letter === "z") return shiftKey ? "redo" : "undo";
+  return letter === "y" && !shiftKey ? "redo" : "";
+}
+
+/** Whether keys typed there are text, which has an undo of its own. */
+export function isTyping(target: unknown): boolean {
+  const { tagName = "", type = "", isContentEditable = false } = (target ?? {}) as Partial<HTMLInputElement>;
+  const text = tagName === "INPUT" && !["range", "checkbox", "radio", "button", "file", "color"].includes(type);
+  return text || tagName === "TEXTAREA" || isContentEditable;
+}
+
+/** The offer that a key leads to from number `at` of `n`; null for another key. */
+export function moved(key: string, at: number, n: number): number | null {
+  if (key === "ArrowDown") return n ? (at + 1) % n : 0;
+  if (key === "ArrowUp") return n ? (at + n - 1) % n : 0;
+  return null;
+}

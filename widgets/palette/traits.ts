@@ -1,0 +1,21 @@
+/** The synced traits of `placelab.app.widgets.command_palette.CommandPalette`; a Python test compares names and kinds. */
+export interface PaletteTraits {
+  /** What is typed; set here. */
+  typed: string;
+  /** What could be done, for the text in `answers`. */
+  offers: Offer[];
+  answers: string;
+  /** A note on what an edit did; {} for none. */
+  done: Done;
+}
+
+export interface Offer {
+  phrase: string;
+  says: string;
+  kind: string;
+}
+
+export interface Done {
+  number?: number;
+  text?: string;
+}
