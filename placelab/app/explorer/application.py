@@ -351,6 +351,7 @@ class Explorer(Readable):
         self._computation.wait()
 
     def _step_to(self, way: Callable[[Undoable], Undoable]) -> None:
+        self._told = None  # what undoes an edit needs no note
         with self._session.lock, self._changing():
             self._session.step(way)
         self._computation.wait()
