@@ -39,7 +39,7 @@ from placelab.app.explorer.engine import curve, solving
 from placelab.app.explorer.panels.comparison import Comparison
 from placelab.app.explorer.panels.numbers import OPTIMAL, at_most
 from placelab.app.explorer.panels.options import Controls, control
-from placelab.app.explorer.panels.result_view import explained
+from placelab.app.explorer.panels.result_view import headline, reasons
 from placelab.app.explorer.session import Undoable
 from placelab.app.explorer.state import initial_state, preset
 from placelab.planning.lower_bounds import is_proven
@@ -786,7 +786,7 @@ def test_no_room_is_explained_in_place():
         "<td>big</td><td>short by 2 GB</td><td>5 GB</td>",
         "<td>small</td><td>short by 2 GB",
     ):
-        assert words in panel.text.value
+        assert words in panel.devices.value
     assert explorer.gantt.stale and message(explorer) == ""  # nothing moves during a drag
     squeeze(explorer, 5e9)
     with pytest.raises(pl.InfeasibleError):
@@ -839,7 +839,7 @@ def test_a_planner_that_is_stuck_denies_no_plan():
 
 
 def test_a_group_without_room_is_named():
-    """The text has the group's first op, its size, and the first sixteen devices; names are escaped."""
+    """The headline has the group's first op and its size; devices with one reason share a row; names are escaped."""
     error = pl.InfeasibleError(
         "no room",
         op="<a>",
@@ -848,9 +848,23 @@ def test_a_group_without_room_is_named():
     )
     graph = pl.OpGraph.from_arrays(["<a>", "b"], [1.0, 1.0], [], groups=[[0, 1]], group_names=["pair"])
     cluster = pl.Cluster([1.0] * 21, names=[*(f"d{i}" for i in range(20)), "g"])
-    text = explained(error, pl.Problem(graph, cluster), "heft")
-    assert "Colocation group &#x27;pair&#x27; of 2 ops, &#x27;&lt;a&gt;&#x27; the first, fits on no device" in text
-    assert text.count("is not allowed") == 16 and "and so on for 5 more" in text
+    problem = pl.Problem(graph, cluster)
+    assert "Colocation group 'pair' of 2 ops, '<a>' the first, fits on no device" in headline(error, problem, "heft")
+    table = reasons(error, problem)
+    assert "<td>d0, d1, d2 and 17 others</td><td>is not allowed</td>" in table
+    assert "<td>g</td><td>is short by 5 bytes</td>" in table and table.count("<tr>") == 3
+
+
+def test_the_devices_that_lack_least_are_named_one_by_one():
+    """Of many that are short the last row says how many more, and by how much at most; a name is text."""
+    names = [f"<d{i}>" for i in range(9)]
+    error = pl.InfeasibleError(
+        "", op="a", devices=dict.fromkeys(names, "short"), short={n: 1e9 * (9 - i) for i, n in enumerate(names)}
+    )
+    cluster = pl.Cluster([1.0] * 9, names=names, memory=1e9)
+    table = reasons(error, pl.Problem(pl.OpGraph.from_arrays(["a"], [1.0], []), cluster, memory="dynamic"))
+    assert "<td>&lt;d8&gt;</td><td>short by 1 GB</td>" in table and "<d" not in table
+    assert "<td>3 others</td><td>short by up to 9 GB</td>" in table
 
 
 def test_costs_that_fit_are_chosen_and_said():

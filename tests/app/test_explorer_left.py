@@ -258,7 +258,10 @@ def test_a_crash_is_one_sentence_and_the_traceback_opens(explorer, bug):
 
     pick(explorer, "Partitioner", "broken")
     wait_for(lambda: "broken + " in message(explorer))
-    sentence, _, details = message(explorer).partition("<details")
+    said, _, details = message(explorer).partition("<details")
+    sentence = said.partition("</b>")[0]
+    if bug is not mute:
+        assert "pl-failing" in said and f"in {bug.__name__}, test_explorer_left.py" in said  # the line that failed
     assert f"of {bug.__name__}" in sentence and "\n" not in sentence and len(sentence) < 7_000
     trace = explorer._computation.failure.traceback
     assert (trace.startswith("  File") and "in broken" in trace.splitlines()[0]) or bug is rambles

@@ -52,8 +52,8 @@ def look(explorer: Explorer) -> None:
 
 
 def message(explorer: Explorer) -> str:
-    """The sentence in the line for errors and notes, as HTML."""
-    return explorer.message.value
+    """The sentence in the line for errors and notes, or of the panel of a strategy that failed, as HTML."""
+    return explorer.message.value + explorer.stopped.text.value
 
 
 def edit(explorer: Explorer, kind: str, **message: Any) -> None:

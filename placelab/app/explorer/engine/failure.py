@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import sysconfig
 import traceback
@@ -40,11 +41,26 @@ class Failure:
     traceback
         HTML, for a ``<pre>``: the calls from the first line outside placelab on, of all where that is none; "" for errors of
         placelab that no such line has raised.
+    place
+        Function and file of the last line outside placelab; "" for none.
+    code
+        Number and text of that line, which is the one marked, and of those around it.
     """
 
     error: Exception
     sentence: str
     traceback: str
+    place: str = ""
+    code: tuple[tuple[int, str, bool], ...] = ()
+
+    @property
+    def lines(self) -> str:
+        """HTML of the code; "" where there is none."""
+        rows = [
+            f"<li{' class=pl-failing' * marked}><i>{n}</i><code>{escape(text)}</code></li>"
+            for n, text, marked in self.code
+        ]
+        return f'<p class="pl-about">{escape(self.place)}</p><ol class="pl-lines">{"".join(rows)}</ol>' if rows else ""
 
     @property
     def details(self) -> str:
@@ -65,7 +81,29 @@ def failure_of(error: BaseException, state: State) -> Failure:
             f" in line {line.lineno} of {line.name}" for line in where
         )
     shown = "" if known and first is None else _trace(error, lines[first or 0 :])
-    return Failure(error if isinstance(error, Exception) else PlacelabError(text), text, shown)
+    last = next((line for line in reversed(lines) if _is_users(line.filename)), None)
+    place, code = ("", ()) if last is None else (_place(last), _code_around(last))
+    return Failure(error if isinstance(error, Exception) else PlacelabError(text), text, shown, place, code)
+
+
+AROUND = 2  # lines shown before the one that failed; one is after it
+WIDEST = 200  # characters of a line
+
+
+def _place(line: traceback.FrameSummary) -> str:
+    """Where a line is: its function, and its file unless that is a cell."""
+    path = os.path.basename(line.filename)
+    cell = path.startswith("<ipython-input") or f"{os.sep}ipykernel_" in line.filename
+    return f"in {line.name}, {'in a cell' if cell else path}"
+
+
+def _code_around(line: traceback.FrameSummary) -> tuple[tuple[int, str, bool], ...]:
+    """The line and those around it; nothing where its source is not known."""
+    if line.lineno is None or not linecache.getline(line.filename, line.lineno):
+        return ()
+    numbers = range(max(line.lineno - AROUND, 1), line.lineno + 2)
+    texts = [(n, linecache.getline(line.filename, n)) for n in numbers]
+    return tuple((n, text.rstrip()[:WIDEST], n == line.lineno) for n, text in texts if text)
 
 
 def sentence(error: BaseException) -> str:

@@ -33,7 +33,7 @@ from placelab.app.explorer.state import State
 from placelab.app.widgets.cluster_canvas import ClusterCanvas
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.base.errors import InfeasibleError
-from placelab.base.units import SI, Units
+from placelab.base.units import SI
 from placelab.problem.problem import Problem
 from placelab.schedule.known_schedules import offer
 from placelab.schedule.schedule import Schedule
@@ -111,7 +111,7 @@ def described(search: RunningCall) -> str:
     return " · ".join([part for part in parts if part])
 
 
-LISTED = 16  # devices named one by one
+LISTED = 6  # devices that are short of memory, one by one
 OFFERED = 3  # strategies that would place it
 LONGEST = 40  # characters of an op's name on a button
 
@@ -129,7 +129,8 @@ class Rejection:
     Attributes
     ----------
     box
-        The panel; `text` is the widget that explains, `hint` says what is tried, `offers` has a button for each remedy.
+        The panel; `text` is the headline, `hint` says what is tried, `offers` has a button for each remedy, `devices` says why
+        each device was ruled out.
     """
 
     def __init__(self, select: Callable[[int], None], change: ChangeState, undo: Callable[[], None]) -> None:
@@ -146,13 +147,16 @@ class Rejection:
         self._change = change
         self._remedies = RemedySearch(self._offer)
         always = w.HBox([self._show_op, ignore, back]).add_class("pl-remedies")
-        self.box = w.VBox([self.text, self.hint, self.offers, always]).add_class("pl-rejection")
+        self.devices = w.HTML()
+        self.box = w.VBox([self.text, self.hint, self.offers, always, self.devices]).add_class("pl-rejection")
         self.hide()
 
     def show(self, error: InfeasibleError, state: State, problem: Problem, selectable: bool) -> None:
         """Explain an error that has a reason for each device; `selectable`: the chart shows the graph of this problem."""
         self._written = problem.cluster.units
-        self.text.value = explained(error, problem, state.partitioner)
+        title = escape(headline(error, problem, state.partitioner))
+        self.text.value = f'<div role="alert"><b>{title}</b></div>'
+        self.devices.value = reasons(error, problem)
         named = bool(error.op) and error.op in problem.graph.names
         self._op = problem.graph.index(error.op) if named else -1
         self._show_op.description = f"Show {_short(error.op)}"
@@ -193,18 +197,81 @@ class Rejection:
         return button(f"Memory × {factor:.3g}", tip, lambda: self._change(lambda s: with_memory(s, factor), ""))
 
 
-def explained(error: InfeasibleError, problem: Problem, partitioner: str) -> str:
-    """The panel's text: a headline, and a row for each device."""
-    names = problem.cluster.names
-    left = len(error.devices) - LISTED
+def reasons(error: InfeasibleError, problem: Problem) -> str:
+    """A table of why each device was ruled out: those short of memory first, the least short of all; equal reasons in one row."""
+    cluster = problem.cluster
+    short = sorted((name for name in error.devices if name in error.short), key=lambda name: error.short[name])
     rows = [
-        _row(name, error, float(problem.cluster.memory[names.index(name)]), problem.cluster.units)
-        for name in error.devices
-    ][:LISTED]
-    rows += [f'<tr><td colspan="3">and so on for {left} more</td></tr>'] if left > 0 else []
+        (
+            name,
+            f"short by {cluster.units.amount(error.short[name], 'B')}",
+            float(cluster.memory[cluster.names.index(name)]),
+        )
+        for name in short[:LISTED]
+    ]
+    table = [
+        f"<tr><td>{escape(name)}</td><td>{escape(why)}</td><td>{cluster.units.amount(size, 'B')}</td></tr>"
+        for name, why, size in rows
+    ]
+    if len(short) > LISTED:
+        worst = cluster.units.amount(error.short[short[-1]], "B")
+        table.append(f"<tr><td>{len(short) - LISTED} others</td><td>short by up to {worst}</td><td></td></tr>")
+    others: dict[str, list[str]] = {}
+    for name in error.devices:
+        if name not in error.short:
+            others.setdefault(error.devices[name], []).append(name)
+    for why, names in sorted(others.items(), key=lambda item: -len(item[1])):
+        table.append(f"<tr><td>{escape(_some(names))}</td><td>{escape(why)}</td><td></td></tr>")
     head = "<tr><th>Device</th><th>Why not</th><th>Its memory</th></tr>"
-    title = escape(headline(error, problem, partitioner))
-    return f'<div role="alert"><b>{title}</b><table>{head}{"".join(rows)}</table></div>'
+    return f"<table>{head}{''.join(table)}</table>"
+
+
+NAMED = 3  # devices of one reason that are named
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names, and how many more there are.
+
+    >>> _some(["a", "b"]), _some(["a", "b", "c", "d", "e"])
+    ('a, b', 'a, b, c and 2 others')
+    """
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} other{'s' * (more > 1)}" if more > 0 else "")
+
+
+class Stopped:
+    """The panel of a strategy that has failed: its error, the line, the traceback.
+
+    Parameters
+    ----------
+    again, undo
+        Compute once more; go back one step.
+
+    Attributes
+    ----------
+    box
+        The panel; `text` is what it says.
+    """
+
+    def __init__(self, again: Callable[[], None], undo: Callable[[], None]) -> None:
+        self.text = w.HTML()
+        buttons = [
+            button("Run again", "Compute the same once more", again),
+            button("Undo", "Back to what was there before", undo),
+        ]
+        row = w.HBox(buttons).add_class("pl-remedies")
+        self.box = w.VBox([self.text, row]).add_class("pl-rejection").add_class("pl-stopped")
+        self.hide()
+
+    def show(self, failure: Failure) -> None:
+        """Say what went wrong, and in which line."""
+        self.text.value = f'<div role="alert"><b>{escape(failure.sentence)}</b>{failure.lines}{failure.details}</div>'
+        self.box.layout.display = ""
+
+    def hide(self) -> None:
+        """Take the panel away."""
+        self.text.value = ""
+        self.box.layout.display = "none"
 
 
 def headline(error: InfeasibleError, problem: Problem, partitioner: str) -> str:
@@ -234,12 +301,6 @@ def headline(error: InfeasibleError, problem: Problem, partitioner: str) -> str:
     if error.suffices is not None:
         enough = f". With {problem.cluster.units.amount(error.suffices, 'B')} on each device there is one: depth first"
     return f"{partitioner} is stuck at {what[0].lower()}{what[1:]}{model}; there may be a plan{enough}"
-
-
-def _row(name: str, error: InfeasibleError, capacity: float, written: Units) -> str:
-    known = name in error.short
-    why = f"short by {written.amount(error.short[name], 'B')}" if known else error.devices[name]
-    return f"<tr><td>{escape(name)}</td><td>{escape(why)}</td><td>{written.amount(capacity, 'B') if known else ''}</td></tr>"
 
 
 def _short(name: str) -> str:
@@ -292,8 +353,9 @@ class ResultView:
         self.line = SearchLine(again)
         self.numbers = Numbers(message, pickers.models.opening.box, self.line.box)
         self.rejection = Rejection(self._select, change, undo)
+        self.stopped = Stopped(again, undo)
         self.tabs = Tabs(shared)
-        self.box = w.Box([self.gantt, self.rejection.box]).add_class("pl-chart")
+        self.box = w.Box([self.gantt, self.rejection.box, self.stopped.box]).add_class("pl-chart")
         self.gantt.observe(self._write_numbers, ["numbers", "warning"])
         shared.observe(self._write_numbers, ["bound", "best"])
         traitlets.link((self.gantt, "selection"), (shared, "selection"))
@@ -356,17 +418,19 @@ class ResultView:
         self.clear_canvas()
         self.tabs.result(None)
         self.line.rest((), stopped=isinstance(error, StoppedError))
+        self.say("")
         if isinstance(error, InfeasibleError) and error.devices:
+            self.stopped.hide()
             self.rejection.show(error, state, problem, selectable)
-            self.say("")
         else:
             self.rejection.hide()
-            self.say(failure.sentence, "bad", failure.details)
+            self.stopped.show(failure)
 
     def recover(self) -> None:
         """Take an error away after a result has been shown again."""
         self.box.remove_class("pl-failed")
         self.rejection.hide()
+        self.stopped.hide()
         self.say("")
 
     def clear_canvas(self) -> None:
