@@ -18,13 +18,14 @@ from placelab.testing.exercise_checks import (
     check_transform,
     check_violation,
 )
-from placelab.testing.value_checks import check_error, check_frame, check_property, check_run, check_value
+from placelab.testing.value_checks import check_error, check_filled, check_frame, check_property, check_run, check_value
 
 __all__ = [
     "as_code",
     "check_beats",
     "check_by_hand",
     "check_error",
+    "check_filled",
     "check_frame",
     "check_partitioner",
     "check_placement",

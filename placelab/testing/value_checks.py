@@ -15,7 +15,18 @@ from placelab.base.errors import PlacelabError, described
 from placelab.base.interrupts import need
 from placelab.base.places import PACKAGE
 from placelab.problem.problem import Problem
-from placelab.testing.answers import SECONDS, answer, apart, case_as_code, fail, is_empty, judged, shown, title
+from placelab.testing.answers import (
+    SECONDS,
+    answer,
+    apart,
+    case_as_code,
+    fail,
+    fail_empty,
+    is_empty,
+    judged,
+    shown,
+    title,
+)
 from placelab.testing.example_problems import size
 from placelab.testing.watching import Forbidden
 
@@ -24,6 +35,15 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-9  # relative
 PARTS = ("useful", "saving", "lost", "detecting", "restoring")
+
+
+def check_filled(*found: Any) -> None:
+    """Check that answers are filled in, and no more: what students may see where a grader hides its tests."""
+    for each in found:
+        if callable(each) and is_empty(each):
+            fail_empty(title(each))
+        if not callable(each):
+            answer(each)
 
 
 def check_value(

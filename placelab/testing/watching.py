@@ -7,6 +7,7 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from functools import partial
 from types import CodeType, FrameType
 from typing import Any, TypeVar
@@ -25,6 +26,9 @@ ROOMS = {
 }
 
 
+_watching: ContextVar[Watch | None] = ContextVar("watching", default=None)
+
+
 class Called(Exception):
     """An answer has called what it must not; the text is the name of that."""
 
@@ -40,9 +44,9 @@ class Watch:
 
     Notes
     -----
-    Python's profiler hook tells each call in the thread of the answer and in threads that start meanwhile. An answer that takes
-    the hook away, or runs a process of its own, is not found: this finds shortcuts, and is no lock. Calls take up to twice as
-    long.
+    Python's profiler hook tells each call in the thread of the answer, and in those that placelab starts for it, which have its
+    context; the threads of an explorer have not. An answer that takes the hook away, or starts a thread or process of its own, is
+    not found: this finds shortcuts, and is no lock. Calls take up to twice as long.
     """
 
     def __init__(self, forbid: Iterable[Forbidden]) -> None:
@@ -62,8 +66,9 @@ class Watch:
             return call()
         self._seen = ""
         before, of_threads = sys.getprofile(), threading.getprofile()
+        context = _watching.set(self)
         sys.setprofile(self._look)
-        threading.setprofile(self._look)  # of threads that the answer starts
+        threading.setprofile(self._look)  # of threads that start from now on
         try:
             result = call()
         except Exception as error:
@@ -73,6 +78,7 @@ class Watch:
         finally:
             sys.setprofile(before)
             threading.setprofile(of_threads)  # type: ignore[arg-type]
+            _watching.reset(context)
         if self._seen:
             raise Called(self._seen)
         return result
@@ -101,7 +107,7 @@ class Watch:
         self._codes[code] = str(name)
 
     def _look(self, frame: FrameType, event: str, _: Any) -> None:
-        if event != "call" or self._seen:
+        if event != "call" or self._seen or _watching.get() is not self:
             return
         code = frame.f_code
         verdict = self._verdicts.get(code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 
 import numpy as np
 import pytest
@@ -77,6 +78,22 @@ def test_the_contract_and_the_contest_forbid_as_well():
         testing.check_strategy(imported, [PROBLEM], "round-robin", beside=(), forbid=["partitioners"])
     with pytest.raises(AssertionError, match="calls placelab's own 'pct'"):
         testing.check_scheduler(lambda problem, placement: pl.schedulers()["pct"](problem, placement), forbid=["pct"])
+
+
+def test_other_threads_may_run_what_the_answer_must_not():
+    """An explorer that is open in the same notebook goes on planning."""
+    plan = threading.Thread(target=lambda: pl.place(PROBLEM, "heft"))
+
+    def beside(problem):
+        starter.start()
+        plan_started.wait(10)
+        plan.join()
+        return honest(problem)
+
+    plan_started = threading.Event()
+    starter = threading.Thread(target=lambda: (plan.start(), plan_started.set()))
+    testing.check_placement(PROBLEM, beside, forbid=["heft"])
+    assert not plan.is_alive()
 
 
 def test_functions_and_the_simulator_can_be_forbidden():

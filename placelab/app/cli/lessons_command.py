@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from placelab.app.cli.arguments import command
+from placelab.app.grading.masters import nbgrader_master, otter_master
 from placelab.base.errors import FormatError
 from placelab.base.places import shipped
 
@@ -19,6 +20,8 @@ PASSED = '\nprint("Right.")'
 EXAMPLES = """
 lessons course                 students' copies, in a new folder
 lessons course --instructor    with the solutions
+lessons course --nbgrader      course/source/LESSON/LESSON.ipynb; then, in course: nbgrader generate_assignment LESSON --create
+lessons course --otter         course/LESSON/LESSON.ipynb; then, in course/LESSON: otter assign LESSON.ipynb dist
 """
 
 
@@ -26,7 +29,12 @@ def add_to(commands: Any) -> None:
     """Add the command to the parser's."""
     added = command(commands, "lessons", lessons, EXAMPLES)
     added.add_argument("directory", type=Path, help="folder to write to; made if it is missing")
-    added.add_argument("--instructor", action="store_true", help="keep the solutions and the results")
+    kind = added.add_mutually_exclusive_group()
+    kind.add_argument("--instructor", action="store_true", help="keep the solutions and the results")
+    kind.add_argument(
+        "--nbgrader", action="store_true", help="masters for nbgrader, which removes solutions and hidden tests"
+    )
+    kind.add_argument("--otter", action="store_true", help="masters for Otter-Grader, which removes them, too")
 
 
 def lessons(options: argparse.Namespace) -> None:
@@ -38,13 +46,23 @@ def lessons(options: argparse.Namespace) -> None:
         raise FormatError(f"{str(options.directory)!a} is not a folder; name another one to write the lessons to")
     options.directory.mkdir(parents=True, exist_ok=True)
     for path in sorted(shipped(LESSONS).glob("*.ipynb")):
-        copy = options.directory / path.name
+        copy, text = _written(path, options)
         if copy.exists():
             print(f"{copy} is there already and is kept")
             continue
-        text = path.read_text("utf-8")
-        copy.write_text(text if options.instructor else students_copy(text), "utf-8")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(text, "utf-8")
         print(copy)
+
+
+def _written(lesson: Path, options: argparse.Namespace) -> tuple[Path, str]:
+    """Where a lesson goes, and what is written there."""
+    text = lesson.read_text("utf-8")
+    if options.nbgrader:
+        return options.directory / "source" / lesson.stem / lesson.name, nbgrader_master(text)
+    if options.otter:
+        return options.directory / lesson.stem / lesson.name, otter_master(text, lesson.stem)
+    return options.directory / lesson.name, text if options.instructor else students_copy(text)
 
 
 def students_copy(notebook: str) -> str:

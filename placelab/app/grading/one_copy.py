@@ -14,9 +14,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import placelab
 from placelab import testing
 from placelab.app.grading.submitted import to_run
+from placelab.base.places import PACKAGE
 
 MAGIC = re.compile(r"^(\s*)[%!?].*$", re.MULTILINE)  # lines for IPython and the shell, which are not run
 CELL = 60  # seconds of a cell outside checks, whose answers have limits of their own
@@ -28,7 +28,7 @@ class Late(BaseException):
 
 def main(lesson: str, copy: str, verdicts: str) -> None:
     """Run a copy; `verdicts` gets a line of JSON per exercise as soon as it is checked: None for right, or a sentence."""
-    shipped = {module: dict(vars(module)) for module in (placelab, testing)}
+    shipped = {module: dict(vars(module)) for module in (sys.modules[PACKAGE.name], testing)}
     names: dict[str, Any] = {"__name__": "__main__", "display": print, "get_ipython": lambda: None}
     trouble = ""  # of the newest cell of the student's
     with Path(verdicts).open("w", encoding="utf-8") as file:
