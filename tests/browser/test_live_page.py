@@ -159,3 +159,35 @@ def test_nothing_serious(page, schedule, tmp_path, axe):  # noqa: F811
     page.set_viewport_size({"width": 390, "height": 844})
     settled(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") == 390
+
+
+DRAGGED = """async () => {
+  const slider = document.querySelector('[data-key^="bandwidth"]');
+  const took = [];
+  for (let step = -20; step < 20; step++) {
+    slider.value = String(step);
+    const begun = performance.now();
+    slider.dispatchEvent(new Event("input"));
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    took.push(performance.now() - begun);
+  }
+  return took;
+}"""
+
+
+@pytest.mark.alone
+@pytest.mark.slow
+def test_the_picture_follows_the_hand(page, tmp_path):
+    """Inception, 5,230 ops, heft and planned: 45 ms from a drag to its picture at the median, 200 at first."""
+    opened(
+        page, pl.solve(pl.Problem(pl.load("inception_v3"), pl.clusters.rtx2080ti_box(4)), "heft", "planned"), tmp_path
+    )
+    for _ in range(3):  # the machine may be busy with something else for a while
+        took = page.evaluate(DRAGGED)
+        if took[0] < 200 and sorted(took)[len(took) // 2] < 45:
+            break
+        page.reload()
+        settled(page)
+    else:
+        pytest.fail(f"in three rounds the picture did not follow in time; last: {took}")
+    assert (tmp_path / "live.html").stat().st_size < 330_000
