@@ -90,11 +90,13 @@ def whole_costs(problem: pl.Problem) -> dict[str, str]:
     """The costs in which partitioners plan, under the names of the page."""
     whole = in_whole_costs(problem).problem
     graph, cluster = whole.graph, whole.cluster
+    times = {} if graph.time is None else {"time": graph.time, "timeSpeed": graph.time_speed}
+    if whole is problem:  # then a page may lack columns of other devices
+        times = {}
     columns = dict(
         compute=graph.compute,
         tensorBytes=graph.tensor_bytes,
-        time=np.empty(0) if graph.time is None else graph.time,
-        timeSpeed=np.empty(0) if graph.time is None else graph.time_speed,
+        **times,
         speed=cluster.speed,
         bandwidth=cluster.bandwidth,
         latency=cluster.latency,

@@ -18,6 +18,8 @@ export interface Shape {
   /** 1 where a transfer holds its links for its latency, 0 where the latency follows. */
   readonly held: number;
   readonly memory: Memory;
+  /** Whether costs may be whole in some decimal unit, on some cluster. */
+  readonly mayBeWhole: boolean;
   /** Columns of measured times, 0 where times are operations over speed. */
   readonly nTimes: number;
   readonly timeColumn: Int32Array;
@@ -89,10 +91,11 @@ export interface Problem {
 
 /** Reads what placelab/app/widgets/live_page.py writes: a problem and where its ops are. */
 export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; placed: Placed } {
-  const { header, f64, u32 } = reader(message, 16, "problem");
+  const { header, f64, u32 } = reader(message, 17, "problem");
   const i32 = (n: number) => new Int32Array(u32(n));
-  const [, n, m, t, k, nGroups, contention, duplex, held, model, binds, nTimes, nPlanned, nStorage, nLinks, nPairs] =
+  const [, n, m, t, k, nGroups, contention, duplex, held, model, binds, wholes, ...sizes] =
     header as unknown as number[];
+  const [nTimes, nPlanned, nStorage, nLinks, nPairs] = sizes;
   const ahead = i32(m!);
   const edgeTensor = summed(i32(m!));
   const tensorProducer = summed(i32(t!));
@@ -124,6 +127,7 @@ export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; 
     duplex: duplex === 1,
     held: held!,
     memory: { model: model!, binds: binds === 1, lasting, temporary, capacity, storage },
+    mayBeWhole: wholes === 1,
     nTimes: nTimes!,
     timeColumn,
     group,

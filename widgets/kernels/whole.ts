@@ -14,6 +14,7 @@ interface Numbers {
 
 /** These costs in the coarsest unit in which they are whole; themselves where there is none, or it is the second. */
 export function inWholeCosts(shape: Shape, costs: Costs): Costs {
+  if (!shape.mayBeWhole) return costs;
   const work = numbersOf([costs.compute]);
   const sent = numbersOf([costs.tensorBytes]);
   if (!(work.parts && sent.parts)) return costs;

@@ -37,9 +37,10 @@ it("joins devices and links that are many", () => {
   const cells = Float64Array.from({ length: k * k }, (_, p) => (p % k === Math.floor(p / k) ? Infinity : 4));
   const large = { ...costs, speed: new Float64Array(k).fill(3), bandwidth: cells, latency: new Float64Array(k * k) };
   const labels = dialsOf({ ...shape, nDevices: k }, large, many).map(({ label }) => label);
-  expect(labels).toContain("gpu on host3");
-  expect(labels).toContain("inside host3");
-  expect(labels.filter((label) => label.startsWith("between"))).toEqual(["between hosts"]);
+  expect(labels).toEqual(["gpu", "inside hosts", "between hosts"]);
+  const two = { ...many, hosts: hosts.map((_, d) => (d < 10 ? "a" : "b")) };
+  const fewer = dialsOf({ ...shape, nDevices: k }, large, two).map(({ label }) => label);
+  expect(fewer).toEqual(["gpu on a", "gpu on b", "inside a", "a – b", "inside b"]);
 });
 
 it("turns the values of one dial, and leaves all others to the bit", () => {

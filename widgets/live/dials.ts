@@ -27,10 +27,11 @@ export function dialsOf(shape: Shape, costs: Costs, { names, types, hosts }: Set
   const timed = (d: number) => shape.nTimes > 0 && Number.isNaN(costs.timeSpeed[shape.timeColumn[d]!]!);
   const devices = numbered(k).filter((d) => !timed(d));
   const pairs = numbered(k * k).filter((p) => p % k !== Math.floor(p / k));
-  const device = (d: number) => (k <= ALONE ? names[d]! : `${types[d]} on ${hosts[d]}`);
-  const way = (p: number) => link(hosts[Math.floor(p / k)]!, hosts[p % k]!);
-  const few = new Set(pairs.map(way)).size <= ALONE;
-  const between = (p: number) => (few || !way(p).includes(" – ") ? way(p) : "between hosts");
+  const there = (d: number) => `${types[d]} on ${hosts[d]}`;
+  const device = fewest(devices, [(d) => names[d]!, there, (d) => types[d]!]);
+  const ends = (p: number) => [hosts[Math.floor(p / k)]!, hosts[p % k]!] as const;
+  const coarse = (p: number) => (ends(p)[0] === ends(p)[1] ? "inside hosts" : "between hosts");
+  const between = fewest(pairs, [(p) => link(...ends(p)), coarse]);
   const table: [Quantity, Map<string, number[]>][] = [
     ["speed", byLabel(devices, device)],
     ["bandwidth", byLabel(pairs, between)],
@@ -62,6 +63,11 @@ export function turned(costs: Costs, dials: readonly Dial[], steps: ReadonlyMap<
 /** A value so many steps higher, of few digits. */
 export function scaled(value: number, by: number): number {
   return by === 0 || value === 0 || !Number.isFinite(value) ? value : snap(value * 10 ** (by / PER_DECADE), DIGITS);
+}
+
+/** The first way to name items that makes few groups of them, else the last. */
+function fewest(items: readonly number[], ways: readonly ((i: number) => string)[]): (i: number) => string {
+  return ways.find((way) => new Set(items.map(way)).size <= ALONE) ?? ways[ways.length - 1]!;
 }
 
 function link(a: string, b: string): string {

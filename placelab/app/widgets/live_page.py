@@ -1,9 +1,9 @@
 """What a page needs that recomputes a schedule in the browser: the problem in columns, and whether the page can compute it.
 
-The columns are read by ``widgets/kernels/problem.ts``. Little endian: a header of sixteen uint32 (version, ops, edges, tensors,
-devices, groups, code of the transfer model, duplex, latency holds, code of the memory model, memory may be short, columns of
-measured times, planned ops, tensors whose storage is given, shared links, their pairs), then the columns below in order, each
-from a multiple of 8 bytes on. Numbers that decide are whole.
+The columns are read by ``widgets/kernels/problem.ts``. Little endian: a header of seventeen uint32 (version, ops, edges, tensors,
+devices, groups, code of the transfer model, duplex, latency holds, code of the memory model, memory may be short, costs may be
+whole, columns of measured times, planned ops, tensors whose storage is given, shared links, their pairs), then the columns
+below in order, each from a multiple of 8 bytes on. Numbers that decide are whole.
 
 =============  ====================================================================================================
 edges          i4 consumer minus producer, i4 tensor
@@ -29,8 +29,10 @@ import numpy as np
 
 from placelab.app.widgets.gantt_wire import VERSION, joined
 from placelab.planning.memory_plan import can_bind
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.problem.resource_models import TRANSFER_MODELS, held
+from placelab.problem.whole_costs import Numbers
 from placelab.schedule.catalogue import schedulers
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
@@ -82,10 +84,16 @@ def pack_problem(schedule: Schedule) -> bytes:
     whole = lambda column: np.asarray(column, "<i4")  # noqa: E731
     steps = lambda column: np.diff(np.asarray(column, "<i4"), prepend=np.int32(0)).astype("<i4")  # noqa: E731
     real = lambda column: np.asarray(column, "<f8").reshape(-1)  # noqa: E731
-    times, speeds = (np.empty(0), np.empty(0)) if graph.time is None else (graph.time, graph.time_speed)
+    may_be_whole = _may_be_whole(graph)
+    columns = _time_columns(problem)
+    times, speeds = (np.empty((0, 0)), np.empty(0)) if graph.time is None else (graph.time, graph.time_speed)
+    if not may_be_whole:  # then other columns than those of the devices say nothing
+        used = sorted({column for column in columns if column >= 0})
+        times, speeds = times[:, used], speeds[used]
+        columns = [used.index(column) if column >= 0 else -1 for column in columns]
     planned = np.empty(0) if placement.planned is None else placement.planned
     counts = [graph.n_ops, graph.n_edges, graph.n_tensors, k, problem.n_groups, problem.transfer_model.code]
-    rules = [problem.duplex, held(problem.latency), problem.memory_model.code, can_bind(problem)]
+    rules = [problem.duplex, held(problem.latency), problem.memory_model.code, can_bind(problem), may_be_whole]
     storage = np.empty(0) if graph.tensor_storage is None else graph.tensor_storage
     sizes = [len(speeds), len(planned), len(storage), len(links.capacity), len(links.link)]
     return joined(
@@ -93,7 +101,7 @@ def pack_problem(schedule: Schedule) -> bytes:
             np.array([VERSION, *counts, *rules, *sizes], "<u4"),
             whole(graph.consumer - graph.producer),
             *map(steps, (graph.edge_tensor, graph.tensor_producer, problem.group)),
-            *map(whole, (_time_columns(problem), placement.device)),
+            *map(whole, (columns, placement.device)),
             *map(steps, (planned, storage)),
             *map(whole, (links.ptr, links.link, links.first, links.pair)),
             *map(real, (graph.compute, graph.tensor_bytes, times, speeds)),
@@ -101,6 +109,12 @@ def pack_problem(schedule: Schedule) -> bytes:
             *map(real, (*_held_by_ops(problem), cluster.memory)),
         ]
     )
+
+
+def _may_be_whole(graph: OpGraph) -> bool:
+    """Whether costs may be whole in some decimal unit, on some cluster (:func:`placelab.problem.whole_costs.in_whole_costs`)."""
+    columns = [graph.compute, graph.tensor_bytes, *([] if graph.time is None else [graph.time])]
+    return all(Numbers.of(column).parts for column in columns)
 
 
 def _held_by_ops(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
