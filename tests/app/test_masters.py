@@ -91,6 +91,41 @@ def test_the_masters_solutions_pass_and_its_stubs_do_not(number):
             exec(source, names)
 
 
+def defined_by(tree):
+    """Names that a cell defines outside functions and comprehensions."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from (alias.asname or alias.name for alias in node.names)
+        else:
+            targets = getattr(node, "targets", [getattr(node, "target", node)])
+            yield from (part.id for each in targets for part in ast.walk(each) if isinstance(part, ast.Name))
+
+
+@LESSONS
+def test_no_example_needs_a_hidden_test(path):
+    """Names that only a check defines are used by it alone: students' copies lack them, and Otter runs each test by itself."""
+    lesson: set[str] = set()
+    hidden: set[str] = set()
+    for metadata, source in cells(path.read_text("utf-8")):
+        tree = ast.parse(source)
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        stored = (
+            set()
+            if tree.body and isinstance(tree.body[-1], ast.Expr) and len(tree.body) == 1
+            else set(defined_by(tree))
+        )
+        inner = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+        inner |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        assert not used & hidden - stored - inner
+        if "check" in metadata.get("tags", ()):
+            hidden |= stored - lesson
+        elif "solution" not in metadata.get("tags", ()):
+            lesson |= stored
+            hidden -= stored
+
+
 @LESSONS
 def test_otter_finds_question_solution_and_tests(path):
     """Raw cells in the order that otter assign reads; the configuration first; a public and a hidden test each."""

@@ -129,7 +129,7 @@ def _tests(cell: Cell, names: list[str]) -> tuple[str, str]:
 
 
 def _otter_tests(cell: Cell, names: list[str]) -> Iterator[Cell]:
-    for kind, text in zip(("public", "hidden"), _tests(cell, names), strict=True):
+    for kind, text in (("public", _tests(cell, names)[0]), ("hidden", _text(cell))):  # each has names of its own
         config = f'""" # BEGIN TEST CONFIG\nhidden: {str(kind == "hidden").lower()}\n""" # END TEST CONFIG\n'
         source = config + _without_shown_values(text)
         yield {
