@@ -189,6 +189,26 @@ def test_larger_graphs(tmp_path):
     assert [live_page.why_fixed(s.problem) or live_page.why_still(s) for s in schedules] == [""] * len(pairs)
 
 
+def test_tensors_that_share_storages(tmp_path):
+    """Memory over time where views share bytes, on devices on which not all of them are made."""
+    random = Random(7)
+    edges = [(random.randrange(max(0, v - 4), v), v) for v in range(1, 60) for _ in range(2)]
+    storage = {u: u // 6 if u % 3 else -1 for u, _ in edges}  # of all tensors that an op makes
+    graph = pl.OpGraph.from_arrays(
+        [f"op{v}" for v in range(60)],
+        [random.uniform(1, 9) for _ in range(60)],
+        edges,
+        edge_bytes=[1.0 + u for u, _ in edges],
+        edge_storage=[storage[u] for u, _ in edges],
+        temporary=[random.uniform(0, 20) for _ in range(60)],
+    )
+    cluster = pl.Cluster([1.0, 2.0, 1.0], bandwidth=30.0, memory=90.0)
+    both = [pl.Problem(graph, cluster, memory=memory, transfers="sequential") for memory in ("dynamic", "edges")]
+    schedules = [pl.simulate(p, pl.Placement(p, [v // 3 % 3 for v in range(60)]), "fifo") for p in both]
+    assert graph.tensor_storage is not None and all(len(s.oom) for s in schedules)
+    assert differing([task(s, s.problem, None, "fifo") for s in schedules], schedules, tmp_path) == []
+
+
 def test_a_difference_in_the_last_bit_is_noticed(tmp_path):
     """The test of the test: a speed or a bandwidth one bit off changes what the page computes."""
     tasks, schedules = trials(9, seed=3)
