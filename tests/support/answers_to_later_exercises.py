@@ -1,4 +1,4 @@
-"""Answers to the exercises of lessons 7 to 12: right ones found in another way than the solution's, and wrong ones."""
+"""Answers to the exercises of lessons 7 to 13: right ones found in another way than the solution's, and wrong ones."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def m_plus(
     enter: str = "",
     choose: str = "min([np.inf, *sizes])",
 ) -> str:
-    """TIC's numbers of lesson 11 by recursion, or what they become by a slip."""
+    """TIC's numbers of lesson 12 by recursion, or what they become by a slip."""
     return M_PLUS.format(union=union, counts=counts, enter=enter, choose=choose)
 
 
@@ -144,6 +144,32 @@ ALLREDUCE = """def allreduce(size, workers, bandwidth, latency):
 """
 CAPSTONE = "@pl.partitioner\ndef capstone(problem):\n    "
 STARTS = "def starts(): return {}\ndef efficiency(): return {}"
+
+BUBBLE = """def bubble(stages, microbatches):
+    return ({idle}) / (microbatches + {idle})
+def microbatches_for(stages, share):
+    return max(1, int(np.ceil({m} - 1e-9)))
+"""
+FLUSH = """def one_f_one_b(stage, stages, microbatches):
+    left = dict(F=list(range(microbatches)), B=list(range(microbatches)))
+    order, kept = [], 0
+    while left["B"]:
+        kind = "F" if left["F"] and kept < {ahead} else "B"
+        kept += 1 if kind == "F" else -1
+        order.append((kind, left[kind].pop(0)))
+    return order
+"""
+FLIGHT = """def in_flight(schedule):
+    names, start, finish = schedule.problem.graph.names.tolist(), schedule.start, schedule.finish
+    kept = [[] for _ in range(schedule.problem.cluster.n_devices)]
+    start, finish = (dict(zip(names, times)) for times in (start, finish))
+    for name, device in zip(names, schedule.device):
+        if name[0] == "F":
+            back = "BW" + name[1:]
+            kept[device].append((start[name], {until}))
+    return [max(sum(a <= now and now {than} b for a, b in spans) for now, _ in spans) for spans in kept]
+"""
+
 
 # name that the exercise defines → right answers; wrong answers, each with words of what the check says
 LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
@@ -277,6 +303,40 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
             ),
             ("link = np.polyfit(size, seconds, 1, w=1 / seconds)", "small messages must count"),
             ("link = lambda: 12e9", "is a float"),
+        ],
+    ),
+    "bubble": (
+        [BUBBLE.format(idle="stages - 1", m="(stages - 1) * (1 - share) / share")],
+        [
+            (BUBBLE.format(idle="stages", m="(stages - 1) * (1 - share) / share"), "idle for a different share"),
+            (BUBBLE.format(idle="stages - 1", m="(stages - 1) / share"), "the least number of micro-batches"),
+            ("bubble = lambda p, m: {(3, 4): 1 / 3, (4, 12): 0.2}.get((p, m), 0)", "idle for a different share"),
+            (BUBBLE.format(idle="stages - 1", m="0 * share"), "the least number of micro-batches"),
+        ],
+    ),
+    "one_f_one_b": (
+        [FLUSH.format(ahead="stages - stage")],
+        [
+            (FLUSH.format(ahead="stages - stage - 1"), "in a different order"),
+            (FLUSH.format(ahead="microbatches"), "in a different order"),
+            (FLUSH.format(ahead="stages"), "in a different order"),
+            (
+                """def one_f_one_b(stage, stages, microbatches):
+    step = pl.generators.pipeline_training(1.0, 2.0, microbatches=microbatches, stages=stages)
+    run = pl.solve(step, "hash", "1f1b")
+    ops = [str(step.graph.names[v]) for v in np.argsort(run.start, kind="stable") if run.device[v] == stage]
+    return [(op[0], int(op.split(".")[0].strip("FBW"))) for op in ops]""",
+                "calls placelab's own",
+            ),
+        ],
+    ),
+    "in_flight": (
+        [FLIGHT.format(until="finish[back]", than="<")],
+        [
+            (FLIGHT.format(until="finish[name]", than="<"), "keeps a different number"),
+            (FLIGHT.format(until="finish[back]", than="<="), "keeps a different number"),
+            ("in_flight = lambda schedule: pl.stages(schedule).activations.tolist()", "calls placelab's own 'stages'"),
+            ("in_flight = lambda schedule: [4, 4, 4]", "keeps a different number"),
         ],
     ),
     "starts": (
