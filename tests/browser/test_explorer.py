@@ -307,6 +307,29 @@ def test_commands_in_words_from_anywhere_and_a_note_that_undoes(explore, screens
     expect(hand.root.locator(".stage")).to_be_focused()
 
 
+def test_why_not_faster(explore, screenshot):
+    """A lane up to the proven bound; a click selects an op of the proof; a key hides it, and the chart has its room."""
+    hand = explore()
+    bound = hand.root.locator(".proof .bound")
+    least = hand.notebook.value(
+        "explorer.problem.cluster.units.time(pl.bounds(explorer.problem, inputs=True)['inputs'])"
+    )
+    expect(bound).to_have_text(f"≥ {least}")
+    segments = hand.root.locator(".proof .plot button")
+    named = hand.notebook.value("sorted({op for ops in pl.bounds(explorer.problem, why=True).ops for op in ops})")
+    segments.first.click()
+    op = hand.notebook.value("explorer.gantt.selection")
+    assert hand.notebook.value(f"str(explorer.problem.graph.names[{op}])") in named
+    screenshot("lane")
+    stage = hand.root.locator(".stage")
+    high = stage.bounding_box()["height"]
+    stage.focus()
+    hand.page.keyboard.press("w")
+    expect(hand.root.locator(".proof")).to_be_hidden()
+    assert stage.bounding_box()["height"] == high + 18
+    hand.becomes("explorer.gantt.proof_shown", False)
+
+
 def test_the_copied_cell_reproduces_what_is_shown(explore, page, screenshot):
     """The clipboard holds the text that is shown, and running it gives the same schedule."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -32,6 +32,7 @@ function render({ model, el, alone = false }: Context): () => void {
       send("selection", op);
     },
     drawer: (open: boolean) => send("drawer", open),
+    proof: (shown: boolean) => send("proof_shown", shown),
     memory: (shown: boolean) => send("memory_shown", shown),
     links: (shown: boolean) => send("links_shown", shown),
     axis: (kept: boolean) => send("keep_axis", kept),
@@ -101,6 +102,8 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
     ["warning", () => view.warn(model.get("warning"))],
     ["detail", () => view.explain(model.get("detail"))],
     ["details", () => view.tell(model.get("details") ?? {})],
+    ["proof", () => view.showProof(model.get("proof") ?? [])],
+    ["proof_shown", () => view.showProofLane(model.get("proof_shown") ?? false)],
     ["drawer", () => view.openDrawer(model.get("drawer") ?? false)],
     ["stale", () => view.showStale(model.get("stale"))],
     ["height", height],

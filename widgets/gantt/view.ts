@@ -13,6 +13,7 @@ import { actionOf, KEY_HELP } from "./hands/keyboard.ts";
 import { savePicture, type Wanted } from "./hands/picture.ts";
 import { Player } from "./hands/playing.ts";
 import { NOTHING, type Picked, Pointing } from "./hands/pointing.ts";
+import { proofLane } from "./hands/prooflane.ts";
 import { Report } from "./hands/report.ts";
 import { stage } from "./hands/stage.ts";
 import { strip } from "./hands/strip.ts";
@@ -24,7 +25,7 @@ import { scrub } from "./scene/playback.ts";
 import type { Chart, Labels } from "./scene/scene.ts";
 import type { Details, Step } from "./wire/details.ts";
 import type { Memory } from "./wire/memory.ts";
-import type { Candidate } from "./wire/traits.ts";
+import type { Candidate, Proof } from "./wire/traits.ts";
 
 const DIMMED_AFTER = 300; // ms
 
@@ -32,6 +33,8 @@ const DIMMED_AFTER = 300; // ms
 export interface Tell {
   /** Something else was clicked or selected. */
   selected(picked: Picked): void;
+  /** The lane "why not faster" was shown or hidden. */
+  proof(shown: boolean): void;
   /** The drawer was opened or closed. */
   drawer(open: boolean): void;
   /** Lanes of memory or of links were shown or hidden, the axis was fixed or let go. */
@@ -58,6 +61,7 @@ export class GanttView {
     close: () => this.#toggleDrawer(false),
     say: (text) => this.#report.note(text),
   });
+  readonly #proof = proofLane((op) => this.#choose(op));
   readonly #controls;
   readonly #player: Player;
   readonly #pointing: Pointing;
@@ -98,10 +102,22 @@ export class GanttView {
       toggle: (what: Shown, on: boolean) => this.#toggle(what, on),
       find: () => this.#controls.find(),
       details: () => this.#toggleDrawer(!this.#drawer.open),
+      proof: () => {
+        this.showProofLane(!this.#proof.shown);
+        this.#tell.proof(this.#proof.shown);
+      },
     };
     this.#texts.opens.hidden = alone; // the drawer says what Python finds out
     this.#commands = new Commands(this.#board, this.#player, this.#report, asked);
-    this.#drawing = new Drawing(this.element, this.#board, this.#player, this.#pointing, this.#commands, this.#report);
+    this.#drawing = new Drawing(
+      this.element,
+      this.#board,
+      this.#player,
+      this.#pointing,
+      this.#commands,
+      this.#report,
+      this.#proof,
+    );
     this.#forgetTheme = watchTheme(() => this.#onTheme());
     this.#connect();
     requestAnimationFrame(() => this.#onTheme()); // the page may attach the element only now
@@ -235,6 +251,17 @@ export class GanttView {
     this.#drawer.show(details);
   }
 
+  /** Why no schedule is shorter. */
+  showProof(proof: readonly Proof[]): void {
+    this.#proof.show(proof);
+    this.#board.redraw();
+  }
+
+  showProofLane(shown: boolean): void {
+    this.#proof.reveal(shown);
+    this.#resized();
+  }
+
   openDrawer(open: boolean): void {
     this.#drawer.reveal(open);
     this.#texts.opens.setAttribute("aria-expanded", String(open));
@@ -321,7 +348,7 @@ export class GanttView {
       h(
         "div.body",
         {},
-        h("div.frame", {}, surface, h("span.badge", { "aria-hidden": "true" }, "updating …")),
+        h("div.frame", {}, this.#proof.element, surface, h("span.badge", { "aria-hidden": "true" }, "updating …")),
         this.#drawer.element,
       ),
       legend,

@@ -25,6 +25,7 @@ from placelab.app.explorer.engine.solving import (
 from placelab.app.explorer.panels.numbers import is_outstanding, strip
 from placelab.app.explorer.panels.result_view import ResultView
 from placelab.app.explorer.state import State
+from placelab.app.widgets.proof_lane import proof_of
 from placelab.base.compiling import compiling
 from placelab.base.errors import PlacelabError
 from placelab.base.leaving import Abandoned
@@ -165,7 +166,14 @@ class Computation(Background):
             if not self._keeps_up and self._awaited is not state:
                 return
             self._solve(state, problem)
-        for work in (self._view.gantt.settle, self._check, self._afterwards, self._explain, self._await_compiler):
+        for work in (
+            self._view.gantt.settle,
+            self._check,
+            self._afterwards,
+            self._explain,
+            self._prove,
+            self._await_compiler,
+        ):
             if self._worker.woken or self._dragging() or self.failure or self._due:
                 return
             work()
@@ -258,6 +266,17 @@ class Computation(Background):
             with gantt.hold_sync():
                 gantt.detail = detail
                 gantt.details = details
+
+    def _prove(self) -> None:
+        """Show why no schedule is shorter than the proven bound."""
+        result = self.result
+        gantt = self._view.gantt
+        assert result is not None  # an answer is a result or a failure
+        problem = result.schedule.problem
+        if gantt.proof or not gantt.proof_shown or not is_proven(problem):
+            return
+        with suppress(Abandoned):
+            gantt.prove(problem, self._solver.call(lambda: proof_of(problem), lambda: self._worker.woken, result.state))
 
     def _await_compiler(self) -> None:
         """Say why things take longer while kernels are being compiled."""

@@ -123,6 +123,8 @@ class Gantt(anywidget.AnyWidget):
     lane = traitlets.Int(-1).tag(sync=True)  # device whose name was clicked, which selects no op; -1 for none
     detail = traitlets.Unicode("").tag(sync=True)  # why the selected op is where it is and starts then; of a gap, too
     details = traitlets.Dict().tag(sync=True)  # what the drawer says, see placelab.app.widgets.details
+    proof = traitlets.List(traitlets.Dict()).tag(sync=True)  # why not faster, see placelab.app.widgets.proof_lane
+    proof_shown = traitlets.Bool(False).tag(sync=True)  # there is a lane for it; both ways
     drawer = traitlets.Bool(False).tag(sync=True)  # the drawer is open; both ways
     numbers = traitlets.List(traitlets.Dict()).tag(sync=True)  # strip: key, label, value, title, tone
     warning = traitlets.Unicode("").tag(sync=True)  # one sentence above the chart
@@ -187,6 +189,8 @@ class Gantt(anywidget.AnyWidget):
             self.unitless = not cluster.units.si
             self.shared_links = shared_links(schedule.problem)
             self.schedule = pack_schedule(schedule)
+            if before is None or schedule.problem is not before.problem:
+                self.proof = []  # of another problem
             self._shown = schedule
             self._postponed = dragging
             if self._kept is not None and (before is None or another or cluster.names != before.problem.cluster.names):
@@ -257,6 +261,12 @@ class Gantt(anywidget.AnyWidget):
     def _follow(self, change: dict[str, Any]) -> None:
         with self._lock:
             self.incoming = [] if self._shown is None else inputs_of(self._shown, change["new"])
+
+    def prove(self, problem: Problem, proof: list[dict[str, object]]) -> None:
+        """Show why no schedule of `problem` is shorter than its bound, if that is the problem on show."""
+        with self._lock:
+            if self._shown is not None and self._shown.problem is problem:
+                self.proof = proof
 
     @property
     def subject(self) -> Subject:

@@ -16,6 +16,8 @@ export interface Asked {
   find(): void;
   /** Opens or closes the drawer. */
   details(): void;
+  /** Shows or hides the lane "why not faster". */
+  proof(): void;
 }
 
 const MARKED = 200; // ops found that are marked one by one
@@ -49,6 +51,7 @@ export class Commands {
       "keep-axis": () => this.#toggle("axis", !board.keepsAxis),
       find: () => ask.find(),
       details: () => ask.details(),
+      proof: () => ask.proof(),
       "find-next": () => this.#findNext(1),
       "find-previous": () => this.#findNext(-1),
       clear: () => ask.choose(-1),

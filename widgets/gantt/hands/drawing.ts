@@ -8,6 +8,7 @@ import type { Board } from "./board.ts";
 import type { Commands } from "./commands.ts";
 import type { Player } from "./playing.ts";
 import type { Pointing } from "./pointing.ts";
+import type { ProofLane } from "./prooflane.ts";
 import type { Report } from "./report.ts";
 
 export class Drawing {
@@ -18,14 +19,24 @@ export class Drawing {
   readonly #pointing: Pointing;
   readonly #commands: Commands;
   readonly #report: Report;
+  readonly #proof: ProofLane;
 
-  constructor(root: HTMLElement, board: Board, player: Player, pointing: Pointing, commands: Commands, report: Report) {
+  constructor(
+    root: HTMLElement,
+    board: Board,
+    player: Player,
+    pointing: Pointing,
+    commands: Commands,
+    report: Report,
+    proof: ProofLane,
+  ) {
     this.#root = root;
     this.#board = board;
     this.#player = player;
     this.#pointing = pointing;
     this.#commands = commands;
     this.#report = report;
+    this.#proof = proof;
     this.#drawRows = painter(board.surface.base);
   }
 
@@ -51,6 +62,7 @@ export class Drawing {
     board.merged = merged;
     const { width, ratio } = scene.layout;
     for (const canvas of [board.surface.base, board.surface.overlay]) canvas.style.width = `${width / ratio}px`;
+    if (this.#proof.shown) this.#proof.place(scene);
     this.#root.dataset.span = `${scene.span.from} ${scene.span.to}`;
   }
 

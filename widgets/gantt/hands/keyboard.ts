@@ -21,6 +21,7 @@ export type Action =
   | "links"
   | "keep-axis"
   | "details"
+  | "proof"
   | "find"
   | "find-next"
   | "find-previous";
@@ -41,6 +42,7 @@ const KEYS: Record<string, Action> = {
   l: "links",
   k: "keep-axis",
   d: "details",
+  w: "proof",
   "/": "find",
   n: "find-next",
   N: "find-previous",
@@ -49,7 +51,7 @@ const KEYS: Record<string, Action> = {
 export const KEY_HELP =
   "arrows: op by op, device by device · Home, End: first, last op · +, −, 0: zoom, fit · z: zoom to the op · " +
   "Shift+arrows: pan · Space: play · . and ,: next, previous event · r: back to the start · / and n: find, next match · " +
-  "m: memory · l: links · k: keep the axis · d: details · Esc: clear · Ctrl+wheel: zoom · drag: pan · Shift+drag: zoom to what is brushed · " +
+  "m: memory · l: links · k: keep the axis · d: details · w: why not faster · Esc: clear · Ctrl+wheel: zoom · drag: pan · Shift+drag: zoom to what is brushed · " +
   "double-click: zoom to the op";
 
 /** The action of a key event; none for keys that belong to the page (with Ctrl, Alt or Meta). */

@@ -25,6 +25,10 @@ export interface GanttTraits {
   lane: number;
   /** What the drawer says of what was clicked. */
   details: Details;
+  /** Why no schedule is shorter than the proven bound, in order of time; empty while it is not known. */
+  proof: Proof[];
+  /** Whether there is a lane for it; both ways. */
+  proof_shown: boolean;
   /** Whether the drawer is open; both ways. */
   drawer: boolean;
   /** Why the selected op is on its device and starts when it does; plain text from Python. */
@@ -60,6 +64,16 @@ export interface GanttTraits {
   embedded: boolean;
   /** Whether times and sizes are plain numbers. */
   unitless: boolean;
+}
+
+export interface Proof {
+  kind: "compute" | "transfer" | "share" | "work";
+  label: string;
+  /** Seconds. */
+  start: number;
+  finish: number;
+  op: number;
+  said: string;
 }
 
 export interface SharedLink {

@@ -349,7 +349,7 @@ class ResultView:
         self._shown: Schedule | None = None  # whose numbers are shown
         self._writing = threading.Lock()  # a bound is proven on another thread than results are shown
         self._devices = 0  # of the newest problem
-        self.gantt = Gantt(embedded=True, height=-1)
+        self.gantt = Gantt(embedded=True, height=-1, proof_shown=True)
         self.line = SearchLine(again)
         self.numbers = Numbers(message, pickers.models.opening.box, self.line.box)
         self.rejection = Rejection(self._select, change, undo)

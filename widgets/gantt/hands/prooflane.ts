@@ -1,0 +1,67 @@
+/** The lane "why not faster" above the axis: what every schedule has to do one after the other, up to the proven bound. */
+import { h, listen, set } from "../../shared/dom.ts";
+import { type Scene, xOf } from "../scene/scene.ts";
+import type { Proof } from "../wire/traits.ts";
+
+const LEAST = 1; // CSS pixels of a segment that is drawn
+const WORDS = 26; // and of one with a label
+
+export interface ProofLane {
+  readonly element: HTMLElement;
+  show(proof: readonly Proof[]): void;
+  reveal(shown: boolean): void;
+  readonly shown: boolean;
+  /** Puts the segments where their times are. */
+  place(scene: Scene): void;
+}
+
+/** `choose` is called with the op of a segment that was clicked. */
+export function proofLane(choose: (op: number) => void): ProofLane {
+  const name = h(
+    "span.name",
+    { title: "Why no schedule is faster: what must happen one after the other (w)" },
+    "why not faster",
+  );
+  const plot = h("div.plot");
+  const element = h("div.proof", { hidden: true, role: "group", "aria-label": "Why not faster" }, name, plot);
+  const bound = h("span.bound");
+  let proof: readonly Proof[] = [];
+  let segments: HTMLElement[] = [];
+  return {
+    element,
+    get shown() {
+      return !element.hidden;
+    },
+    reveal(shown) {
+      element.hidden = !shown;
+    },
+    show(given) {
+      proof = given;
+      segments = given.map(({ kind, label, op, said }) => {
+        const made = h("button", { type: "button", tabindex: -1, class: kind, title: said, "aria-label": said }, label);
+        listen(made, "click", () => choose(op));
+        return made;
+      });
+      plot.replaceChildren(...segments, bound);
+      set(plot, { "aria-busy": String(!given.length) });
+    },
+    place(scene) {
+      const { ratio, gutter, width } = scene.layout;
+      name.style.width = `${gutter / ratio}px`;
+      const end = width / ratio;
+      const at = (time: number) => Math.min(Math.max(xOf(scene, time) / ratio, gutter / ratio), end) - gutter / ratio;
+      proof.forEach(({ start, finish, label }, i) => {
+        const [from, to] = [at(start), at(finish)];
+        const { style } = segments[i]!;
+        style.display = to - from >= LEAST ? "" : "none";
+        style.left = `${from}px`;
+        style.width = `${to - from}px`;
+        segments[i]!.textContent = to - from >= WORDS ? label : "";
+      });
+      const last = proof.at(-1)?.finish ?? Number.NaN;
+      bound.textContent = Number.isNaN(last) ? "" : `≥ ${scene.labels.units.time(last)}`;
+      bound.style.left = `${at(last)}px`;
+      bound.hidden = !(last <= scene.span.to && last >= scene.span.from);
+    },
+  };
+}
