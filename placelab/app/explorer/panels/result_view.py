@@ -260,7 +260,7 @@ class Stopped:
             button("Undo", "Back to what was there before", undo),
         ]
         row = w.HBox(buttons).add_class("pl-remedies")
-        self.box = w.VBox([self.text, row]).add_class("pl-rejection").add_class("pl-stopped")
+        self.box = w.VBox([self.text, row]).add_class("pl-stopped")
         self.hide()
 
     def show(self, failure: Failure) -> None:
