@@ -36,7 +36,9 @@ from placelab.planning.list_scheduler import ListScheduler
 from placelab.planning.lower_bounds import bounds, ratios
 from placelab.planning.ranks import compute_rank, downward_rank, upward_rank
 from placelab.plans.best_split import split_layers
+from placelab.plans.degrees import Plan
 from placelab.plans.layer_split import LayerSplit
+from placelab.plans.plan_steps import PlanResult, plan
 from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
@@ -66,6 +68,8 @@ __all__ = [
     "PlacelabError",
     "Placement",
     "Places",
+    "Plan",
+    "PlanResult",
     "Problem",
     "Problems",
     "Schedule",
@@ -105,6 +109,7 @@ __all__ = [
     "partitioner",
     "partitioners",
     "place",
+    "plan",
     "plots",
     "ratios",
     "scheduler",

@@ -1,0 +1,400 @@
+"""Seconds and bytes of a training step under a plan, by roofline, closed forms of collectives and one simulated pipeline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from placelab.base.errors import FormatError, UnsupportedError, count, expect
+from placelab.costs.collective_times import collective_time
+from placelab.costs.roofline import DEFAULT, estimate
+from placelab.graphs.training_steps import pipeline_training
+from placelab.models import Transformer, read
+from placelab.models.shape import mean_keys
+from placelab.plans.best_split import split_layers
+from placelab.plans.block_times import UPDATE, blocks_of
+from placelab.plans.degrees import Plan
+from placelab.plans.memory import training_bytes
+from placelab.plans.stage_memory import V_SHAPED, stage_memory
+from placelab.problem.cluster import Cluster
+from placelab.problem.hardware import SPECS
+from placelab.problem.problem import Problem
+from placelab.schedule.schedule import Schedule
+from placelab.simulation.event_simulation import simulate
+from placelab.strategies.placing import place
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SPLIT = "zb"  # schedulers of which gradients of weights are ops of their own
+OUTSIDE = ("norm", "ln_1", "ln_2", "add_attention", "add_mlp", "dropout")  # of a layer, outside of the parallel region
+
+
+class Step(NamedTuple):
+    """A pipeline's step: seconds per stage, bytes of a border, and seconds of each rank's gradients after its last backward."""
+
+    forward: tuple[float, ...]
+    backward: tuple[float, ...]
+    weight: tuple[float, ...]
+    transfer: float
+    gradients: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class PlanResult:
+    """A training step under a plan: made by :func:`placelab.plan`.
+
+    Attributes
+    ----------
+    plan : Plan
+        The plan, with its layers.
+    seconds : float
+        Of a step.
+    tokens_per_second, mfu, bubble, exposed : float
+        Tokens of the batch per second; model FLOP over what the devices' peaks would do in that time; idle share of the
+        pipeline; seconds of the gradients' exchange that outlive the pipeline.
+    memory : DataFrame
+        A row per rank of the pipeline: bytes by category, ``total``, ``capacity``.
+    """
+
+    plan: Plan
+    seconds: float
+    tokens_per_second: float
+    mfu: float
+    bubble: float
+    exposed: float
+    memory: pd.DataFrame
+    _pipeline: Problem
+
+    @property
+    def fits(self) -> bool:
+        """Whether every rank has room."""
+        return bool((self.memory["total"] <= self.memory["capacity"]).all())
+
+    def problem(self) -> Problem:
+        """The pipeline of one tensor rank of one replica: a device per rank."""
+        return self._pipeline
+
+    def schedule(self) -> Schedule:
+        """Its schedule; gradients go out after it."""
+        return run_pipeline(self._pipeline, self.plan.schedule)
+
+    def __repr__(self) -> str:
+        p = self.plan
+        return (
+            f"PlanResult(dp {p.dp}, tp {p.tp}, pp {p.pp}, ep {p.ep}, {p.schedule}: {self.seconds:.4g} s, "
+            f"{self.mfu:.1%} MFU, {'fits' if self.fits else 'does not fit'})"
+        )
+
+
+def plan(
+    model: Transformer | str,
+    cluster: Cluster,
+    plan: Plan,
+    *,
+    batch: int,
+    sequence: int,
+    precision: str = "bfloat16",
+    efficiency: float = 1.0,
+) -> PlanResult:
+    r"""Seconds and bytes of one training step of a model under a plan.
+
+    Parameters
+    ----------
+    model
+        Of :func:`placelab.models.read`, or what that reads.
+    cluster
+        The devices; a plan that needs fewer uses the first ones.
+    plan
+        Degrees, schedule, recomputation, ZeRO.
+    batch, sequence
+        Sequences of a step over all replicas, and tokens of each.
+    precision, efficiency
+        Of matrix products, and the share of the peaks that ops reach: :func:`placelab.costs.estimate`.
+
+    Returns
+    -------
+    PlanResult
+        Whether it fits or not.
+
+    Raises
+    ------
+    UnsupportedError
+        Degrees that the model, the cluster or the schedule do not allow.
+    FormatError
+        A number out of range; types of devices without a data sheet.
+
+    Notes
+    -----
+    A stage takes the seconds of its slowest device: rooflines of its blocks over tp, without sequence parallelism norms and sums
+    whole, and per layer two all-reduces of the hidden states each way (scatter and gather take as long), per layer of experts
+    two all-to-alls each way; nothing hides these. The pipeline is simulated. After a rank's last backward op its gradients go out
+    whole: all-reduced, from ZeRO 1 scattered and the weights gathered; at 3 weights are gathered per micro-batch, two units at a
+    time: :math:`\max(m(F+B) + g + s, 2mG - g + S)`. Left out: ranks of all replicas in one graph, overlap of tensor collectives
+    with gradients of weights, gathering inputs again in the backward pass, gradients in buckets that leave before the last op,
+    updates, the sum of tied tables across ranks, imbalance of experts.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> found = plan("llama-3-8b", pl.costs.cluster("h100", 8), Plan(tp=8, zero=1), batch=8, sequence=4096)
+    >>> found.fits, found.bubble
+    (True, 0.0)
+    """
+    return Planner(model, cluster, batch, sequence, precision, efficiency).result(plan)
+
+
+@dataclass(eq=False)
+class Planner:
+    """Plans of one model, cluster and batch; what plans share is computed once."""
+
+    model: Any
+    cluster: Cluster
+    batch: int
+    sequence: int
+    precision: str = "bfloat16"
+    efficiency: float = 1.0
+    cached: dict[Any, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.model = self.model if isinstance(self.model, Transformer) else read(self.model)
+        expect(self.cluster, Cluster, "plan(model, cluster)")
+        self.batch, self.sequence = count(self.batch, "batch", 1, 10**9), count(self.sequence, "sequence", 1, 10**9)
+        unknown = [kind for kind in self.cluster.types if kind not in SPECS]
+        if unknown:
+            raise FormatError(
+                f"no data sheet of device type {unknown[0]!r:.60}; costs.specs() has those that there are"
+            )
+
+    def result(self, plan: Plan) -> PlanResult:
+        """Seconds and bytes of one plan."""
+        plan = self.checked(plan)
+        memory, step = self.memory(plan), self.step(plan)
+        m, p = plan.microbatches(self.batch), plan.pp
+        key = (p, m, plan.chunks, plan.schedule, step, tuple(self._ranks(plan)))
+        pipeline, ends = self._once(("pipeline", key), lambda: self._simulated(plan, step, m))
+        makespan = float(ends.max())
+        work = m * float(np.sum(step.forward + step.backward + step.weight))
+        seconds = float((ends + np.array(step.gradients)).max())
+        if plan.zero == 3:
+            seconds = max(seconds, self._gathering(plan, m, work))
+        tokens = self.batch * self.sequence
+        peak = sum(
+            SPECS[self.cluster.types[d]].matmul.get(self.precision, 0.0) or self.cluster.speed[d]
+            for d in range(plan.devices)
+        )
+        return PlanResult(
+            plan, seconds, tokens / seconds, self._flop() / seconds / peak, max(1 - work / p / makespan, 0.0) if p > 1 else 0.0,
+            seconds - makespan, memory, pipeline,
+        )  # fmt: skip
+
+    def checked(self, plan: Plan) -> Plan:
+        """The plan with its layers; UnsupportedError where a degree does not fit."""
+        expect(plan, Plan, "plan(model, cluster, plan)")
+        if sentence := plan.why_not(self.model.shape, self.cluster, self.batch):
+            raise UnsupportedError(f"the plan does not fit {self.model.name}: {sentence}")
+        return plan if plan.layers is not None else replace(plan, layers=self._layers(plan))
+
+    def memory(self, plan: Plan) -> pd.DataFrame:
+        """Bytes of each rank by category, and its capacity."""
+        m = plan.microbatches(self.batch)
+        key = ("memory", replace(plan, layers=tuple(plan.layers or ())))
+        sizes = dict(batch=plan.microbatch, sequence=self.sequence, microbatches=m, chunks=plan.chunks)
+        found = self._once(
+            key,
+            lambda: stage_memory(
+                self.model, plan.training(), layers=plan.layers or (), schedule=plan.schedule, **sizes
+            ),  # type: ignore[arg-type]
+        )
+        capacity = [self.cluster.memory[self._group(plan, j)].min() for j in range(plan.pp)]
+        return found.assign(capacity=capacity)
+
+    def step(self, plan: Plan) -> Step:
+        """Seconds of each stage and of what follows the last backward op."""
+        stages, layers = plan.pp * plan.chunks, list(plan.layers or ())
+        ends = np.concatenate([[0], 1 + np.cumsum(layers)])
+        ends[-1] += 1
+        blocks = self._blocks(plan)
+        columns: dict[str, list[float]] = {"F": [], "B": [], "W": []}
+        for s in range(stages):
+            group = self._group(plan, _rank(plan, s))
+            extra = self._collectives(plan, range(max(ends[s] - 1, 0), min(ends[s + 1] - 1, self.model.layers)), group)
+            f, b, w = (float(blocks[phase][group, ends[s] : ends[s + 1]].sum(axis=1).max()) for phase in "FBW")
+            inner = max(ends[s], 1), min(ends[s + 1], self.model.layers + 1)
+            again = self._again(plan, group, *inner) + (extra if plan.recompute == "full" else 0.0)
+            columns["F"].append(f + extra)
+            columns["B"].append(b + again + extra)
+            columns["W"].append(w)
+        if not plan.schedule.startswith(SPLIT):
+            columns["B"] = [b + w for b, w in zip(columns["B"], columns["W"], strict=True)]
+            columns["W"] = [0.0] * stages
+        t = plan.tp if plan.sequence_parallel else 1
+        transfer = self.model.element_bytes * plan.microbatch * self.sequence * self.model.shape.hidden / t
+        forward, backward, weight = (tuple(columns[c]) for c in "FBW")
+        return Step(forward, backward, weight, transfer, self._gradients(plan, ends))
+
+    # ---------------------------------------------------------------- parts
+
+    def _once(self, key: Any, make: Any) -> Any:
+        if key not in self.cached:
+            self.cached[key] = make()
+        return self.cached[key]
+
+    def _group(self, plan: Plan, rank: int) -> np.ndarray:
+        return np.arange(plan.tp * plan.dp) + plan.tp * plan.dp * rank
+
+    def _ranks(self, plan: Plan) -> list[int]:
+        return [plan.tp * plan.dp * j for j in range(plan.pp)]
+
+    def _layers(self, plan: Plan) -> tuple[int, ...]:
+        n, layers = plan.pp * plan.chunks, self.model.layers
+        if layers % n == 0:
+            return (layers // n,) * n
+        kinds = [self._ranks(plan)[_rank(plan, s)] for s in range(n)]
+        key = ("layers", plan.microbatch, tuple((self.cluster.types[d], float(self.cluster.speed[d])) for d in kinds))
+
+        def split() -> tuple[int, ...]:
+            speed, types = self.cluster.speed[kinds], [self.cluster.types[d] for d in kinds]
+            flat = Cluster(speed, bandwidth=np.inf, types=types)
+            return split_layers(self.model, flat, phase="train", batch=plan.microbatch, sequence=self.sequence).counts
+
+        return self._once(key, split)
+
+    def _blocks(self, plan: Plan) -> dict[str, np.ndarray]:
+        """Phase → seconds of each block of a micro-batch on each device, divided by tp; "again": what is recomputed."""
+        how = "eager" if plan.recompute == "selective" else "flash"
+        key = ("blocks", plan.microbatch, plan.tp, plan.sequence_parallel, how)
+        return self._once(key, lambda: self._timed(plan, how))
+
+    def _timed(self, plan: Plan, how: Any) -> dict[str, np.ndarray]:
+        shape = self.model.shape
+        each = list(zip(shape.sparse, shape.windows, strict=True))
+        kinds = list(dict.fromkeys(each))
+        few = replace(shape, sparse=tuple(k[0] for k in kinds), windows=tuple(k[1] for k in kinds))
+        graph = replace(self.model, shape=few).graph(
+            "train", batch=plan.microbatch, sequence=self.sequence, attention=how
+        )
+        types = list(dict.fromkeys([*DEFAULT, *self.cluster.types]))
+        graph = estimate(graph, types, precision=self.precision, overhead=0.0, efficiency=self.efficiency)
+        seconds = Problem(graph, self.cluster, memory="none").exec_table()
+        block, names = blocks_of(graph, len(kinds)), graph.names.tolist()
+        outside = np.array([any(word in name.rpartition(".layers.")[2] for word in OUTSIDE) for name in names])
+        seconds = seconds / np.where(outside & (not plan.sequence_parallel), 1, plan.tp)[:, None]
+        phase = np.array(
+            ["W" if n.endswith(".weight_gradient") else "B" if n.endswith(".backward") else "F" for n in names]
+        )
+        phase[[n.endswith(UPDATE) for n in names]] = "U"
+        core = np.array([".self_attn." in n or ".attn." in n for n in names]) & (graph.persistent == 0)
+        place_of = np.array([0, *(1 + kinds.index(k) for k in each), len(kinds) + 1])
+
+        def summed(ops: np.ndarray) -> np.ndarray:
+            rows = [np.bincount(block[ops], column[ops], minlength=len(kinds) + 2) for column in seconds.T]
+            return np.stack(rows)[:, place_of]
+
+        return {c: summed(phase == c) for c in "FBW"} | {"core": summed((phase == "F") & core)}
+
+    def _again(self, plan: Plan, group: np.ndarray, first: int, last: int) -> float:
+        """Seconds of the forward ops of the layers that run again before the backward pass."""
+        name = {"none": "", "full": "F", "selective": "core"}[plan.recompute]
+        return float(self._blocks(plan)[name][group, first:last].sum(axis=1).max()) if name and last > first else 0.0
+
+    def _link(self, devices: list[int]) -> dict[str, float]:
+        """The slowest link of a ring over devices."""
+        ahead = [*devices[1:], devices[0]]
+        c = self.cluster
+        return {
+            "bandwidth": float(c.bandwidth[devices, ahead].min()),
+            "latency": float(c.latency[devices, ahead].max()),
+        }
+
+    def _over(self, kind: Any, size: float, devices: list[int]) -> float:
+        """Seconds of a collective by the slowest link of the ring."""
+        if len(devices) < 2 or not size:
+            return 0.0
+        ahead, c = [*devices[1:], devices[0]], self.cluster
+        slowest, latest = float(c.bandwidth[devices, ahead].min()), float(c.latency[devices, ahead].max())
+        return collective_time(kind, size, len(devices), bandwidth=slowest, latency=latest)
+
+    def _collectives(self, plan: Plan, layers: range, group: np.ndarray) -> float:
+        """Seconds of the collectives of some layers, one way."""
+        shape, tokens = self.model.shape, plan.microbatch * self.sequence
+        hidden = self.model.element_bytes * tokens * shape.hidden
+        ranks = group.tolist()
+        key = ("collectives", ranks[0], plan.tp, plan.ep, plan.dp, tokens)
+
+        def make() -> tuple[float, float]:
+            reduce = 2 * self._over("all-reduce", hidden, ranks[: plan.tp])
+            experts = (
+                2 * self._over("all-to-all", hidden * shape.chosen / plan.tp, ranks[: plan.ep]) if plan.ep > 1 else 0.0
+            )
+            return reduce, experts
+
+        reduce, experts = self._once(key, make)
+        return len(layers) * reduce + experts * sum(shape.sparse[i] for i in layers)
+
+    def _gradients(self, plan: Plan, ends: np.ndarray) -> tuple[float, ...]:
+        whole = self._once(
+            ("whole", plan.tp, plan.ep),
+            lambda: training_bytes(self.model, replace(plan.training(), data=1, zero=0), 1, 1).kept,
+        )
+        found = []
+        for j in range(plan.pp):
+            own = [s for s in range(plan.pp * plan.chunks) if _rank(plan, s) == j]
+            g, w = (sum(float(whole[k][ends[s] : ends[s + 1]].sum()) for s in own) for k in ("gradients", "weights"))
+            ring = self._group(plan, j).tolist()[:: plan.tp]
+            scatter = self._over("all-reduce" if plan.zero == 0 else "reduce-scatter", g, ring)
+            found.append(scatter + (self._over("all-gather", w, ring) if plan.zero in (1, 2) else 0.0))
+        return tuple(found)
+
+    def _gathering(self, plan: Plan, m: int, work: float) -> float:
+        """Seconds of a step of ZeRO 3 with two units gathered at a time."""
+        kept = self.cached["whole", plan.tp, plan.ep]
+        ring = self._group(plan, 0).tolist()[:: plan.tp]
+        gather = self._over("all-gather", float(kept["weights"].sum()), ring)
+        scatter = self._gradients(plan, np.array([0, self.model.layers + 2]))[0]
+        units = self.model.layers + 2
+        return max(work + (gather + scatter) / units, (2 * m - 1 / units) * gather + scatter)
+
+    def _simulated(self, plan: Plan, step: Step, m: int) -> tuple[Problem, np.ndarray]:
+        ranks = self._ranks(plan)
+        c = self.cluster
+        inner = np.ix_(ranks, ranks)
+        small = Cluster(
+            [1.0] * plan.pp, bandwidth=c.bandwidth[inner], latency=c.latency[inner], names=[c.names[d] for d in ranks]
+        )
+        problem = pipeline_of(step, m, plan, small)
+        schedule = run_pipeline(problem, plan.schedule)
+        ends = np.array([schedule.finish[schedule.device == d].max() for d in range(plan.pp)])
+        return problem, ends
+
+    def _flop(self) -> float:
+        """Of a step: forward, and twice as many backward."""
+        frame, s = self.model.blocks, self.sequence
+        windows = [None, *self.model.shape.windows, None]
+        keys = np.array([mean_keys(s, 0, w, "half") for w in windows])
+        return 3.0 * self.batch * s * float((frame["flop"] + frame["flop_per_key"] * keys).sum())
+
+
+def pipeline_of(step: Step, m: int, plan: Plan, cluster: Cluster) -> Problem:
+    """The pipeline of a step."""
+    weight = step.weight if plan.schedule.startswith(SPLIT) else None
+    return pipeline_training(
+        step.forward, step.backward, weight, microbatches=m, stages=plan.pp, chunks=plan.chunks,
+        transfer=step.transfer, layout="v" if _folds(plan) else "loop", cluster=cluster,
+    )  # fmt: skip
+
+
+def run_pipeline(problem: Problem, schedule: str) -> Schedule:
+    """Simulate a pipeline, whose ops are tied to their devices."""
+    return simulate(problem, place(problem, "hash"), schedule)
+
+
+def _folds(plan: Plan) -> bool:
+    return plan.schedule in V_SHAPED and plan.chunks > 1
+
+
+def _rank(plan: Plan, stage: int) -> int:
+    chunk, rank = divmod(stage, plan.pp)
+    return plan.pp - 1 - rank if _folds(plan) and chunk % 2 else rank
