@@ -35,6 +35,7 @@ from placelab.graphs.loading import load
 from placelab.planning.list_scheduler import ListScheduler
 from placelab.planning.lower_bounds import bounds, ratios
 from placelab.planning.ranks import compute_rank, downward_rank, upward_rank
+from placelab.plans.all_plans import Plans, plan_search
 from placelab.plans.best_split import split_layers
 from placelab.plans.degrees import Plan
 from placelab.plans.layer_split import LayerSplit
@@ -70,6 +71,7 @@ __all__ = [
     "Places",
     "Plan",
     "PlanResult",
+    "Plans",
     "Problem",
     "Problems",
     "Schedule",
@@ -110,6 +112,7 @@ __all__ = [
     "partitioners",
     "place",
     "plan",
+    "plan_search",
     "plots",
     "ratios",
     "scheduler",
