@@ -83,7 +83,7 @@ def check_value(
     >>> check_value(80.0, 80)
     >>> check_value({"a", "b"}, ["b", "a"], hint="look at dev1")
     Traceback (most recent call last):
-    AssertionError: the answer is a set; a list is expected
+    placelab.testing.answers.Wrong: the answer is a set; a list is expected
     """
     name = title(found)
     value = answer(found, seconds=seconds, forbid=forbid)
