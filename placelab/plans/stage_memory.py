@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from placelab.graphs.training_steps import pipeline_training
 from placelab.models import Transformer
 from placelab.plans.memory import CATEGORIES, Training, training_bytes
 from placelab.problem.pipeline_columns import required
-from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import find, schedulers
 from placelab.schedule.placement import Placement
 
@@ -115,21 +115,33 @@ def held_activations(schedule: str, saved: Any, microbatches: int, chunks: int =
     if getattr(rule, "needs", "") != "pipeline":
         raise UnsupportedError(f"{schedule!r} is no scheduler of pipelines; gpipe, 1f1b and others are")
     saved = np.asarray(saved, float)
-    p = len(saved) // chunks
-    weight = 1.0 if rule.name.startswith("zb") else None
-    layout: Literal["loop", "v"] = "v" if rule.name in V_SHAPED and chunks > 1 else "loop"
+    order = _order(rule.name, len(saved) // chunks, microbatches, chunks)
+    held = [np.cumsum(saved[stage] * sign).max(initial=0.0) for stage, sign in order.changes]
+    return np.array(held), order.rank
+
+
+class _Order(NamedTuple):
+    """Of each rank the stages of its ops that keep (1) or free (-1) activations, in their order; the rank of each stage."""
+
+    changes: list[tuple[np.ndarray, np.ndarray]]
+    rank: np.ndarray
+
+
+@lru_cache(64)  # plans that differ in all else have the same order
+def _order(schedule: str, p: int, microbatches: int, chunks: int) -> _Order:
+    rule: Any = schedulers()[schedule]
+    weight = 1.0 if schedule.startswith("zb") else None
+    layout: Literal["loop", "v"] = "v" if schedule in V_SHAPED and chunks > 1 else "loop"
     problem = pipeline_training(1.0, 1.0, weight, microbatches=microbatches, stages=p, chunks=chunks, layout=layout)
-    return _most_held(problem, Placement(problem, problem.may_run.argmax(axis=1)), rule, saved)
-
-
-def _most_held(problem: Problem, placement: Placement, rule: Any, saved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    pipeline, device = required(problem.graph, rule.name), placement.device
+    placement = Placement(problem, problem.may_run.argmax(axis=1))
+    pipeline = required(problem.graph, schedule)
     sequence = rule(problem, placement).op
     last = "W" if pipeline.splits else "BW"
-    change = np.where(pipeline.phase == "F", saved[pipeline.stage], 0.0)
-    change -= np.where(pipeline.phase == last, saved[pipeline.stage], 0.0)
-    ranks = problem.cluster.n_devices
-    most = [np.cumsum(change[sequence[device[sequence] == d]]).max(initial=0.0) for d in range(ranks)]
-    where = np.empty(len(saved), int)
-    where[pipeline.stage] = device
-    return np.array(most), where
+    sign = (pipeline.phase == "F").astype(int) - (pipeline.phase == last)
+    changes = []
+    for d in range(problem.cluster.n_devices):
+        mine = sequence[(placement.device[sequence] == d) & (sign[sequence] != 0)]
+        changes.append((pipeline.stage[mine], sign[mine]))
+    rank = np.empty(p * chunks, int)
+    rank[pipeline.stage] = placement.device
+    return _Order(changes, rank)
