@@ -67,7 +67,7 @@ nitpick_ignore_regex = [
     ("py:(class|obj|exc|data)", r"(?!placelab\.).*"),
     (
         "py:class",
-        r"placelab\..*\.(Either|Units|Profile|PlacementColumns|Explorer|SavedPicture|Computation|Favourites|Tables|Optimum|Patience|StudyView|Image|Wanted)",
+        r"placelab\..*\.(Either|Units|Profile|PlacementColumns|Explorer|SavedPicture|Computation|Favourites|Tables|Optimum|Patience|StudyView|Image|Wanted|Training|Shape)",
     ),
 ]
 
