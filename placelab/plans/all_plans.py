@@ -94,9 +94,8 @@ def plan_search(
     Notes
     -----
     Plans are ruled out by their degrees, tensor groups across hosts, and memory; the others run by rising bound, so that it
-    rules out most. Ties: less memory, then lower tp, pp, ep, chunks. Equal pipelines are simulated once. 500 plans of
-    llama-3-8b on 64 devices take about 5 s on two shared cores. Left out: selective recomputation, unless `space` has it;
-    ``over`` and planes of two columns.
+    rules out most. Ties: less memory, then lower tp, pp, ep, chunks. Equal pipelines are simulated once.
+    Left out: selective recomputation, unless `space` has it; ``over`` and planes of two columns.
 
     Examples
     --------

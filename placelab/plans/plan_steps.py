@@ -300,15 +300,6 @@ class Planner:
         name = {"none": "", "full": "F", "selective": "core"}[plan.recompute]
         return float(self._blocks(plan)[name][group, first:last].sum(axis=1).max()) if name and last > first else 0.0
 
-    def _link(self, devices: list[int]) -> dict[str, float]:
-        """The slowest link of a ring over devices."""
-        ahead = [*devices[1:], devices[0]]
-        c = self.cluster
-        return {
-            "bandwidth": float(c.bandwidth[devices, ahead].min()),
-            "latency": float(c.latency[devices, ahead].max()),
-        }
-
     def _over(self, kind: Any, size: float, devices: list[int]) -> float:
         """Seconds of a collective by the slowest link of the ring."""
         if len(devices) < 2 or not size:

@@ -53,7 +53,7 @@ def look(explorer: Explorer) -> None:
 
 def message(explorer: Explorer) -> str:
     """The sentence in the line for errors and notes, or of the panel of a strategy that failed, as HTML."""
-    return explorer.message.value + explorer.stopped.text.value
+    return explorer.message.value + explorer.failure_panel.text.value
 
 
 def edit(explorer: Explorer, kind: str, **message: Any) -> None:

@@ -248,7 +248,7 @@ export class GanttView {
 
   /** What there is to say of what was clicked. */
   tell(details: Details): void {
-    this.#drawer.show(details);
+    this.#drawer.show(details, this.#board.picked >= 0 || this.#picked.lane >= 0);
   }
 
   /** Why no schedule is shorter. */

@@ -205,7 +205,7 @@ class Explorer(Readable):
         What is shown now; reading them waits for a computation that is under way. During a drag they may be a preview.
     state
         What pickers and canvas show.
-    pickers, actions, message, numbers, canvas, tabs, line, gantt, rejection, stopped
+    pickers, actions, message, numbers, canvas, tabs, line, gantt, rejection, failure_panel
         The parts, from top to bottom; `line` shows the progress of a search.
     saved
         The picture that a saved notebook shows without a kernel.
@@ -237,7 +237,7 @@ class Explorer(Readable):
         self.gantt = self._view.gantt
         self.line = self._view.line
         self.rejection = self._view.rejection
-        self.stopped = self._view.stopped
+        self.failure_panel = self._view.failure_panel
         self.numbers = self._view.numbers
         self.tabs = self._view.tabs
         self._view.aside = said_of_costs(state)

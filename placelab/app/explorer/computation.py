@@ -258,11 +258,12 @@ class Computation(Background):
         woken = lambda: self._worker.woken  # noqa: E731
         assert result is not None  # an answer is a result or a failure
         with suppress(Abandoned):
-            detail = self._solver.call(
-                lambda: self._reasons.detail(result, gantt.selection, gantt.gap, woken), woken, result.state
-            )
             subject = gantt.subject
-            details = self._solver.call(lambda: self._reasons.details(result, subject, woken), woken, result.state)
+            said = lambda: (  # noqa: E731
+                self._reasons.detail(result, subject.op, subject.gap, woken),
+                self._reasons.details(result, subject, woken),
+            )
+            detail, details = self._solver.call(said, woken, result.state)
             with gantt.hold_sync():
                 gantt.detail = detail
                 gantt.details = details

@@ -13,7 +13,8 @@ export interface Drawer {
   readonly element: HTMLElement;
   /** Whether it is open. */
   readonly open: boolean;
-  show(details: Details): void;
+  /** `awaited`: something was clicked, and Python has not yet said what there is to say of it. */
+  show(details: Details, awaited: boolean): void;
   reveal(open: boolean): void;
 }
 
@@ -46,14 +47,16 @@ export function drawer(on: DrawerEvents): Drawer {
     navigator.clipboard?.writeText(asText(shown)).then(done, () => on.say("the browser does not let this page copy"));
   });
   resizing(grip, element);
-  const show = (details: Details) => {
+  const show = (details: Details, awaited: boolean) => {
     shown = details;
     title.replaceChildren(name(details.title ?? "Details"));
     note.textContent = details.note ?? "";
     copy.hidden = !details.title;
-    columns.replaceChildren(...(details.title ? parts(details, on.go) : [h("p", {}, NOTHING)]));
+    columns.replaceChildren(
+      ...(details.title ? parts(details, on.go) : [h("p", {}, awaited ? "computing …" : NOTHING)]),
+    );
   };
-  show({});
+  show({}, false);
   return {
     element,
     get open() {

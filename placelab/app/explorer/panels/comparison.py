@@ -73,6 +73,7 @@ class Comparison(Background):
         self._asked: set[str] = set()  # partitioners that run although they search …
         self._left_out: set[str] = set()  # … and those that do not although they are quick
         self._now = ""
+        self._ran = ""  # partitioner of the newest result: one that hangs has none, and must not hold up the others
         self._halted = False
         self._why = ""
         self._sent = 0.0
@@ -101,6 +102,7 @@ class Comparison(Background):
 
     def result(self, result: Result | None) -> None:
         """Take over what is proven, and compare what changed while nobody saw the panel."""
+        self._ran = "" if result is None else result.state.partitioner
         self._heed()
         self._wake()
 
@@ -192,11 +194,10 @@ class Comparison(Background):
         return name in self._asked or (quick and name not in self._left_out)
 
     def _next(self) -> str:
-        """The partitioner to be compared next: the one shown, then the quickest; "" when there is none."""
+        """The partitioner to be compared next: the one with a result on show, then the quickest; "" when there is none."""
         with self._lock:
             names = [name for name in partitioners() if self._wanted(name) and name not in self._pairs.done]
-            shown = "" if self._state is None else self._state.partitioner
-        order = lambda name: (partitioners()[name].slow, name != shown, self._took.get(name, 0.0))  # noqa: E731
+        order = lambda name: (partitioners()[name].slow, name != self._ran, self._took.get(name, 0.0))  # noqa: E731
         return "" if self._halted else min(names, key=order, default="")
 
     # ---------------------------------------------------------------- the worker

@@ -239,7 +239,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (f" and {more} other{'s' * (more > 1)}" if more > 0 else "")
 
 
-class Stopped:
+class FailurePanel:
     """The panel of a strategy that has failed: its error, the line, the traceback.
 
     Parameters
@@ -260,7 +260,7 @@ class Stopped:
             button("Undo", "Back to what was there before", undo),
         ]
         row = w.HBox(buttons).add_class("pl-remedies")
-        self.box = w.VBox([self.text, row]).add_class("pl-stopped")
+        self.box = w.VBox([self.text, row]).add_class("pl-failure")
         self.hide()
 
     def show(self, failure: Failure) -> None:
@@ -353,9 +353,9 @@ class ResultView:
         self.line = SearchLine(again)
         self.numbers = Numbers(message, pickers.models.opening.box, self.line.box)
         self.rejection = Rejection(self._select, change, undo)
-        self.stopped = Stopped(again, undo)
+        self.failure_panel = FailurePanel(again, undo)
         self.tabs = Tabs(shared)
-        self.box = w.Box([self.gantt, self.rejection.box, self.stopped.box]).add_class("pl-chart")
+        self.box = w.Box([self.gantt, self.rejection.box, self.failure_panel.box]).add_class("pl-chart")
         self.gantt.observe(self._write_numbers, ["numbers", "warning"])
         shared.observe(self._write_numbers, ["bound", "best"])
         traitlets.link((self.gantt, "selection"), (shared, "selection"))
@@ -420,17 +420,17 @@ class ResultView:
         self.line.rest((), stopped=isinstance(error, StoppedError))
         self.say("")
         if isinstance(error, InfeasibleError) and error.devices:
-            self.stopped.hide()
+            self.failure_panel.hide()
             self.rejection.show(error, state, problem, selectable)
         else:
             self.rejection.hide()
-            self.stopped.show(failure)
+            self.failure_panel.show(failure)
 
     def recover(self) -> None:
         """Take an error away after a result has been shown again."""
         self.box.remove_class("pl-failed")
         self.rejection.hide()
-        self.stopped.hide()
+        self.failure_panel.hide()
         self.say("")
 
     def clear_canvas(self) -> None:
