@@ -112,6 +112,18 @@ class kernel:  # in lower case: a decorator
         lists = [_listed(a) for a in arguments]
         return (lambda: self.function(*lists)), lists, lambda: _copy_back(arguments, lists)
 
+    def lacks_code(self) -> bool:
+        """Whether machine code of this kernel can be kept on disk, and none of these sources has been, for whatever arguments."""
+        try:
+            file = _dispatcher(self.function)._cache._cache_file
+        except RuntimeError:  # of numba, where not even a temporary folder can be written
+            return False
+        if _temporary_name():
+            return False
+        with suppress(Exception):  # of an index that cannot be read
+            return not file._load_index()
+        return True
+
     def plain(self, *arguments: Any) -> Any:
         """Run the Python source on lists, and copy results back into the writable arrays."""
         lists = [_listed(a) for a in arguments]

@@ -74,6 +74,58 @@ def test_the_command_compiles_in_processes_of_its_own(monkeypatch, capfd):
     assert "Nothing to compile" in capfd.readouterr().out and not ran
 
 
+def test_the_first_explorer_compiles_where_nobody_has(monkeypatch, capfd):
+    """With a line on stderr, once; a failure or Control-C does not keep the explorer from opening."""
+    started, lacking = [], {"upward", "carriers"}
+    end = "pass"
+
+    def process(share):
+        started.append(share)
+        lacking.clear()
+        return subprocess.Popen([sys.executable, "-c", end])
+
+    monkeypatch.setattr(compile_command, "_process", process)
+    monkeypatch.setattr(jit.kernel, "lacks_code", lambda self: self.__name__ in lacking)
+    monkeypatch.setenv("PLACELAB_JIT", "0")
+    compile_command.at_first()
+    assert not started and capfd.readouterr() == ("", "")
+    monkeypatch.setenv("PLACELAB_JIT", "1")
+    compile_command.at_first()
+    out, log = capfd.readouterr()
+    assert (
+        started == list(compile_command.FIRST)
+        and "once for this machine" in log
+        and log.endswith("Compiled.\n")
+        and not out
+    )
+    compile_command.at_first()
+    assert len(started) == 2
+    lacking, end = {"upward"}, "raise SystemExit(1)"
+    compile_command.at_first()
+    assert "could not be compiled; the explorer works without" in capfd.readouterr().err
+    lacking, end = {"upward"}, "import time; time.sleep(1)"
+    monkeypatch.setattr(compile_command, "sleep", lambda seconds: (_ for _ in ()).throw(KeyboardInterrupt))
+    compile_command.at_first()
+    assert "works without, slower at first" in capfd.readouterr().err
+
+
+@pytest.mark.slow
+def test_what_is_lacking_is_what_no_process_has_compiled(tmp_path, monkeypatch):
+    """A kernel lacks code until a process has kept some, and never where nothing can be kept."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PLACELAB_JIT": "wait"}
+    ask = "from placelab.kernels.plan import ranks; print(ranks.upward.lacks_code(), ranks.downward.lacks_code())"
+
+    def asked(**changed):
+        command = [sys.executable, "-c", ask]
+        return subprocess.run(command, env=environment | changed, capture_output=True, text=True, check=True).stdout
+
+    assert asked() == "True True\n"
+    subprocess.run(
+        [sys.executable, "-m", "placelab.app.cli.warming", "upward"], env=environment, timeout=120, check=True
+    )
+    assert asked() == "False True\n"
+
+
 @pytest.mark.slow
 def test_a_process_compiles_what_it_is_asked_for(tmp_path):
     """And nothing else, in the types that a real problem has."""

@@ -7,8 +7,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from heapq import heappop, heappush
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from placelab.base.errors import PlacelabError
@@ -22,6 +23,7 @@ FIRST = (  # what each of two processes compiles, since numba compiles one kerne
     + ("heads", "least_span"),
 )
 
+POLL = 0.5  # seconds between two looks at what is compiled
 MOST = 8  # processes; more would only wait for the one with the largest kernel
 
 
@@ -47,6 +49,33 @@ def compile_kernels(options: argparse.Namespace) -> None:
     if any([process.wait() for process in running]):
         raise PlacelabError("a kernel could not be compiled; the explorer works without, slower. The error is above")
     print(f"Compiled in {monotonic() - begun:.0f} s.")
+
+
+def at_first() -> None:
+    """Compile what the explorer's first drag needs where nobody has before, with a line of progress; Control-C leaves it.
+
+    Does nothing where what is compiled cannot be kept: then each process compiles for itself.
+    """
+    if jit.mode() == "plain":
+        return
+    from placelab.app.cli.warming import every
+
+    names = {name for share in FIRST for name in share}
+    kernels = [kernel for kernel in every() if kernel.__name__ in names]
+    if not any(kernel.lacks_code() for kernel in kernels):
+        return
+    say = partial(print, file=sys.stderr, flush=True)  # the standard output has the page's address in its first line
+    say("Compiling what the explorer's first drag needs, once for this machine: half a minute; Control-C skips it.")
+    running = [_process(share) for share in FIRST]
+    try:
+        while any(process.poll() is None for process in running):
+            if sys.stderr.isatty():
+                say(f"\r{sum(not kernel.lacks_code() for kernel in kernels)} of {len(kernels)}", end="")
+            sleep(POLL)
+    except KeyboardInterrupt:  # which the processes have had, too
+        return say("\nLeft. The explorer works without, slower at first.")
+    failed = any(process.returncode for process in running)
+    say("\rA kernel could not be compiled; the explorer works without, slower." if failed else "\rCompiled.")
 
 
 def in_background() -> None:

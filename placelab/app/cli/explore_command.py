@@ -62,6 +62,7 @@ def explore(options: argparse.Namespace) -> None:
     os.environ[VARIABLE] = json.dumps(wanted)
     port = free_port(options.port)
     token = secrets.token_hex(24)
+    compile_command.at_first()
     compile_command.in_background()
     print(f"The explorer opens at http://{LOOPBACK}:{port}/?token={token}\nControl-C ends it.", flush=True)
     server.serve(LOOPBACK, port, token, not options.no_browser)

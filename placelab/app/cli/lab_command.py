@@ -40,6 +40,7 @@ def lab(options: argparse.Namespace) -> None:
     need("jupyterlab.labapp")
     from jupyterlab.labapp import LabApp
 
+    compile_command.at_first()
     compile_command.in_background()
 
     print(f"JupyterLab opens at http://{LOOPBACK}:{port}{page}?token={token}\nControl-C ends it.", flush=True)
