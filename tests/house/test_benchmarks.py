@@ -22,7 +22,9 @@ sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS / "quality")]
 
 import gaps  # noqa: E402
 import makespans  # noqa: E402
+import measured_plans  # noqa: E402
 import pipelined_models  # noqa: E402
+import plans  # noqa: E402
 import portfolio  # noqa: E402
 import replicated_models  # noqa: E402
 import steps  # noqa: E402
@@ -122,3 +124,13 @@ def test_the_page_of_steps_reproduces():
     runs = [("llama_8", "layers", prepared, 8, whole, pipelined_models.schedules(placement, 8))]
     for made in (pipelined_models.all_of(runs), pipelined_models.winners(runs)):
         assert made.splitlines()[-1] in page
+
+
+def test_the_page_of_plans_reproduces():
+    """Plans of the smallest model on three uneven cards, and what is said beside measured steps, are as committed."""
+    page = plans.PAGE.read_text()
+    name = list(plans.CLUSTERS)[-1]
+    found = plans.case(plans.MODELS[0], *plans.CLUSTERS[name])
+    for line in plans.rows(found):
+        assert f"| {' | '.join(line)} |" in page
+    assert measured_plans.section() in page

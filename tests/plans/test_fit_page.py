@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-import re
-from pathlib import Path
-
 import pytest
-
-import placelab as pl
-
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "fit.md"
+from pages import run_page
 
 
 @pytest.fixture(scope="module")
 def names():
     """What the page's code defines, and the value of each piece by its last line."""
-    found = {"pl": pl, "values": {}}
-    pieces = re.findall(r"^```\{shown\}\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    assert len(pieces) > 10
-    for piece in pieces:
-        tree = ast.parse(piece)
-        last = ast.unparse(tree.body.pop())
-        exec(compile(tree, "<page>", "exec"), found)
-        found["values"][last] = eval(last, found)
-    return found
+    return run_page("fit")
 
 
 def test_the_slowest_device_sets_the_pace(names):

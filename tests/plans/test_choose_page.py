@@ -1,0 +1,32 @@
+"""The page *Choose a parallelism* says what its pieces of code give."""
+
+import pytest
+from pages import run_page
+
+
+@pytest.fixture(scope="module")
+def names():
+    """What the page's code defines, and the value of each piece by its last line."""
+    return run_page("choose_parallelism")
+
+
+def test_the_rule_of_thumb_is_slower_and_holds_less(names):
+    """The best plan fits; a tensor group of all devices takes longer, in less memory."""
+    longer, less = names["values"][
+        "(rule.seconds / found.best.seconds, rule.memory['total'].max() / found.best.memory['total'].max())"
+    ]
+    assert names["found"].best.fits and longer > 1 > less
+
+
+def test_bubbles_shrink_as_the_page_says(names):
+    """More micro-batches shrink each bubble, and zb-h1 has less than 1f1b, which has gpipe's."""
+    bubble = next(value for value in names["values"].values() if isinstance(value, dict))
+    for schedule in ("gpipe", "1f1b", "zb-h1"):
+        assert bubble[schedule, 32] < bubble[schedule, 8]
+    assert bubble["zb-h1", 8] < bubble["1f1b", 8] == pytest.approx(bubble["gpipe", 8], abs=0.01)
+
+
+def test_what_does_not_fit_has_a_sentence(names):
+    """It names the plan that lacks least, its stage and what fills it."""
+    assert names["message"].startswith("llama-3.1-70b does not fit; the plan that lacks least is dp 1, tp 8, pp 1")
+    assert "lacks 80.2 GB, most of it has optimizer" in names["message"]
