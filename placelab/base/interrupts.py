@@ -39,7 +39,10 @@ def whole(call: Callable[[], T]) -> T:
     if threading.current_thread() is not threading.main_thread():
         return call()
     outcome: Future[T] = Future()
-    threading.Thread(target=copy_context().run, args=(_settle, outcome, call), daemon=True).start()
+    try:
+        threading.Thread(target=copy_context().run, args=(_settle, outcome, call), daemon=True).start()
+    except RuntimeError:  # no thread can start, as in Pyodide
+        return call()
     return outcome.result()
 
 

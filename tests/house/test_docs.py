@@ -59,6 +59,14 @@ def test_the_readme_is_short_and_links_to_the_documentation():
     assert text.count("\n") < 150 and "(docs/index.md)" in text
 
 
+def test_what_is_said_to_be_shown_by_a_test_has_one():
+    """Each test that the page "Where it runs" names is there."""
+    named = re.findall(r"`(tests/\S+\.py)::(\w+)`", (ROOT / "docs" / "where.md").read_text())
+    assert len(named) > 8
+    missing = [f"{path}::{name}" for path, name in named if f"\ndef {name}(" not in (ROOT / path).read_text()]
+    assert not missing
+
+
 class Page(HTMLParser):
     """What a page fetches, where it links to, and the places in it that can be linked to."""
 

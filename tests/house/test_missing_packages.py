@@ -111,6 +111,32 @@ def test_a_missing_package_is_named_with_the_remedy(package, tmp_path):
     assert all(line.endswith(remedy(package)) for line in said), said
 
 
+# Imports every module, then solves and writes a page, where neither numba is nor a thread can start.
+BARE = """
+import importlib, pkgutil, sys, threading
+sys.modules.update(numba=None, llvmlite=None)
+def start(thread):
+    raise RuntimeError("can't start new thread")
+threading.Thread.start = start
+import placelab as pl
+for found in pkgutil.walk_packages(pl.__path__, "placelab."):
+    if not found.name.startswith("placelab.app.cli.page."):
+        importlib.import_module(found.name)
+schedule = pl.solve(pl.datasets.problem("topcuoglu"), "heft")
+print(schedule.makespan, "cannot recompute" in pl.export.html(schedule, "page.html", live=True).read_text())
+"""
+
+
+@pytest.mark.slow
+def test_no_module_needs_numba_or_a_thread(tmp_path):
+    """Every module is imported without numba; a problem is solved and a page written where, as in Pyodide, no thread starts."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PLACELAB_JIT": "1"}
+    ran = subprocess.run(
+        [sys.executable, "-c", BARE], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert ran.stdout == "80.0 False\n", ran.stderr[-2000:]
+
+
 def test_without_all_but_a_minimum_the_catalogue_runs(tmp_path):
     """Strategies that name no missing package run, and those that do say so."""
     absent = " ".join(package for package in NEEDING if package not in MINIMAL)
