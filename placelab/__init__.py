@@ -3,55 +3,60 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import placelab.strategies.partitioning  # enter their strategies into the catalogues
-import placelab.strategies.scheduling  # noqa: F401
-from placelab import costs, models
-from placelab.analysis import faults
-from placelab.analysis.best_moves import HandMove, best_move
-from placelab.analysis.comparing import best_pairs, compare, list_members
-from placelab.analysis.explanation import critical_path
-from placelab.analysis.faster import what_if
-from placelab.analysis.faults.expectations import checkpoint_interval
-from placelab.analysis.hand_plans import ByHand, Places, by_hand
-from placelab.analysis.idle_time import idle_reasons
-from placelab.analysis.measures import metrics, stages
-from placelab.analysis.studies.adversary_search import Adversary, adversarial
-from placelab.analysis.studies.many_runs import iterations
-from placelab.analysis.studies.over_values import sensitivity
-from placelab.analysis.studies.problem_grid import Problems, grid
-from placelab.analysis.studies.study_runs import study
-from placelab.analysis.two_schedules import Difference, difference
-from placelab.analysis.validation import Violation, validate
-from placelab.analysis.worker_measures import arrival_skew, worker_metrics
-from placelab.base.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
+from placelab.base.entering import enter_later
 from placelab.base.interrupts import need
 from placelab.base.shown import draw_with
-from placelab.costs.collective_times import allreduce_time, collective_time
-from placelab.formats.torch.schedule_table import read as load_schedule_table
-from placelab.graphs import datasets, generators, transforms
-from placelab.graphs.loading import load
-from placelab.planning.list_scheduler import ListScheduler
-from placelab.planning.lower_bounds import bounds, ratios
-from placelab.planning.ranks import compute_rank, downward_rank, upward_rank
-from placelab.plans.all_plans import Plans, plan_search
-from placelab.plans.best_split import split_layers
-from placelab.plans.degrees import Plan
-from placelab.plans.layer_split import LayerSplit
-from placelab.plans.plan_steps import PlanResult, plan
-from placelab.problem import clusters
-from placelab.problem.cluster import Cluster
-from placelab.problem.graph import OpGraph
-from placelab.problem.problem import Problem
-from placelab.schedule.catalogue import partitioner, partitioners, scheduler, schedulers
-from placelab.schedule.known_schedules import best_known
-from placelab.schedule.order import Order
-from placelab.schedule.placement import Placement
-from placelab.schedule.schedule import Schedule
-from placelab.simulation.batches import makespans
-from placelab.simulation.event_simulation import simulate
-from placelab.strategies.placing import place, solve
+
+if TYPE_CHECKING:
+    from placelab import costs, models, testing
+    from placelab.analysis import faults
+    from placelab.analysis.best_moves import HandMove, best_move
+    from placelab.analysis.comparing import best_pairs, compare, list_members
+    from placelab.analysis.explanation import critical_path
+    from placelab.analysis.faster import what_if
+    from placelab.analysis.faults.expectations import checkpoint_interval
+    from placelab.analysis.hand_plans import ByHand, Places, by_hand
+    from placelab.analysis.idle_time import idle_reasons
+    from placelab.analysis.measures import metrics, stages
+    from placelab.analysis.studies.adversary_search import Adversary, adversarial
+    from placelab.analysis.studies.many_runs import iterations
+    from placelab.analysis.studies.over_values import sensitivity
+    from placelab.analysis.studies.problem_grid import Problems, grid
+    from placelab.analysis.studies.study_runs import study
+    from placelab.analysis.two_schedules import Difference, difference
+    from placelab.analysis.validation import Violation, validate
+    from placelab.analysis.worker_measures import arrival_skew, worker_metrics
+    from placelab.app import export
+    from placelab.app.explorer import explore
+    from placelab.app.widgets.live_study import start_study, study_view
+    from placelab.base.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
+    from placelab.costs.collective_times import allreduce_time, collective_time
+    from placelab.formats.torch.schedule_table import read as load_schedule_table
+    from placelab.graphs import datasets, generators, transforms
+    from placelab.graphs.loading import load
+    from placelab.pictures import plots
+    from placelab.planning.list_scheduler import ListScheduler
+    from placelab.planning.lower_bounds import bounds, ratios
+    from placelab.planning.ranks import compute_rank, downward_rank, upward_rank
+    from placelab.plans.all_plans import Plans, plan_search
+    from placelab.plans.best_split import split_layers
+    from placelab.plans.degrees import Plan
+    from placelab.plans.layer_split import LayerSplit
+    from placelab.plans.plan_steps import PlanResult, plan
+    from placelab.problem import clusters
+    from placelab.problem.cluster import Cluster
+    from placelab.problem.graph import OpGraph
+    from placelab.problem.problem import Problem
+    from placelab.schedule.catalogue import partitioner, partitioners, scheduler, schedulers
+    from placelab.schedule.known_schedules import best_known
+    from placelab.schedule.order import Order
+    from placelab.schedule.placement import Placement
+    from placelab.schedule.schedule import Schedule
+    from placelab.simulation.batches import makespans
+    from placelab.simulation.event_simulation import simulate
+    from placelab.strategies.placing import place, solve
 
 __all__ = [
     "Adversary",
@@ -133,7 +138,87 @@ __all__ = [
     "worker_metrics",
 ]
 
-LATER = {"export": "placelab.app.export", "plots": "placelab.pictures.plots", "testing": "placelab.testing"}
+# Public name -> module of placelab that has it, imported when the name is first used; ``module:name`` where it has another name
+# there, and the module alone where that is what is public.
+HOMES = {
+    "Adversary": "analysis.studies.adversary_search",
+    "ByHand": "analysis.hand_plans",
+    "Cluster": "problem.cluster",
+    "CycleError": "base.errors",
+    "Difference": "analysis.two_schedules",
+    "FormatError": "base.errors",
+    "HandMove": "analysis.best_moves",
+    "InfeasibleError": "base.errors",
+    "LayerSplit": "plans.layer_split",
+    "ListScheduler": "planning.list_scheduler",
+    "OpGraph": "problem.graph",
+    "Order": "schedule.order",
+    "PlacelabError": "base.errors",
+    "Placement": "schedule.placement",
+    "Places": "analysis.hand_plans",
+    "Plan": "plans.degrees",
+    "PlanResult": "plans.plan_steps",
+    "Plans": "plans.all_plans",
+    "Problem": "problem.problem",
+    "Problems": "analysis.studies.problem_grid",
+    "Schedule": "schedule.schedule",
+    "UnsupportedError": "base.errors",
+    "Violation": "analysis.validation",
+    "adversarial": "analysis.studies.adversary_search",
+    "allreduce_time": "costs.collective_times",
+    "arrival_skew": "analysis.worker_measures",
+    "best_known": "schedule.known_schedules",
+    "best_move": "analysis.best_moves",
+    "best_pairs": "analysis.comparing",
+    "bounds": "planning.lower_bounds",
+    "by_hand": "analysis.hand_plans",
+    "checkpoint_interval": "analysis.faults.expectations",
+    "clusters": "problem.clusters",
+    "collective_time": "costs.collective_times",
+    "compare": "analysis.comparing",
+    "compute_rank": "planning.ranks",
+    "costs": "costs",
+    "critical_path": "analysis.explanation",
+    "datasets": "graphs.datasets",
+    "difference": "analysis.two_schedules",
+    "downward_rank": "planning.ranks",
+    "explore": "app.explorer",
+    "export": "app.export",
+    "faults": "analysis.faults",
+    "generators": "graphs.generators",
+    "grid": "analysis.studies.problem_grid",
+    "idle_reasons": "analysis.idle_time",
+    "iterations": "analysis.studies.many_runs",
+    "list_members": "analysis.comparing",
+    "load": "graphs.loading",
+    "load_schedule_table": "formats.torch.schedule_table:read",
+    "makespans": "simulation.batches",
+    "metrics": "analysis.measures",
+    "models": "models",
+    "partitioner": "schedule.catalogue",
+    "partitioners": "schedule.catalogue",
+    "place": "strategies.placing",
+    "plan": "plans.plan_steps",
+    "plan_search": "plans.all_plans",
+    "plots": "pictures.plots",
+    "ratios": "planning.lower_bounds",
+    "scheduler": "schedule.catalogue",
+    "schedulers": "schedule.catalogue",
+    "sensitivity": "analysis.studies.over_values",
+    "simulate": "simulation.event_simulation",
+    "solve": "strategies.placing",
+    "split_layers": "plans.best_split",
+    "stages": "analysis.measures",
+    "start_study": "app.widgets.live_study",
+    "study": "analysis.studies.study_runs",
+    "study_view": "app.widgets.live_study",
+    "testing": "testing",
+    "transforms": "graphs.transforms",
+    "upward_rank": "planning.ranks",
+    "validate": "analysis.validation",
+    "what_if": "analysis.faster",
+    "worker_metrics": "analysis.worker_measures",
+}
 
 
 def _draw(shown: Any) -> str:
@@ -143,22 +228,23 @@ def _draw(shown: Any) -> str:
 
 
 draw_with(_draw)
+enter_later("placelab.strategies.partitioning", "placelab.strategies.scheduling", "placelab.strategies.preparing")
 
 
 def __getattr__(name: str) -> Any:
-    """What needs Jupyter or Bokeh is imported on first use, so that ``import placelab`` stays quick."""
-    if name in LATER:
-        return _imported(LATER[name])
-    if name == "explore":
-        return _imported("placelab.app.explorer").explore
-    if name in ("start_study", "study_view"):
-        return getattr(_imported("placelab.app.widgets.live_study"), name)
+    """What is public is imported on first use, so that ``import placelab`` is quick and an interrupt leaves nothing half made."""
     if name == "__version__":
-        return _imported("importlib.metadata").version("placelab")
-    raise AttributeError(f"module 'placelab' has no attribute {name!r}")
+        return _module("importlib.metadata").version("placelab")
+    if name not in HOMES:
+        raise AttributeError(f"module 'placelab' has no attribute {name!r}")
+    home, _, own = HOMES[name].partition(":")
+    module = _module(f"placelab.{home}")
+    value = module if home.rpartition(".")[2] == name else getattr(module, own or name)
+    globals()[name] = value
+    return value
 
 
-def _imported(name: str) -> Any:
+def _module(name: str) -> Any:
     need(name)
     return import_module(name)
 

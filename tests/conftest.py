@@ -55,6 +55,7 @@ def catalogues_stay_as_they_were(monkeypatch):
     """Remove strategies that a test has defined."""
     from placelab.schedule import catalogue
 
+    catalogue.partitioners()  # all are entered at the first look
     for name in ("_partitioners", "_schedulers", "_transforms"):
         monkeypatch.setattr(catalogue, name, dict(getattr(catalogue, name)))
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf
+from numbers import Integral
 from typing import Any
-
-import numpy as np
 
 LONGEST = 1000  # characters of a message: the name of an op in a file may have millions
 LONGEST_LIST = 4000  # of one that says what is wrong device by device
@@ -96,10 +95,11 @@ def expect(value: Any, kind: type | tuple[type, ...], who: str) -> None:
 def count(value: Any, what: str, least: int = 1, most: float = inf) -> int:
     """The value as an int; FormatError unless it is a whole number from `least` to `most`. `what` names it in the message.
 
-    >>> count(np.int64(3), "workers")
+    >>> from numpy import int64
+    >>> count(int64(3), "workers")
     3
     """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
+    if isinstance(value, bool) or not isinstance(value, (int, Integral)) or not least <= int(value) <= most:
         limits = f", {least} or more" if most == inf else f" from {least} to {most:,}"
         raise FormatError(f"{what} is {value!r:.60}; expected a whole number{limits}")
     return int(value)

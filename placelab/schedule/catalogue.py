@@ -27,6 +27,7 @@ from typing import Annotated, Any, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 
+from placelab.base.entering import enter_now
 from placelab.base.errors import FormatError, UnsupportedError, described, with_article
 from placelab.base.interrupts import lacking
 from placelab.base.names import is_name
@@ -252,16 +253,19 @@ def transform(
 
 def partitioners() -> Mapping[str, Partitioner]:
     """The catalogue of partitioners: name → function with ``summary``, ``source``, ``options``."""
+    enter_now()
     return MappingProxyType(_partitioners)
 
 
 def schedulers() -> Mapping[str, Scheduler]:
     """The catalogue of schedulers: name → function with ``summary``, ``source``, ``options``, ``static``."""
+    enter_now()
     return MappingProxyType(_schedulers)
 
 
 def transforms() -> Mapping[str, Transform]:
     """The catalogue of transformations: name → function with ``summary``, ``source``, ``options``."""
+    enter_now()
     return MappingProxyType(_transforms)
 
 
@@ -432,9 +436,11 @@ def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], fi
     parameters = list(inspect.signature(function).parameters.values())
     _check_parameters(function, parameters, first)
     rule = first[0] == "state"  # called too often to check each time
-    own = catalogue is _partitioners and function.__module__.startswith("placelab.")
+    own = function.__module__.startswith("placelab.")
+    if not own:
+        enter_now()  # placelab's own come first
     kinds = (Problem, Placement)[: len(first)]
-    then = in_whole_units(function) if own else None
+    then = in_whole_units(function) if own and catalogue is _partitioners else None
     strategy: Any = function if rule else checked(function, kinds, facts["packages"], then)
     for label, value in facts.items():
         setattr(strategy, label, value)

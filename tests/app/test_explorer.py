@@ -42,6 +42,7 @@ from placelab.app.explorer.panels.options import Controls, control
 from placelab.app.explorer.panels.result_view import headline, reasons
 from placelab.app.explorer.session import Undoable
 from placelab.app.explorer.state import initial_state, preset
+from placelab.base import units
 from placelab.planning.lower_bounds import is_proven
 
 # ---------------------------------------------------------------- opening and reading
@@ -73,7 +74,7 @@ def test_numbers_are_the_librarys(explorer):
     m = pl.metrics(explorer.schedule)
     wait_for(lambda: gap_of(explorer) != "…")  # it is worked out after the chart is shown
     strip = {item["key"]: item for item in explorer.gantt.numbers}
-    assert strip["makespan"]["value"] == pl.base.units.seconds(m["makespan"])
+    assert strip["makespan"]["value"] == units.seconds(m["makespan"])
     assert strip["speedup"]["value"] == f"× {m['speedup']:.3g}"
     assert strip["gap"]["value"] == at_most(m["bound_gap"])
     assert strip["legal"]["value"] == "✓ legal" and not pl.validate(explorer.schedule)
@@ -103,7 +104,7 @@ def test_the_best_known_schedule_is_beside_the_makespan(explorer):
     least = pl.solve(problem.replace(), "heft").makespan
     assert least < explorer.schedule.makespan and pl.best_known(problem).makespan <= least
     pick(explorer, "Partitioner", "hash")
-    wait_for(lambda: f"★ {pl.base.units.seconds(pl.best_known(explorer.schedule.problem).makespan)}" in row(explorer))
+    wait_for(lambda: f"★ {units.seconds(pl.best_known(explorer.schedule.problem).makespan)}" in row(explorer))
     assert "Best known" in row(explorer)
     drag(explorer, 1e6, release=False)
     assert "Best known" not in row(explorer)
@@ -650,7 +651,7 @@ def test_a_kept_schedule_is_what_others_are_compared_with(explorer):
     assert explorer.gantt.kept
     pick(explorer, "Partitioner", "single")
     change = explorer.schedule.makespan / kept.makespan - 1
-    assert f"▲ {pl.base.units.percent(change)} of ◈" in explorer.numbers.text.value
+    assert f"▲ {units.percent(change)} of ◈" in explorer.numbers.text.value
     explorer.actions.keep.value = False
     assert not explorer.gantt.kept and "◈" not in explorer.numbers.text.value
 

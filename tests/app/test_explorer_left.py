@@ -90,7 +90,7 @@ def hang(request) -> Callable[[Explorer, Callable[[], None]], None]:
             pick(explorer, "Scheduler", "hangs")
         else:
 
-            @pl.schedule.catalogue.transform(name="hangs")
+            @pl.transforms.transform(name="hangs")
             def transform(problem: pl.Problem):
                 stay()
 

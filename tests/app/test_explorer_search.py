@@ -18,7 +18,7 @@ from placelab.app.explorer.engine.curve import Curve
 from placelab.app.explorer.engine.solving import FULL, LIVE, ON_RELEASE, PREVIEW, Pace, RunningCall
 from placelab.app.explorer.panels.result_view import SearchLine
 from placelab.app.explorer.state import initial_state
-from placelab.base import leaving
+from placelab.base import leaving, units
 from placelab.base.errors import PlacelabError
 from placelab.base.progress import Progress, never, silent
 from placelab.schedule import catalogue as strategies
@@ -82,7 +82,7 @@ def test_a_search_says_how_far_it_is_and_can_be_cancelled(explorer):
     pick(explorer, "Partitioner", "oracle")
     wait_for(lambda: "≤ 2.0 % above optimum" in line(explorer))
     length = explorer.result.schedule.makespan  # still HEFT's, with which the oracle begins
-    for words in ("<b>oracle</b>", "improving", f"best {pl.base.units.seconds(length)}", " s</div>"):
+    for words in ("<b>oracle</b>", "improving", f"best {units.seconds(length)}", " s</div>"):
         assert words in line(explorer)
     assert shown(explorer.line.bar) and explorer.line.bar.value == 0.25 and explorer.gantt.stale
     press(explorer.line.box, "Stop")

@@ -17,6 +17,7 @@ import tensorflow_samples
 import placelab as pl
 from placelab.app.cli import inspect_command, main
 from placelab.app.cli.arguments import pairs, printable, shortened, table
+from placelab.base import units
 
 HOSTILE = "\x1b]0;owned\x07\u202e\x9b2J"
 
@@ -203,7 +204,7 @@ def test_place_takes_rules_and_strategies(capsys):
     placement = pl.place(problem, "tf-greedy", prepare=("colocate", "fuse"), seed=3)
     scheduler = "pct" if placement.planned is None else "planned"
     schedule = pl.simulate(problem, placement, scheduler, seed=3)
-    assert f"makespan       {pl.base.units.seconds(schedule.makespan)}" in text and "rules          all hold" in text
+    assert f"makespan       {units.seconds(schedule.makespan)}" in text and "rules          all hold" in text
 
 
 def test_place_takes_options_of_strategies(capsys):
@@ -213,7 +214,7 @@ def test_place_takes_options_of_strategies(capsys):
     problem = pl.Problem(pl.load("dynamic_rnn"), pl.clusters.uniform())
     known = dict(partitioner_options={"insertion": False}, scheduler_options={"ties": "random"})
     schedule = pl.solve(problem, "heft", "fifo", **known)
-    assert f"makespan       {pl.base.units.seconds(schedule.makespan)}" in said(capsys, *given, *options)
+    assert f"makespan       {units.seconds(schedule.makespan)}" in said(capsys, *given, *options)
     assert schedule.makespan not in {pl.solve(problem, "heft", "fifo", **{k: known[k]}).makespan for k in known}
     for wrong, sentence in (
         ("insertion=7", "expected"),

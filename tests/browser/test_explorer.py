@@ -13,6 +13,7 @@ from browser.jupyterlab import Notebook
 from playwright.sync_api import Locator, Page, expect
 
 import placelab as pl
+from placelab.base import units
 
 OPEN = "import placelab as pl\nexplorer = pl.explore({arguments})\nexplorer"
 UPDATE = 400  # ms from the hand's move to the repainted chart; generous, the figures are in benchmarks
@@ -688,5 +689,5 @@ def test_the_picture_of_the_readme(explore, screenshot):
     hand.page.set_viewport_size({"width": 1400, "height": 900})
     hand.settled()
     hand.compared()
-    assert hand.number("makespan") == pl.base.units.seconds(hand.notebook.value("explorer.schedule.makespan"))
+    assert hand.number("makespan") == units.seconds(hand.notebook.value("explorer.schedule.makespan"))
     screenshot("whole", of=hand.root)

@@ -11,6 +11,7 @@ import placelab as pl
 from placelab.formats.flops.kinds import category
 from placelab.formats.xla import hlo_text, stablehlo_text
 from placelab.formats.xla.costs import _pairs
+from placelab.graphs.loading import loads
 
 OPTIMISED, PLAIN = (hlo_text.loads(data) for data in samples.hlo_text())
 PRETTY, GENERIC = (stablehlo_text.loads(data) for data in samples.stablehlo_text())
@@ -66,7 +67,7 @@ def test_a_loop_of_unknown_length_runs_as_often_as_the_option_says(reader, sampl
     assert often.metadata["loops"][0]["trips"] == 7 and often.compute[v] == 7 * once.compute[v] > 0
     assert reader.loads(sample, trips=7).metadata["loops"][0]["known"]
     with pytest.raises(pl.UnsupportedError, match="trips"):
-        pl.graphs.loading.loads(sample, "x.hlo" if reader is hlo_text else "x.mlir", trips=0)
+        loads(sample, "x.hlo" if reader is hlo_text else "x.mlir", trips=0)
 
 
 def test_what_cannot_be_counted_is_said():
@@ -223,16 +224,16 @@ def test_pairs_that_meet_no_padding_are_those_of_the_definition(case):
 ])  # fmt: skip
 def test_the_content_tells_the_format(name, data):
     """A text may be PipeDream's, HLO or StableHLO; ops get seconds on devices."""
-    graph = pl.graphs.loading.loads(data, name)
+    graph = loads(data, name)
     assert graph.metadata["provenance"] in ("HLO text", "StableHLO text") and graph.time is not None
     assert "layers" not in str(graph.metadata["costs"])
 
 
 def test_text_that_is_neither_is_still_pipedreams(tmp_path):
     """The message is that of the likeliest format, and a profile is read as one."""
-    assert pl.graphs.loading.loads(samples.pipedream()[0], "x.txt").metadata["provenance"] == "a profile of PipeDream"
+    assert loads(samples.pipedream()[0], "x.txt").metadata["provenance"] == "a profile of PipeDream"
     with pytest.raises(pl.FormatError, match="forward_compute_time"):
-        pl.graphs.loading.loads(b"hello", "x.txt")
+        loads(b"hello", "x.txt")
 
 
 def test_the_two_reports(shared_data):

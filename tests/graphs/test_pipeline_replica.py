@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import placelab as pl
+from placelab.formats.torch import schedule_table
 from placelab.problem.pipeline_columns import pipeline_of
 
 replicated = pl.transforms.pipeline_replica
@@ -188,9 +189,9 @@ def test_columns_and_tables():
     """Saved and loaded, replicas are still told apart; a table of torch is that of each."""
     job = replicated(training(1.0, 2.0, microbatches=4, stages=2, cluster=LINKS), 2, gradient=4.0)
     schedule = run(job, "1f1b")
-    table = pl.formats.torch.schedule_table.dumps(schedule)
+    table = schedule_table.dumps(schedule)
     assert len(table.splitlines()) == 2
-    again = pl.formats.torch.schedule_table.loads(job, table.encode())
+    again = schedule_table.loads(job, table.encode())
     np.testing.assert_array_equal(pl.simulate(job, again, "planned").start, schedule.start)
     columns = {**job.graph.metadata["pipeline"], "replica": [0] * job.graph.n_ops}
     assert pipeline_of(job.graph.replace(metadata={"pipeline": columns})) is None

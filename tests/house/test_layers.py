@@ -17,6 +17,7 @@ from types import ModuleType
 import pytest
 
 import placelab
+from placelab.schedule import catalogue
 
 PACKAGE = Path(placelab.__file__).parent
 
@@ -33,6 +34,7 @@ HEAVY = {
     "ipywidgets",
     "jupyterlab",
     "numba",
+    "numpy",
     "onnx",
     "ortools",
     "pandas",
@@ -42,8 +44,9 @@ HEAVY = {
 }
 # What takes long to import, and may stay broken when that is interrupted.
 WHOLE = {"bokeh", "cvxpy", "distributed", "networkx", "numba", "onnx", "ortools", "pandas", "pyarrow", "scipy"}
-IMPORTED = "import sys, placelab; print(*sys.modules)"
-MOST_MODULES = 700  # 590 today
+LOADED = "print(*sys.modules)"
+MOST_OWN = 10  # modules of placelab that `import placelab` runs; 6 today
+MOST_MODULES = 700  # that a look into a catalogue runs, numpy's among them; 538 today
 MOST_ROOMS = 16
 MOST_FLOORS = 10
 MANY_LINES = 500
@@ -178,9 +181,85 @@ def test_only_views_know_jupyter(path):
     assert not known & JUPYTER
 
 
+def loaded_by(code: str) -> list[str]:
+    """Names of the modules that a process has imported when it has run the code."""
+    run = subprocess.run(
+        [sys.executable, "-c", f"import sys; {code}; {LOADED}"], capture_output=True, text=True, check=True
+    )
+    return run.stdout.split()
+
+
 def test_import_is_light():
-    """``import placelab`` loads no optional or heavy library, and few modules in all: about half a second of work."""
-    run = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True)
-    modules = run.stdout.split()
+    """``import placelab`` loads no other library, and hardly a module of its own."""
+    modules = loaded_by("import placelab")
     assert not HEAVY & {name.partition(".")[0] for name in modules}
+    assert sum(name.partition(".")[0] == "placelab" for name in modules) <= MOST_OWN
+
+
+def test_strategies_are_light():
+    """A look into a catalogue loads numpy and all strategies, but nothing else that is heavy or optional."""
+    modules = loaded_by("import placelab; placelab.partitioners()")
+    assert HEAVY & {name.partition(".")[0] for name in modules} == {"numpy"}
     assert len(modules) < MOST_MODULES
+
+
+def test_public_names_are_said_alike_for_people_and_for_types():
+    """``__all__``, the table of what is imported when, and what type checkers read agree, name by name."""
+    tree = ast.parse((PACKAGE / "__init__.py").read_text())
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    read = {
+        alias.asname or alias.name: getattr(import_module(str(node.module)), alias.name)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert set(read) == set(placelab.HOMES) == set(placelab.__all__) and len(placelab.__all__) == len(
+        set(placelab.__all__)
+    )
+    assert all(placelab.__getattr__(name) is what for name, what in read.items())
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_no_module_asks_for_public_names(path):
+    """Public names are imported in a thread of its own, which would wait for ever for a module that asks while it is imported."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and path != PACKAGE / "__init__.py":
+            assert node.module != "placelab", f"line {node.lineno}: write import placelab.… as …"
+
+
+@pytest.mark.parametrize("first", ["strategies.preparing.fusion", "strategies.scheduling.zb_v", "strategies.placing"])
+def test_catalogues_are_in_one_order_whatever_is_imported_first(first):
+    """The order in which menus and comparisons list strategies depends on no import of the user's."""
+    looked = "print(*c.partitioners(), *c.schedulers(), *c.transforms())"
+    code = f"import placelab.{first}; import placelab.schedule.catalogue as c; {looked}"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == [*catalogue.partitioners(), *catalogue.schedulers(), *catalogue.transforms()]
+
+
+def test_a_strategy_of_the_users_comes_after_placelabs_own():
+    """It is entered before anybody has looked into the catalogue, and replaces one of placelab's own with a warning."""
+    code = """
+import warnings
+import placelab
+def heft(problem):
+    return placelab.Placement(problem, [0] * problem.graph.n_ops)
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    own = placelab.partitioner(heft)
+    mine = placelab.partitioner(heft, name="mine")
+print(len(said), said[0].filename, placelab.partitioners()["heft"] is own, list(placelab.partitioners())[-1])
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["1", "<string>", "True", "mine"]
+
+
+def test_two_threads_that_look_first_see_all():
+    """A thread that comes while another one imports the strategies waits until they are entered."""
+    code = """
+import placelab
+from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor(8) as pool:
+    print(*{len(c) for c in pool.map(lambda _: tuple(placelab.partitioners()), range(8))})
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(run.stdout) == len(catalogue.partitioners())

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import placelab as pl
+from placelab.analysis.explanation import why
 from placelab.app.cli.place_command import summary
 from placelab.app.explorer.panels.numbers import strip, with_change
 from placelab.app.widgets.cluster_edit import Layout, describe
@@ -34,7 +35,7 @@ def texts(problem):
     yield warning
     yield summary(schedule)
     for v in range(problem.graph.n_ops):
-        yield pl.analysis.explanation.why(schedule, v)
+        yield why(schedule, v)
         yield placement.trace.line(problem, v)
     view = Decisions.of(placement)
     yield view.page.decode("latin-1")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab import kernels
+import placelab.kernels as kernels
 from placelab.analysis.faults.training_runs import simulate_training
 from placelab.analysis.hand_plans import by_hand
 from placelab.analysis.validation import validate

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from placelab import costs
+import placelab.costs as costs
 from placelab.app.widgets.cluster_edit import Layout
 from placelab.base.errors import InfeasibleError
 from placelab.costs import Profile

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from placelab import testing
+import placelab.testing as testing
 from placelab.app.grading.submitted import to_run
 from placelab.base.places import PACKAGE
 
