@@ -7,7 +7,7 @@ import os
 import pandas as pd
 
 WHOLE = os.environ.get("PLACELAB_WHOLE") == "1"  # long runs at full size, as `make papers` does
-VERDICTS = ("reproduced", "partly", "refuted")
+VERDICTS = ("reproduced", "partly", "refuted", "input or no claim")
 
 
 class Claims:
