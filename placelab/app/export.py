@@ -48,6 +48,7 @@ __all__ = [
 LARGE = (
     4_000_000  # bytes of a schedule above which zlib's best level takes five times as long as the usual, for 1 % less
 )
+LIVE_OPS, LIVE_BYTES = 20_000, 600_000  # of a page that recomputes without being asked to
 _LIVE = Path(__file__).parent / "widgets" / "static" / "live.js"
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -56,7 +57,8 @@ _PAGE = """<!doctype html>
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width">
 <title>{title}</title>
-<style nonce="{nonce}">:root {{ color-scheme: light dark }} body {{ margin: 16px; font: 13px system-ui, sans-serif }}
+<style nonce="{nonce}">:root {{ color-scheme: light dark }} body {{ margin: 16px; font: 13px system-ui, sans-serif;
+background: Canvas; color: CanvasText }}
 h1 {{ font-size: 18px; font-weight: 600; margin: 0 0 12px }}</style>
 </head>
 <body>
@@ -75,7 +77,7 @@ def html(
     *,
     numbers: Iterable[Mapping[str, str]] = (),
     title: str = "",
-    live: bool = False,
+    live: bool | None = None,
 ) -> Path:
     """Write a page that shows and plays a schedule in any browser, without a kernel and without a network.
 
@@ -88,9 +90,10 @@ def html(
     title
         Title and heading of the page; by default the model, the strategies and the number of devices.
     live
-        Whether the page recomputes: sliders change speeds, bandwidths and latencies, menus the strategies, and chart and makespan
-        follow, to the last bit as :func:`placelab.place` and :func:`placelab.simulate` have them. Where the page cannot, it
-        says why in one sentence, and plays.
+        Whether the page recomputes: sliders change speeds, bandwidths and latencies, menus the strategies, an op that is selected
+        in the chart goes to another device, and chart and makespan follow, to the last bit as :func:`placelab.place` and
+        :func:`placelab.simulate` have them. Each state has an address, so that a link shows what was found. By default
+        the page does so where it can, for up to 20,000 ops and 600 KB. With True it says why it cannot, and plays.
 
     Returns
     -------
@@ -112,15 +115,29 @@ def html(
     return save(page(schedule, numbers, title, live), path)
 
 
-def page(schedule: Schedule, numbers: Iterable[Mapping[str, str]] = (), title: str = "", live: bool = False) -> str:
+def page(
+    schedule: Schedule, numbers: Iterable[Mapping[str, str]] = (), title: str = "", live: bool | None = False
+) -> str:
     """The text of the page that :func:`html` writes."""
+    figures = _figures(numbers)
+    if live is None:
+        text = _page(schedule, figures, title, True) if _may_recompute(schedule) else ""
+        return text if 0 < len(text) <= LIVE_BYTES else _page(schedule, figures, title, False)
+    return _page(schedule, figures, title, live)
+
+
+def _may_recompute(schedule: Schedule) -> bool:
+    return schedule.problem.graph.n_ops <= LIVE_OPS and not why_not(schedule)
+
+
+def _page(schedule: Schedule, figures: list[dict[str, str]], title: str, live: bool) -> str:
     still = why_not(schedule) if live else ""
     recomputes = live and not still
     codes = [*([_LIVE.read_text(encoding="utf-8")] if recomputes else []), str(Gantt._esm)]
     if any("</script" in code for code in codes):
         raise ValueError("the page's code would end its own script element; rebuild it: npm run build")
     more = live_traits(schedule) if recomputes else {}
-    payload = _payload({**gantt_traits(schedule), "numbers": _figures(numbers), **more})
+    payload = _payload({**gantt_traits(schedule), "numbers": figures, **more})
     nonce = _digest(payload)[:24]
     title = markup.escape(str(title) or _title(schedule, recomputes))
     scripts = "\n".join(f'<script type="module" nonce="{nonce}">{code}</script>' for code in codes)

@@ -92,6 +92,128 @@ def test_other_strategies_give_the_librarys_makespan(page, schedule, tmp_path):
             assert makespans(page) == (of_the_library(page, schedule),) * 2, (partitioner, scheduler)
 
 
+def select_an_op(page: Page) -> str:
+    """Click a bar of the chart; the name of its op."""
+    box = page.locator(".stage").bounding_box()
+    for share in (0.3, 0.35, 0.4, 0.45, 0.5):
+        for y in range(30, int(box["height"]), 8):
+            page.mouse.click(box["x"] + box["width"] * share, box["y"] + y)
+            if page.locator(".pl-live .hand").is_visible():
+                return page.locator(".pl-live .hand strong").text_content()
+    pytest.fail("no bar was hit")
+
+
+def test_an_op_moved_by_hand_gives_the_librarys_makespan(page, schedule, tmp_path):
+    """The op that is selected in the chart goes to another device, before and after a drag; Ctrl+Z takes it back."""
+    opened(page, schedule, tmp_path)
+    name = select_an_op(page)
+    where = page.get_by_label("Device of the selected op")
+    old = where.input_value()
+    new = str((int(old) + 1) % 3)
+    where.select_option(new)
+    settled(page)
+    moved = of_the_library(page, schedule)
+    assert makespans(page) == (moved, moved)
+    op = list(schedule.problem.graph.names).index(name)
+    assert f"device[[{op}]] = [{new}]" in page.locator(".pl-live pre").text_content()
+    drag(page, "bandwidth:a – b", -0.3)
+    expected = of_the_library(page, schedule)
+    assert makespans(page) == (expected, expected) and expected != moved
+    page.keyboard.press("Control+z")
+    settled(page)
+    assert makespans(page) == (moved, moved)
+    page.keyboard.press("Control+z")
+    settled(page)
+    assert makespans(page) == (schedule.makespan,) * 2 and where.input_value() == old
+    page.keyboard.press("Control+Shift+Z")
+    settled(page)
+    assert makespans(page) == (moved, moved)
+
+
+def test_a_group_moves_as_one(page, tmp_path):
+    """Ops that share a device by the problem's rules go together."""
+    graph = pl.OpGraph.from_arrays(["a", "b", "c"], [3e12, 3e12, 2e12], [(0, 1), (0, 2)], edge_bytes=1e6)
+    problem = pl.Problem(graph, pl.Cluster([1e12, 1e12], bandwidth=1e9), groups=[["a", "b"]])
+    saved = pl.simulate(problem, pl.Placement(problem, [0, 0, 1]), "fifo")
+    opened(page, saved, tmp_path)
+    select_an_op(page)
+    where = page.get_by_label("Device of the selected op")
+    where.select_option(str(1 - int(where.input_value())))
+    settled(page)
+    assert makespans(page) == (of_the_library(page, saved),) * 2
+    device = [1, 1, 1] if "[0, 1]" in page.locator(".pl-live pre").text_content() else [0, 0, 0]
+    assert makespans(page)[0] == pl.simulate(problem, pl.Placement(problem, device), "fifo").makespan
+
+
+def test_a_link_shows_what_was_found(page, browser, schedule, tmp_path):
+    """The address after drags, another pair and a move by hand, opened in a fresh browser: the same makespan to the last bit."""
+    opened(page, schedule, tmp_path)
+    drag(page, "bandwidth:a – b", -0.3)
+    drag(page, "speed:b/gpu:0", 0.2)
+    page.get_by_label("Partitioner").select_option("cpop")
+    page.get_by_label("Scheduler").select_option("fifo")
+    select_an_op(page)
+    page.get_by_label("Device of the selected op").select_option("2")
+    settled(page)
+    found = of_the_library(page, schedule)
+    assert makespans(page) == (found, found) and found != schedule.makespan
+    fresh = browser.new_context().new_page()
+    fresh.goto(page.url)
+    settled(fresh)
+    assert makespans(fresh) == (found, found)
+    assert fresh.get_by_label("Partitioner").input_value() == "cpop"
+    fresh.get_by_role("button", name="Undo").click()
+    settled(fresh)
+    assert makespans(fresh) == (schedule.makespan,) * 2 and "#1" not in fresh.url
+    fresh.evaluate("() => { location.hash = '#1;cpop+fifo'; }")
+    fresh.wait_for_function("() => document.querySelector('.pl-live select').value === 'cpop'")
+    settled(fresh)
+    assert makespans(fresh) == (pl.solve(schedule.problem, "cpop", "fifo").makespan,) * 2
+    fresh.context.close()
+
+
+def test_a_link_of_another_page_is_refused(page, schedule, tmp_path):
+    """One sentence says what it names that this page lacks, and the saved schedule is shown."""
+    path = pl.export.html(schedule, tmp_path / "live.html")
+    page.goto(f"{path.as_uri()}#1;heft+planned;speed%3Aof%20another=3")
+    settled(page)
+    expect(page.get_by_role("alert")).to_have_text("This link has the dial speed:of another, which this page lacks.")
+    assert makespans(page) == (schedule.makespan,) * 2
+
+
+def test_the_link_can_be_copied(page, schedule, tmp_path):
+    """The clipboard gets the address; where the browser does not allow it, a field shows it, selected."""
+    opened(page, schedule, tmp_path)
+    drag(page, "bandwidth:a – b", -0.3)
+    page.evaluate("() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; }")
+    page.get_by_role("button", name="Copy link").click()
+    page.wait_for_function("() => window.copied === location.href && location.hash.startsWith('#1;heft+planned;')")
+    expect(page.get_by_role("button", name="Copied ✓")).to_be_visible()
+    expect(page.get_by_role("button", name="Copy link")).to_be_visible()
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no')); }")
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_label("Link to this state")).to_have_value(page.url)
+
+
+def test_all_strategies_are_compared_after_a_drag(page, schedule, tmp_path, screenshot):
+    """Each row has the library's makespans, as saved and now; a click on a name takes that strategy."""
+    opened(page, schedule, tmp_path)
+    drag(page, "bandwidth:a – b", -0.3)
+    page.wait_for_function("() => document.querySelector('.race').dataset.done")
+    names = {"pl": pl, "schedule": schedule}
+    exec(page.locator(".pl-live pre").text_content().rpartition("pl.solve")[0], names)
+    best = float("inf")
+    for name in ("heft", "peft", "cpop", "min-min", "tf-greedy", "etf", "m-etf"):
+        row = page.locator(f'.race [data-name="{name}"] td[data-makespan]')
+        now = pl.solve(names["problem"], name, "planned").makespan
+        assert float(row.get_attribute("data-makespan")) == now, name
+        best = min(best, now)
+    screenshot("compared")
+    page.locator(".race tr", has_text="★").get_by_role("button").first.click()
+    settled(page)
+    assert makespans(page) == (min(best, makespans(page)[0]),) * 2 == (of_the_library(page, schedule),) * 2
+
+
 def test_plain_numbers_stay_plain(page, tmp_path):
     """A textbook's graph of measured times, in a unit of its own: speeds are without effect there, bandwidths are not."""
     schedule = pl.solve(pl.datasets.problem("topcuoglu"), "heft")
@@ -150,15 +272,25 @@ def test_a_plan_that_is_short_of_memory_is_refused(page, schedule, tmp_path):
 
 
 @pytest.mark.slow
-def test_nothing_serious(page, schedule, tmp_path, axe):  # noqa: F811
+def test_nothing_serious(page, schedule, tmp_path, screenshot, axe):  # noqa: F811
     """axe-core finds no serious violation on the page, which fits a phone, too."""
     opened(page, schedule, tmp_path)
     page.locator(".pl-live summary").click()
     page.evaluate(f"() => {{ {axe} }}")
     assert page.evaluate(CHECK, ["body", {}]) == []
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("() => document.querySelector('.pl-live').dataset.theme === 'dark'")
+    assert page.evaluate(CHECK, ["body", {}]) == []
     page.set_viewport_size({"width": 390, "height": 844})
+    page.reload()
     settled(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") == 390
+    page.evaluate(f"() => {{ {axe} }}")
+    assert page.evaluate(CHECK, ["body", {}]) == []
+    expect(page.locator('[data-key^="speed"]').first).to_be_hidden()
+    page.get_by_text("Speeds and other links").click()
+    expect(page.locator('[data-key^="speed"]').first).to_be_visible()
+    screenshot("phone")
 
 
 DRAGGED = """async () => {

@@ -62,7 +62,7 @@ def test_page_holds_the_schedule(schedule, tmp_path):
 
 def test_page_runs_and_fetches_nothing_but_its_own_code(schedule, tmp_path):
     """The policy has the hash of the page's one script, and allows no other source."""
-    page = export.html(schedule, tmp_path / "page.html").read_text(encoding="utf-8")
+    page = export.html(schedule, tmp_path / "page.html", live=False).read_text(encoding="utf-8")
     code = re.search(r'<script type="module" nonce="[^"]+">(.*?)</script>', page, re.DOTALL)[1]
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
@@ -79,10 +79,23 @@ def test_a_page_that_recomputes_runs_two_scripts(schedule, tmp_path):
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
     assert "script-src " + " ".join(f"'sha256-{digest}'" for digest in digests) + "; " in policy and len(codes) == 2
     assert "unsafe" not in policy and "http" not in policy and "alert(1)</script>" not in page
-    still = export.html(schedule, tmp_path / "still.html").read_text(encoding="utf-8")
+    still = export.html(schedule, tmp_path / "still.html", live=False).read_text(encoding="utf-8")
     assert payload(page)[1]["schedule"] == payload(still)[1]["schedule"] and "live" not in payload(still)[0]
     with pytest.raises(pl.UnsupportedError, match="live is 3; expected True or False"):
         export.html(schedule, tmp_path / "no.html", live=3)
+
+
+def test_a_page_recomputes_by_default_where_it_can_and_is_small(schedule, tmp_path, monkeypatch):
+    """Up to 20,000 ops and 600 KB; beyond, and where it cannot, it plays, and says nothing of what was not asked for."""
+    page = lambda given: export.html(given, tmp_path / "page.html").read_text(encoding="utf-8")  # noqa: E731
+    assert page(schedule) == export.html(schedule, tmp_path / "live.html", live=True).read_text(encoding="utf-8")
+    plays = export.html(schedule, tmp_path / "still.html", live=False).read_text(encoding="utf-8")
+    for name, value in (("LIVE_OPS", schedule.problem.graph.n_ops - 1), ("LIVE_BYTES", len(page(schedule)) - 1)):
+        with monkeypatch.context() as patched:
+            patched.setattr(export, name, value)
+            assert page(schedule) == plays
+    other = pl.simulate(schedule.problem, schedule.placement, "depth-first")
+    assert "live" not in payload(page(other))[0] and "cannot recompute" not in page(other)
 
 
 def test_names_cannot_leave_their_block(schedule, tmp_path):

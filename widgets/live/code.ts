@@ -4,19 +4,39 @@ import type { Quantity } from "./dials.ts";
 
 const QUANTITIES: readonly Quantity[] = ["speed", "bandwidth", "latency"];
 
-/** Of a cluster with these costs instead of the saved ones, under a pair of strategies; a partitioner of null leaves ops where they are. */
-export function code(saved: Costs, now: Costs, partitioner: string | null, scheduler: string): string {
+/**
+ * Of a cluster with these costs instead of the saved ones, under a pair of strategies; a partitioner of null leaves ops where they
+ * are. Then `moved` ops go to the devices that they have there.
+ */
+export function code(
+  saved: Costs,
+  now: Costs,
+  partitioner: string | null,
+  scheduler: string,
+  moved: ReadonlyMap<number, number> = new Map(),
+): string {
   const changes = QUANTITIES.filter((name) => now[name] !== saved[name]).map(
     (name) => `    ${name}=${name === "speed" ? list(now.speed) : matrix(now[name], now.speed.length)},\n`,
   );
   const problem = changes.length
     ? `cluster = schedule.problem.cluster.replace(\n${changes.join("")})\nproblem = schedule.problem.with_costs(cluster=cluster)\n`
     : "problem = schedule.problem\n";
+  const run = moved.size ? afterMoves(partitioner, scheduler, moved) : unmoved(partitioner, scheduler);
+  return `${problem}${run}.makespan\n`;
+}
+
+function unmoved(partitioner: string | null, scheduler: string): string {
   const placement = "pl.Placement(problem, schedule.device, schedule.placement.planned)";
-  const run = partitioner
+  return partitioner
     ? `pl.solve(problem, "${partitioner}", "${scheduler}")`
     : `pl.simulate(problem, ${placement}, "${scheduler}")`;
-  return `${problem}${run}.makespan\n`;
+}
+
+function afterMoves(partitioner: string | null, scheduler: string, moved: ReadonlyMap<number, number>): string {
+  const placement = partitioner ? `pl.place(problem, "${partitioner}")` : "schedule.placement";
+  const ops = `placement = ${placement}\ndevice = placement.device.copy()\n`;
+  const moves = `device[[${[...moved.keys()].join(", ")}]] = [${[...moved.values()].join(", ")}]\n`;
+  return `${ops}${moves}pl.simulate(problem, pl.Placement(problem, device, placement.planned), "${scheduler}")`;
 }
 
 function list(values: ArrayLike<number>): string {

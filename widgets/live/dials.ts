@@ -16,8 +16,9 @@ export interface Dial {
   readonly high: number;
 }
 
-export const PER_DECADE = 20; // steps of a dial
-export const DECADES = 2; // each way
+const PER_DECADE = 20; // steps of a dial
+const DECADES = 2; // each way
+export const REACH = DECADES * PER_DECADE;
 const DIGITS = 3; // of a changed value
 const ALONE = 8; // devices, or kinds of links, that have dials of their own
 

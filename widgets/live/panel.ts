@@ -2,21 +2,17 @@
 import { h, listen, style } from "../shared/dom.ts";
 import { bandwidth, number, seconds, speed } from "../shared/format.ts";
 import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
-import { DECADES, type Dial, PER_DECADE, type Quantity, scaled } from "./dials.ts";
+import { saved, type Wish } from "./address.ts";
+import { type Dial, type Quantity, REACH, scaled } from "./dials.ts";
 import css from "./live.css";
+import { race } from "./race.ts";
 import type { Setting } from "./traits.ts";
+import { compared } from "./words.ts";
 
-const REACH = DECADES * PER_DECADE;
 const TITLES: Record<Quantity, string> = { speed: "speed of", bandwidth: "bandwidth", latency: "latency" };
 const UNITS: Record<Quantity, (x: number) => string> = { speed, bandwidth, latency: seconds };
-
-/** What the hand has set. */
-export interface Wish {
-  readonly partitioner: string;
-  readonly scheduler: string;
-  /** Steps of dials by key, 0 left out. */
-  readonly steps: ReadonlyMap<string, number>;
-}
+const NARROW = "(max-width: 600px)"; // a phone: one dial is open, the others behind a line
+const SAID = 2_000; // ms that a button says what it did
 
 export interface Answer {
   readonly makespan: number;
@@ -24,56 +20,182 @@ export interface Answer {
   readonly code: string;
 }
 
+/** An op that can be moved, and where it is. */
+export interface Offered {
+  readonly op: number;
+  readonly name: string;
+  readonly device: number;
+}
+
+/** What the panel calls. */
+export interface Hands {
+  /** With each change, also in the midst of a drag. */
+  changed(): void;
+  /** At the end of a change, which then can be undone. */
+  settled(): void;
+  undo(): void;
+  redo(): void;
+  /** Of a strategy by itself, at the saved costs or as things are. */
+  makespan(partitioner: string, scheduler: string, saved: boolean): number;
+}
+
 export interface Panel {
   readonly element: HTMLElement;
   wish(): Wish;
+  put(wish: Wish): void;
   show(answer: Answer): void;
   refuse(why: string): void;
+  /** The op that can be moved to another device; null for none. */
+  offer(op: Offered | null): void;
+  /** Whether there is something to undo, or to do again. */
+  reach(undo: boolean, redo: boolean): void;
 }
 
-/** The panel; `changed` is called with each change. */
-export function panel(setting: Setting, dials: readonly Dial[], unitless: boolean, changed: () => void): Panel {
+export function panel(setting: Setting, dials: readonly Dial[], unitless: boolean, hands: Hands): Panel {
   const value = (quantity: Quantity, x: number) => (unitless ? number(x) : UNITS[quantity](x));
+  const time = (x: number) => (unitless ? number(x) : seconds(x));
   const steps = new Map<string, number>();
-  const partitioner = menu("Partitioner", setting.partitioners, setting.partitioner, changed);
-  const scheduler = menu("Scheduler", setting.schedulers, setting.scheduler, changed);
+  const moves = new Map<number, number>();
+  const done = () => {
+    hands.changed();
+    hands.settled();
+  };
+  const partitioner = menu("Partitioner", setting.partitioners, setting.partitioner, done);
+  const scheduler = menu("Scheduler", setting.schedulers, setting.scheduler, done);
   const makespan = h("output.makespan", { "aria-label": "Makespan" });
   const change = h("span.change");
   const error = h("p.error", { role: "alert", hidden: true });
   const text = h("code");
-  const rows = dials.map((each) => dial(each, value, steps, changed));
-  const reset = h("button", { type: "button" }, "Reset");
-  listen(reset, "click", () => {
-    for (const row of rows) row.reset();
-    partitioner.value = setting.partitioner;
-    scheduler.value = setting.scheduler;
-    changed();
+  const rows = dials.map((each) => dial(each, value, steps, hands));
+  const undo = button("↶", "Undo", hands.undo);
+  const redo = button("↷", "Redo", hands.redo);
+  const put = (wish: Wish) => {
+    for (const row of rows) row.put(wish.steps.get(row.key) ?? 0);
+    moves.clear();
+    for (const [op, device] of wish.moves) moves.set(op, device);
+    partitioner.value = wish.partitioner;
+    scheduler.value = wish.scheduler;
+  };
+  const reset = button("Reset", "", () => {
+    put(saved(setting));
+    done();
   });
-  const chosen = h("div.row", {}, partitioner, scheduler, reset, h("span.result", {}, "makespan ", makespan), change);
+  const others = race(setting.partitioners, hands.makespan, time, (name) => {
+    partitioner.value = name;
+    done();
+  });
+  const byHand = mover(setting.names, moves, done);
+  const result = h("span.result", {}, "makespan ", makespan);
+  const chosen = h("div.row", {}, partitioner, scheduler, undo, redo, reset, copyButton(), result, change);
   const more = h("details", {}, h("summary", {}, "Python"), h("pre", {}, text));
   const words = "This page computes by itself. Strategies beyond the list need placelab.";
   const said = h("p.said", {}, setting.still ? `${words} ${setting.still} Ops stay on their devices.` : words);
-  const table = h("div.dials", { role: "group", "aria-label": "Cluster" }, ...rows.map(({ element }) => element));
+  const columns = h("div.columns", {}, dialsOf(rows), others.element);
   const element = h("section.placelab.pl-live", { "aria-label": "Recompute" }, style(THEME_CSS, css), said);
-  element.append(chosen, error, table, more);
+  element.append(chosen, error, byHand.element, columns, more);
   markTheme(element);
   watchTheme(() => markTheme(element));
+  shortcuts(element, hands);
+  const reach = (before: boolean, after: boolean) => {
+    undo.disabled = !before;
+    redo.disabled = !after;
+  };
+  reach(false, false);
   return {
     element,
-    wish: () => ({ partitioner: partitioner.value, scheduler: scheduler.value, steps }),
+    wish: () => ({ partitioner: partitioner.value, scheduler: scheduler.value, steps, moves }),
+    put,
     show(answer) {
-      const time = (x: number) => (unitless ? number(x) : seconds(x));
       error.hidden = true;
       element.dataset.makespan = String(answer.makespan);
       makespan.textContent = time(answer.makespan);
-      change.textContent = compared(answer.makespan, answer.saved, time);
+      const { makespan: now, saved: before } = answer;
+      change.textContent = now === before ? "as saved" : `${compared(now, before)} from ${time(before)}`;
       text.textContent = answer.code;
+      others.again(scheduler.value, partitioner.value);
     },
     refuse(why) {
       error.hidden = false;
       error.textContent = why;
     },
+    offer: byHand.offer,
+    reach,
   };
+}
+
+/** The dials; on a phone the first bandwidth alone, the others behind a line. */
+function dialsOf(rows: readonly { readonly key: string; readonly element: HTMLElement }[]): HTMLElement {
+  const group = (...elements: HTMLElement[]) => h("div.dials", {}, ...elements);
+  const label = { role: "group", "aria-label": "Cluster" };
+  if (!matchMedia(NARROW).matches) return h("div", label, group(...rows.map(({ element }) => element)));
+  const first = rows.find(({ key }) => key.startsWith("bandwidth")) ?? rows[0];
+  const others = rows.filter((row) => row !== first).map(({ element }) => element);
+  const shown = group(...(first ? [first.element] : []));
+  if (!others.length) return h("div", label, shown);
+  return h("div", label, shown, h("details", {}, h("summary", {}, "Speeds and other links"), group(...others)));
+}
+
+/** Moves the op that is selected in the chart to another device. */
+function mover(names: readonly string[], moves: Map<number, number>, done: () => void) {
+  const name = h("strong");
+  const where = h("select", { "aria-label": "Device of the selected op" });
+  where.append(...names.map((each, d) => h("option", { value: d }, each)));
+  const element = h("p.hand", { hidden: true }, "By hand: ", name, " on ", where);
+  let op = -1;
+  listen(where, "change", () => {
+    moves.set(op, Number(where.value));
+    done();
+  });
+  return {
+    element,
+    offer(offered: Offered | null) {
+      element.hidden = !offered;
+      if (!offered) return;
+      op = offered.op;
+      name.textContent = offered.name;
+      where.value = String(offered.device);
+    },
+  };
+}
+
+/** Copies the page's address, which has the state; where the browser does not allow that, shows it to be copied. */
+function copyButton(): HTMLElement {
+  const link = h("input", { "aria-label": "Link to this state", readonly: true, hidden: true });
+  const copy = button("Copy link", "An address that opens this page as it is now", async () => {
+    try {
+      await navigator.clipboard.writeText(location.href);
+      copy.textContent = "Copied ✓";
+      setTimeout(() => (copy.textContent = "Copy link"), SAID);
+    } catch {
+      link.value = location.href;
+      link.hidden = false;
+      link.select();
+    }
+  });
+  return h("span", {}, copy, link);
+}
+
+/** Ctrl+Z and Ctrl+Shift+Z or Ctrl+Y, anywhere on the page but where text is written. */
+function shortcuts(element: HTMLElement, { undo, redo }: Hands): void {
+  listen(element.ownerDocument, "keydown", (event) => {
+    const { key, ctrlKey, metaKey, shiftKey } = event as KeyboardEvent;
+    if (!(ctrlKey || metaKey) || (event.target as Element).matches?.("input:not([type=range]), textarea")) return;
+    const letter = key.toLowerCase();
+    if (letter !== "z" && letter !== "y") return;
+    event.preventDefault();
+    if (letter === "y" || shiftKey) redo();
+    else undo();
+  });
+}
+
+function button(text: string, title: string, act: () => void): HTMLButtonElement {
+  const element = h(
+    "button",
+    { type: "button", title, "aria-label": title && text.length < 2 ? title : undefined },
+    text,
+  );
+  listen(element, "click", act);
+  return element;
 }
 
 function menu(label: string, names: readonly string[], chosen: string, changed: () => void): HTMLSelectElement {
@@ -87,7 +209,7 @@ function dial(
   { key, quantity, label, low, high }: Dial,
   value: (quantity: Quantity, x: number) => string,
   steps: Map<string, number>,
-  changed: () => void,
+  { changed, settled }: Hands,
 ) {
   const name = `${TITLES[quantity]} ${label}`;
   const slider = h("input", { type: "range", min: -REACH, max: REACH, step: 1, value: 0, "aria-label": name });
@@ -109,19 +231,14 @@ function dial(
     turn(Number(slider.value));
     changed();
   });
+  listen(slider, "change", settled);
   show(0);
   return {
+    key,
     element,
-    reset() {
-      slider.value = "0";
-      turn(0);
+    put(by: number) {
+      slider.value = String(by);
+      turn(by);
     },
   };
-}
-
-/** How much the makespan differs from the saved one. */
-export function compared(now: number, saved: number, time: (x: number) => string): string {
-  if (now === saved) return "as saved";
-  const share = saved > 0 ? ` ${number((100 * Math.abs(now - saved)) / saved, 3)} %` : "";
-  return `${now < saved ? "▼" : "▲"}${share} from ${time(saved)}`;
 }

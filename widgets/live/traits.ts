@@ -3,6 +3,10 @@ export interface LiveTraits {
   /** Columns, see widgets/kernels/problem.ts. */
   problem: DataView;
   live: Setting;
+  /** Of the ops. */
+  names: DataView;
+  /** The op that is selected in the chart, -1 for none. */
+  selection: number;
   schedule: DataView;
   kept: DataView;
   memory: DataView;

@@ -1,0 +1,89 @@
+/** All strategies of the page, each simulated at the saved costs and at those that the hand has set, a little at a time. */
+import { h, listen } from "../shared/dom.ts";
+import { compared } from "./words.ts";
+
+const PAUSE = 200; // ms without a change, after which the others are computed
+
+export interface Race {
+  readonly element: HTMLElement;
+  /** All again: after the hand has rested, one strategy at a time, so that none keeps the page from drawing. */
+  again(scheduler: string, chosen: string): void;
+}
+
+/** `makespan` computes one strategy, at the saved costs or as things are; it throws where there is no schedule. */
+export function race(
+  names: readonly string[],
+  makespan: (partitioner: string, scheduler: string, saved: boolean) => number,
+  time: (x: number) => string,
+  choose: (partitioner: string) => void,
+): Race {
+  const before = new Map<string, number>(); // by pair: these costs never change
+  const rows = names.map((name) => row(name, () => choose(name)));
+  let timer = 0;
+
+  function again(scheduler: string, chosen: string): void {
+    clearTimeout(timer);
+    for (const [i, name] of names.entries()) rows[i]!.mark(name === chosen);
+    const now = new Map<string, number>();
+    const next = (i: number) => {
+      if (i === names.length) return best(now);
+      const name = names[i]!;
+      const pair = `${name}+${scheduler}`;
+      if (!before.has(pair))
+        before.set(
+          pair,
+          attempt(() => makespan(name, scheduler, true)),
+        );
+      now.set(
+        name,
+        attempt(() => makespan(name, scheduler, false)),
+      );
+      rows[i]!.show(before.get(pair)!, now.get(name)!, time);
+      timer = window.setTimeout(() => next(i + 1));
+    };
+    timer = window.setTimeout(() => next(0), PAUSE);
+  }
+
+  function best(now: ReadonlyMap<string, number>): void {
+    const least = Math.min(...[...now.values()].filter((x) => !Number.isNaN(x)));
+    for (const [i, name] of names.entries()) rows[i]!.star(now.get(name) === least);
+    element.dataset.done = String(Number(element.dataset.done ?? 0) + 1);
+  }
+
+  const head = h("tr", {}, ...["strategy", "saved", "now", "change"].map((word) => h("th", { scope: "col" }, word)));
+  const caption = h("caption", {}, "Strategies in this page");
+  const element = h("table.race", {}, caption, h("thead", {}, head));
+  element.append(h("tbody", {}, ...rows.map((each) => each.element)));
+  return { element, again };
+}
+
+function row(name: string, choose: () => void) {
+  const button = h("button", { type: "button" }, name);
+  listen(button, "click", choose);
+  const star = h("span", { "aria-hidden": true });
+  const [before, now, change] = [h("td"), h("td"), h("td")];
+  const element = h("tr", {}, h("th", { scope: "row" }, star, button), before, now, change);
+  element.dataset.name = name;
+  return {
+    element,
+    mark: (chosen: boolean) => element.classList.toggle("chosen", chosen),
+    star(best: boolean) {
+      star.textContent = best ? "★ " : "";
+      button.title = best ? "The least of these" : "";
+    },
+    show(was: number, is: number, time: (x: number) => string) {
+      before.textContent = Number.isNaN(was) ? "–" : time(was);
+      now.textContent = Number.isNaN(is) ? "–" : time(is);
+      now.dataset.makespan = String(is);
+      change.textContent = Number.isNaN(was) || Number.isNaN(is) ? "–" : compared(is, was);
+    },
+  };
+}
+
+function attempt(call: () => number): number {
+  try {
+    return call();
+  } catch {
+    return Number.NaN; // no plan within memory, or none to follow
+  }
+}
