@@ -131,19 +131,19 @@ class _Check:
             if column.shape != (n,):
                 yield self.violation("time", None, None, 0.0, f"{label} has shape {column.shape}; there are {n} ops")
                 return
-        for v in np.flatnonzero((self.device < 0) | (self.device >= self.k)):
+        for v in _where((self.device < 0) | (self.device >= self.k)):
             yield self.violation("allowed", v, None, self.start[v], f"on device {self.device[v]} of {self.k}")
-        for v in np.flatnonzero(~_are_times(self.start, self.finish)):
+        for v in _where(~_are_times(self.start, self.finish)):
             yield self.violation("time", v, None, np.nan, f"runs from {self.start[v]} to {self.finish[v]} s")
         for label, rows in (("transfer", self.rows), ("Send", self.sent)):
             known = (rows["tensor"] >= 0) & (rows["tensor"] < self.graph.n_tensors)
             for end in ("source", "destination"):
                 known &= (rows[end] >= 0) & (rows[end] < self.k)
-            for i in np.flatnonzero(~known):
+            for i in _where(~known):
                 yield self.violation(
                     "transfer", None, None, np.nan, f"{label} {i} names no tensor or device: {rows[i]}"
                 )
-            for i in np.flatnonzero(known & ~_are_times(rows["start"], rows["finish"])):
+            for i in _where(known & ~_are_times(rows["start"], rows["finish"])):
                 yield self.violation(
                     "time", self.producer(rows[i]), None, np.nan, f"{label} {i} has no times: {rows[i]}"
                 )
@@ -151,7 +151,7 @@ class _Check:
     def durations(self) -> Iterator[Violation]:
         needed = self.exec_times()
         taken = self.finish - self.start
-        for v in np.flatnonzero(~(np.abs(taken - needed) <= self.slack)):
+        for v in _where(~(np.abs(taken - needed) <= self.slack)):
             detail = f"runs for {taken[v]:.9g} s; expected {needed[v]:.9g}"
             yield self.violation("duration", v, self.device[v], self.start[v], detail)
 
@@ -163,7 +163,7 @@ class _Check:
         graph = self.graph
         cluster = self.cluster
         seconds = graph.compute / cluster.speed[self.device]
-        for d in range(self.k):
+        for d in range(self.k if graph.time is not None else 0):
             here = self.device == d
             for key in (cluster.names[d], cluster.types[d], graph.time_default):
                 if graph.time is not None and key in graph.time_types:
@@ -180,7 +180,7 @@ class _Check:
         good = self.problem.may_run[np.arange(self.graph.n_ops), self.device]
         for s, names in enumerate(self.graph.device_sets):
             good &= (self.graph.device_set != s) | self.matching(names)[self.device]
-        for v in np.flatnonzero(~good):
+        for v in _where(~good):
             yield self.violation("allowed", v, self.device[v], self.start[v], "may not run on this device")
 
     def matching(self, names: tuple[str, ...]) -> np.ndarray:
@@ -193,7 +193,9 @@ class _Check:
         """Each op is on the device of the first op of its group; this covers groups that share an op, too."""
         wrong: dict[int, int] = {}
         for group in (self.graph.group, self.problem.group):
-            grouped = np.flatnonzero(group >= 0)
+            grouped = _where(group >= 0)
+            if not len(grouped):
+                continue
             _, first, member_of = np.unique(group[grouped], return_index=True, return_inverse=True)
             first = grouped[first][member_of]
             apart = self.device[grouped] != self.device[first]
@@ -257,7 +259,7 @@ class _Check:
         size = self.graph.tensor_bytes[rows["tensor"]]
         begin = rows["start"] + cluster.latency[link] - self.follows
         alone = cluster.narrowest[link]
-        flows = np.flatnonzero((size > 0) & np.isfinite(alone))
+        flows = _where((size > 0) & np.isfinite(alone))
         pair = link[0].astype(np.int64) * self.k + link[1]
         end = np.maximum(begin, rows["finish"] - self.follows)
         got = fair_bytes(cluster, pair[flows], begin[flows], end[flows])
@@ -283,7 +285,7 @@ class _Check:
         u = self.graph.producer
         v = self.graph.consumer
         late = self.finish[u] - self.start[v]
-        for e in np.flatnonzero(~self.moves & (late > self.slack)):
+        for e in _where(~self.moves & (late > self.slack)):
             yield self.late(v[e], self.finish[u[e]], repr(str(self.graph.names[u[e]])))
 
     def late(self, v: Index, arrival: float, what: str) -> Violation:
@@ -301,32 +303,39 @@ class _Check:
         return self.rows["tensor"].astype(np.int64) * self.k + self.rows["destination"]
 
     @cached_property
+    def by_key(self) -> np.ndarray:
+        """Transfers by (tensor, destination); of equals the first one first."""
+        return self.row_key.argsort(kind="stable")
+
+    @cached_property
     def edge_row(self) -> np.ndarray:
         """Transfer that brings each edge's tensor, or -1; shape (n_edges,)."""
-        order = np.argsort(self.row_key, kind="stable")
-        key = np.append(self.row_key[order], np.iinfo(np.int64).max)  # sentinel: larger than every key
-        place = np.searchsorted(key, self.edge_key)
-        return np.where(key[place] == self.edge_key, np.append(order, -1)[place], -1)
+        if not len(self.rows):
+            return np.full(len(self.edge_key), -1)
+        key = self.row_key[self.by_key]
+        place = np.minimum(key.searchsorted(self.edge_key), len(key) - 1)
+        return np.where(key[place] == self.edge_key, self.by_key[place], -1)
 
     def transfers(self) -> Iterator[Violation]:
         """One transfer per (tensor, destination) that is needed, no other, from the producer's device."""
         rows = self.rows
         graph = self.graph
-        for i in np.flatnonzero(~np.isin(self.row_key, self.edge_key[self.moves])):
+        for i in _where(~_among(self.row_key, self.edge_key[self.moves])):
             yield self.bad_row("transfer", i, "is not needed")
-        for i in np.flatnonzero(rows["source"] != self.device[graph.tensor_producer[rows["tensor"]]]):
+        for i in _where(rows["source"] != self.device[graph.tensor_producer[rows["tensor"]]]):
             yield self.bad_row("transfer", i, "does not come from its producer's device")
-        for i in np.setdiff1d(np.arange(len(rows)), np.unique(self.row_key, return_index=True)[1]):
+        key = self.row_key[self.by_key]
+        for i in np.sort(self.by_key[1:][key[1:] == key[:-1]]):
             yield self.bad_row("transfer", i, "is there twice")
-        missing = np.flatnonzero(self.moves & (self.edge_row < 0))
-        for e in missing[np.unique(self.edge_key[missing], return_index=True)[1]]:
+        missing = _where(self.moves & (self.edge_row < 0))
+        for e in missing[np.unique(self.edge_key[missing], return_index=True)[1]] if len(missing) else ():
             u = graph.producer[e]
             d = self.edge_destination[e]
             detail = f"tensor {graph.edge_tensor[e]} is not sent to {graph.names[graph.consumer[e]]!r}"
             yield self.violation("transfer", u, d, self.finish[u], detail)
 
     def remote_precedence(self) -> Iterator[Violation]:
-        there = np.flatnonzero(self.moves & (self.edge_row >= 0))
+        there = _where(self.moves & (self.edge_row >= 0))
         arrival = self.rows["finish"][self.edge_row[there]]
         late = arrival > self.start[self.graph.consumer[there]] + self.slack
         for e, time in zip(there[late], arrival[late], strict=True):
@@ -345,10 +354,10 @@ class _Check:
         needed = cluster.latency[link] + size / bandwidth
         taken = rows["finish"] - rows["start"]
         longer = (size > 0) & np.isfinite(bandwidth) & (self.problem.transfers == "fair")
-        for i in np.flatnonzero(~((taken >= needed - self.slack) & (longer | (taken <= needed + self.slack)))):
+        for i in _where(~((taken >= needed - self.slack) & (longer | (taken <= needed + self.slack)))):
             yield self.bad_row("transfer time", i, f"takes {taken[i]:.9g} s; expected {needed[i]:.9g}")
         ready = self.finish[self.graph.tensor_producer[rows["tensor"]]]
-        for i in np.flatnonzero(rows["start"] < ready - self.slack):
+        for i in _where(rows["start"] < ready - self.slack):
             yield self.bad_row("precedence", i, f"begins before its producer ends at {ready[i]:.9g} s")
 
     def sends(self) -> Iterator[Violation]:
@@ -361,15 +370,15 @@ class _Check:
         if len(sent) != expected or not expected:
             return
         other = sum(sent[column] != rows[column] for column in ("tensor", "source", "destination"))
-        for i in np.flatnonzero(other):
+        for i in _where(other):
             yield self.bad_row("send", i, f"has the Send of another one: {sent[i]}")
         needed = self.problem.transfer_ops / self.cluster.speed[sent["source"]]
         taken = sent["finish"] - sent["start"]
-        for i in np.flatnonzero(~(np.abs(taken - needed) <= self.slack)):
+        for i in _where(~(np.abs(taken - needed) <= self.slack)):
             yield self.bad_row("send", i, f"has a Send of {taken[i]:.9g} s; expected {needed[i]:.9g}")
-        for i in np.flatnonzero(sent["start"] < self.finish[self.graph.tensor_producer[sent["tensor"]]] - self.slack):
+        for i in _where(sent["start"] < self.finish[self.graph.tensor_producer[sent["tensor"]]] - self.slack):
             yield self.bad_row("send", i, "has a Send that begins before its producer ends")
-        for i in np.flatnonzero(rows["start"] < sent["finish"] - self.slack):
+        for i in _where(rows["start"] < sent["finish"] - self.slack):
             yield self.bad_row("send", i, f"begins before its Send ends at {sent['finish'][i]:.9g} s")
 
     def bad_row(self, kind: str, i: Index, what: str) -> Violation:
@@ -396,6 +405,19 @@ class _Check:
             yield self.violation("oom", None, d, begin, detail)
 
 
+def _where(wrong: np.ndarray) -> np.ndarray:
+    """Numbers of the entries that are True; `np.flatnonzero` takes five times as long for a few."""
+    return wrong.nonzero()[0]
+
+
+def _among(value: np.ndarray, few: np.ndarray) -> np.ndarray:
+    """Whether each value is one of a few."""
+    if not len(few):
+        return np.zeros(len(value), bool)
+    rising = np.sort(few)
+    return rising[np.minimum(rising.searchsorted(value), len(rising) - 1)] == value
+
+
 def _are_times(start: np.ndarray, finish: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         return np.isfinite(start) & np.isfinite(finish) & (start >= 0) & (finish >= 0)
@@ -408,6 +430,8 @@ def _overlaps(resource: np.ndarray, start: np.ndarray, finish: np.ndarray, slack
     s = start[order]
     f = finish[order]
     clash = (r[1:] == r[:-1]) & (s[1:] < f[:-1] - slack)
+    if not clash.any():
+        return
     for one in np.unique(r[1:][clash]):  # a resource without a clash between neighbours has none at all
         a, b = np.searchsorted(r, [one, one + 1])
         yield from ((order[a + i], order[a + j]) for i, j in _clashes(s[a:b], f[a:b], slack))
@@ -420,5 +444,5 @@ def _clashes(start: np.ndarray, finish: np.ndarray, slack: float) -> Iterator[tu
     """
     latest = np.maximum.accumulate(finish)
     before = np.minimum(np.searchsorted(start, finish - slack), np.arange(len(start)))
-    for i in np.flatnonzero((before > 0) & (latest[before - 1] > start + slack)).tolist():
+    for i in _where((before > 0) & (latest[before - 1] > start + slack)).tolist():
         yield i, int(np.argmax(finish[: before[i]]))

@@ -322,7 +322,7 @@ def in_classes(priority: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
     The third array is empty where no two are equal.
     """
     n = len(priority)
-    order, place, shared, run, start = np.empty((5, n), dtype=np.int32)
+    order, place, shared, run, start = [np.empty(n, dtype=np.int32) for _ in range(5)]
     exact = frozen(np.asarray(priority, dtype=np.float64))
     unstable = frozen(np.argsort(-priority).astype(np.int32))
     ties = kernels.repair_ties(exact, unstable, run, start, place, order, shared)

@@ -192,6 +192,15 @@ class Placement:
         return bundle(self)
 
 
+def signed(placement: Placement, partitioner: str, notes: tuple[str, ...]) -> Placement:
+    """The placement under a partitioner's name and with these notes; the rest holds, and is not checked again."""
+    text(partitioner, "the partitioner of a placement")
+    made = object.__new__(Placement)
+    vars(made).update({label: getattr(placement, label) for label in Placement.__dataclass_fields__})
+    vars(made).update(partitioner=partitioner, notes=notes)
+    return made
+
+
 def _numbers(value: Any, what: str) -> np.ndarray:
     """Numbers of `what` as int32; fractions and numbers beyond int32 are refused."""
     given = np.asarray(value)

@@ -23,7 +23,7 @@ from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import RESERVED, Partitioner, Scheduler, checked, find, keywords, partitioners
 from placelab.schedule.held_bytes import HeldBytes
 from placelab.schedule.known_schedules import offer, prove
-from placelab.schedule.placement import Placement
+from placelab.schedule.placement import Placement, signed
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import RunRequest, run_of, simulate, simulated
 from placelab.strategies.preparing.chain import Transformations, chain
@@ -115,7 +115,7 @@ def place(
     sentence = claim(problem, function.name) if proven else ""
     unknown = little_known(problem.graph, NOTED)
     notes = (*placement.notes, *filter(None, (sentence, unknown)))
-    placed = held_back(expand(replace(placement, partitioner=function.name, notes=notes)), cancel)
+    placed = held_back(expand(signed(placement, function.name, notes)), cancel)
     prove(problem, placed.bound)
     return placed
 
