@@ -37,6 +37,7 @@ extensions = [
     "sphinx_copybutton",
     "lesson_copies",
     "mathml",
+    "playground",
     "shown",
     "strategy_pages",
 ]

@@ -1,8 +1,8 @@
 """The directive ``shown``: run a piece of Python when the site is built, and show it with its result.
 
 The pieces of a page share their names, as cells of a notebook do. The result is that of the last line: a picture where it has
-one, a table, else text. ``:play: NAME`` writes the schedule as a page that plays it, with ``:live:`` one that recomputes, and
-embeds that page; ``:memory:`` draws the memory in use in each schedule of a dictionary. A piece that fails stops the build: what
+one, a table, else text. ``:play: NAME`` writes the schedule as a page that plays it, and recomputes it where it can, and embeds
+that page; ``:memory:`` draws the memory in use in each schedule of a dictionary. A piece that fails stops the build: what
 the page says about it is not true any more.
 """
 
@@ -30,7 +30,7 @@ class Shown(SphinxDirective):
     """``{shown}``: code, and what its last line gives."""
 
     has_content = True
-    option_spec = {"play": directives.unchanged, "live": directives.flag, "memory": directives.flag}  # noqa: RUF012
+    option_spec = {"play": directives.unchanged, "memory": directives.flag}  # noqa: RUF012
 
     def run(self) -> list[nodes.Node]:
         """The nodes: code and result."""
@@ -42,7 +42,7 @@ class Shown(SphinxDirective):
             raise ExtensionError(f"{self.env.docname}:{self.lineno}: the piece of code fails: {error!r}") from error
         given: list[nodes.Node] = [nodes.literal_block(code, code, language="python")]
         if "play" in self.options:
-            html = self.frame(value, self.options["play"], live="live" in self.options)
+            html = self.frame(value, self.options["play"])
         elif "memory" in self.options:
             html = curves(value)
         elif value is None:
@@ -51,15 +51,16 @@ class Shown(SphinxDirective):
             html = result(value)
         return [*given, nodes.raw("", f'<div class="shown">{html}</div>', format="html")]
 
-    def frame(self, schedule: Any, name: str, live: bool) -> str:
+    def frame(self, schedule: Any, name: str) -> str:
         """Write the page that plays a schedule, or recomputes it; the element that embeds it."""
         folder = Path(self.env.app.outdir, PAGES)
         folder.mkdir(parents=True, exist_ok=True)
-        page = pl.export.html(schedule, folder / f"{name}.html", live=live)
+        page = pl.export.html(schedule, folder / f"{name}.html")
         if page.stat().st_size > MOST_BYTES:
             raise ExtensionError(f"{page.name} has {page.stat().st_size:,} bytes; choose a smaller graph")
         up = "../" * self.env.docname.count("/")
-        height = min(210 + 58 * schedule.problem.cluster.n_devices + (240 if live else 0), 900)
+        controls = 320 if page.read_text(encoding="utf-8").count('<script type="module"') > 1 else 0
+        height = min(210 + 58 * schedule.problem.cluster.n_devices + controls, 900)
         return (
             f'<iframe src="{up}{PAGES}/{name}.html" style="height:{height}px" loading="lazy" '
             f'title="A schedule that plays: {escape(name)}"></iframe>'

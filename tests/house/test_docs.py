@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import placelab as pl
+from placelab.app.widgets.live_page import PARTITIONERS, SCHEDULERS
 
 ROOT = Path(__file__).resolve().parents[2]
 API = ROOT / "docs" / "api"
@@ -157,3 +158,11 @@ def test_every_strategy_has_a_page_that_plays(site):
             if function.__module__.startswith("placelab."):
                 page = Page(folder / f"{kind}-{name}.html")
                 assert any(address.endswith(f"playing/{kind}-{name}.html") for address in page.fetched)
+
+
+@pytest.mark.slow
+def test_pages_of_strategies_that_a_page_has_recompute(site):
+    """The examples of these partitioners, and of these schedulers, come with the code and the problem."""
+    names = [f"partitioner-{name}" for name in PARTITIONERS] + [f"scheduler-{name}" for name in SCHEDULERS]
+    for name in names:
+        assert (site / "playing" / f"{name}.html").read_text().count('<script type="module"') == 2, name

@@ -148,7 +148,9 @@ function start(model: Model<LiveTraits>): void {
     }
   }
 
-  document.querySelector("main")!.before(controls.element);
+  const main = document.querySelector("main")!;
+  main.before(controls.element);
+  if (controls.below) main.after(controls.below);
   model.on("change:memory_shown", follow); // which may want curves that are not there
   model.on("change:selection", pick);
   addEventListener("hashchange", heed);

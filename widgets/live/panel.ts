@@ -41,6 +41,8 @@ export interface Hands {
 
 export interface Panel {
   readonly element: HTMLElement;
+  /** What stands below the chart, on a phone. */
+  readonly below: HTMLElement | null;
   wish(): Wish;
   put(wish: Wish): void;
   show(answer: Answer): void;
@@ -90,11 +92,17 @@ export function panel(setting: Setting, dials: readonly Dial[], unitless: boolea
   const more = h("details", {}, h("summary", {}, "Python"), h("pre", {}, text));
   const words = "This page computes by itself. Strategies beyond the list need placelab.";
   const said = h("p.said", {}, setting.still ? `${words} ${setting.still} Ops stay on their devices.` : words);
-  const columns = h("div.columns", {}, dialsOf(rows), others.element);
+  const narrow = matchMedia(NARROW).matches;
+  const below = narrow ? h("section.placelab.pl-live", { "aria-label": "Strategies" }, others.element) : null;
+  const columns = h("div.columns", {}, dialsOf(rows, narrow), ...(narrow ? [] : [others.element]));
   const element = h("section.placelab.pl-live", { "aria-label": "Recompute" }, style(THEME_CSS, css), said);
   element.append(chosen, error, byHand.element, columns, more);
-  markTheme(element);
-  watchTheme(() => markTheme(element));
+  const mark = () => {
+    markTheme(element);
+    if (below) markTheme(below);
+  };
+  mark();
+  watchTheme(mark);
   shortcuts(element, hands);
   const reach = (before: boolean, after: boolean) => {
     undo.disabled = !before;
@@ -103,6 +111,7 @@ export function panel(setting: Setting, dials: readonly Dial[], unitless: boolea
   reach(false, false);
   return {
     element,
+    below,
     wish: () => ({ partitioner: partitioner.value, scheduler: scheduler.value, steps, moves }),
     put,
     show(answer) {
@@ -124,10 +133,13 @@ export function panel(setting: Setting, dials: readonly Dial[], unitless: boolea
 }
 
 /** The dials; on a phone the first bandwidth alone, the others behind a line. */
-function dialsOf(rows: readonly { readonly key: string; readonly element: HTMLElement }[]): HTMLElement {
+function dialsOf(
+  rows: readonly { readonly key: string; readonly element: HTMLElement }[],
+  narrow: boolean,
+): HTMLElement {
   const group = (...elements: HTMLElement[]) => h("div.dials", {}, ...elements);
   const label = { role: "group", "aria-label": "Cluster" };
-  if (!matchMedia(NARROW).matches) return h("div", label, group(...rows.map(({ element }) => element)));
+  if (!narrow) return h("div", label, group(...rows.map(({ element }) => element)));
   const first = rows.find(({ key }) => key.startsWith("bandwidth")) ?? rows[0];
   const others = rows.filter((row) => row !== first).map(({ element }) => element);
   const shown = group(...(first ? [first.element] : []));

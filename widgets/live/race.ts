@@ -23,6 +23,7 @@ export function race(
 
   function again(scheduler: string, chosen: string): void {
     clearTimeout(timer);
+    delete element.dataset.done;
     for (const [i, name] of names.entries()) rows[i]!.mark(name === chosen);
     const now = new Map<string, number>();
     const next = (i: number) => {
@@ -47,7 +48,7 @@ export function race(
   function best(now: ReadonlyMap<string, number>): void {
     const least = Math.min(...[...now.values()].filter((x) => !Number.isNaN(x)));
     for (const [i, name] of names.entries()) rows[i]!.star(now.get(name) === least);
-    element.dataset.done = String(Number(element.dataset.done ?? 0) + 1);
+    element.dataset.done = "true";
   }
 
   const head = h("tr", {}, ...["strategy", "saved", "now", "change"].map((word) => h("th", { scope: "col" }, word)));
