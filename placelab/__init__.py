@@ -11,7 +11,7 @@ from placelab.base.shown import draw_with
 
 if TYPE_CHECKING:
     from placelab import costs, models, testing
-    from placelab.analysis import faults
+    from placelab.analysis import faults, puzzles
     from placelab.analysis.best_moves import HandMove, best_move
     from placelab.analysis.comparing import best_pairs, compare, list_members
     from placelab.analysis.explanation import critical_path
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from placelab.analysis.faults.expectations import checkpoint_interval
     from placelab.analysis.hand_plans import ByHand, Places, by_hand
     from placelab.analysis.idle_time import idle_reasons
+    from placelab.analysis.known_orders import recognise
     from placelab.analysis.measures import metrics, stages
     from placelab.analysis.studies.adversary_search import Adversary, adversarial
     from placelab.analysis.studies.many_runs import iterations
@@ -119,7 +120,9 @@ __all__ = [
     "plan",
     "plan_search",
     "plots",
+    "puzzles",
     "ratios",
+    "recognise",
     "scheduler",
     "schedulers",
     "sensitivity",
@@ -201,7 +204,9 @@ HOMES = {
     "plan": "plans.plan_steps",
     "plan_search": "plans.all_plans",
     "plots": "pictures.plots",
+    "puzzles": "analysis.puzzles",
     "ratios": "planning.lower_bounds",
+    "recognise": "analysis.known_orders",
     "scheduler": "schedule.catalogue",
     "schedulers": "schedule.catalogue",
     "sensitivity": "analysis.studies.over_values",

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from placelab.analysis import puzzles
 from placelab.analysis.validation import Violation, validate
-from placelab.base.errors import InfeasibleError, PlacelabError, described
+from placelab.base.errors import FormatError, InfeasibleError, PlacelabError, described
 from placelab.formats.python_code import as_code
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
@@ -78,7 +79,9 @@ def check_placement(
     _check_legal(schedule, at_most, name, code)
 
 
-def check_by_hand(plan: Any, at_most: float | None = None, *, seconds: float = SECONDS) -> None:
+def check_by_hand(
+    plan: Any, at_most: float | None = None, *, puzzle: str | None = None, stars: int = 3, seconds: float = SECONDS
+) -> None:
     """Check that a schedule made by hand obeys the rules of its problem and, if asked, that it is short enough.
 
     Parameters
@@ -87,6 +90,10 @@ def check_by_hand(plan: Any, at_most: float | None = None, *, seconds: float = S
         An explorer, what :func:`placelab.by_hand` returns, a Schedule, a Placement, or a function that returns one of these.
     at_most
         Largest makespan [s] that passes.
+    puzzle
+        Name of a puzzle (:func:`placelab.puzzles.names`) whose problem it must be a plan of.
+    stars
+        The least number of that puzzle's stars that passes, 1 to 3.
     """
     name = title(plan)
     given = answer(plan, seconds=seconds)
@@ -96,6 +103,19 @@ def check_by_hand(plan: Any, at_most: float | None = None, *, seconds: float = S
     if not isinstance(schedule, Schedule):
         fail(f"{name} is {shown(given)}; a plan by hand, a schedule or a placement is expected")
     _check_legal(schedule, at_most, name)
+    if puzzle is not None:
+        _check_stars(puzzles.load(puzzle), schedule, stars, name)
+
+
+def _check_stars(puzzle: puzzles.Puzzle, schedule: Schedule, stars: int, name: str) -> None:
+    """Fail where a legal schedule is of another problem or earns fewer than `stars` stars."""
+    try:
+        earned = puzzle.stars(schedule)
+    except FormatError as error:
+        fail(f"{name} is a plan of another problem than the puzzle {puzzle.name!r}", "", error)
+    if earned < stars:
+        wanted = "be as short as HEFT's" if earned < 2 else "be optimal"
+        fail(f"{name} takes {schedule.makespan:g} s, which is {earned} of {stars} stars; for the next it must {wanted}")
 
 
 def _check_legal(schedule: Schedule, at_most: float | None, name: str, code: str = "") -> None:
