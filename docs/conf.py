@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
@@ -100,12 +101,17 @@ def setup(app):
 # ---------------------------------------------------------------- HTML
 html_theme = "furo"
 html_math_renderer = "mathml"
-html_title = "placelab"
+html_title = f"placelab {version}"
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 templates_path = [str(ROOT / "docs" / "_templates")]
 html_css_files = ["site.css"]
+html_js_files = ["tables.js"]
 html_additional_pages = {"index": "forward.html"}
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
+# The link to the repository appears where pyproject.toml names one: [project.urls] Repository.
+if repository := tomllib.loads((ROOT / "pyproject.toml").read_text())["project"].get("urls", {}).get("Repository"):
+    html_theme_options |= {"source_repository": repository, "source_branch": "main", "source_directory": ""}
 copybutton_exclude = ".linenos, .gp, .go"

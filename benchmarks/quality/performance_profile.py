@@ -167,7 +167,7 @@ a plan under `pct`; default options. Partitioners that search for seconds are le
 
 {fill(text, 125, break_on_hyphens=False)}
 
-![Performance profiles](profile.svg)
+![Curves show for each partitioner the share of problems on which it is within a factor of the best.](profile.svg)
 
 Makespan over the best, geometric mean; percent of the problems within τ of the best:
 

@@ -32,7 +32,8 @@ def curves(schedules: Mapping[str, Schedule]) -> str:
     size = LABEL + (WIDTH + MARGIN) * len(names), (HEIGHT + MARGIN) * len(schedules) + 2
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]} {size[1]}" width="{size[0]}" font-size="13" '
-        f'font-family="sans-serif" fill="currentColor" role="img" aria-label="Memory in use over time">{"".join(parts)}</svg>'
+        f'font-family="sans-serif" fill="currentColor" '
+        f'role="img" aria-label="Curves show the memory in use over time, one per schedule.">{"".join(parts)}</svg>'
     )
 
 

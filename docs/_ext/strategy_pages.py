@@ -1,6 +1,7 @@
-"""Write a page per strategy into docs/generated/strategies, before the site is built.
+"""Write a page per strategy into docs/generated/strategies, and the tables that list them, before the site is built.
 
-A page has the strategy's docstring, a schedule that plays, and the strategy's place in benchmarks/quality/makespans.md.
+A page has the strategy's docstring, a schedule that plays, and the strategy's place in benchmarks/quality/makespans.md. A table
+has a row per strategy; whether a partitioner heeds memory is tried, the time it takes is read from benchmarks/strategies.md.
 """
 
 from __future__ import annotations
@@ -12,10 +13,19 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
+import placelab as pl
 from placelab import partitioners, schedulers
 from placelab.graphs import transforms
 
 QUALITY = Path("benchmarks", "quality", "makespans.md")
+TIMES = Path("benchmarks", "strategies.md")
+FAMILIES = {  # of partitioners; what is in none of these is a list scheduler
+    "placement": "batch-split critical-path dfs mite m-topo m-etf m-sct tf-greedy layers min-cut contiguous",
+    "baseline": "hash single random round-robin",
+    "clustering": "dsc ez lc",
+    "search": "cem policy-gradient portfolio",
+    "exact": "cp-sat ilp",
+}
 HEFT = "heft"  # the partitioner under which the table of a scheduler's page compares
 TOPCUOGLU = 'problem = pl.datasets.problem("topcuoglu")\n'
 LAYERED = "problem = pl.Problem(pl.generators.layered(30, seed=1), pl.clusters.uniform(3))\n"
@@ -51,6 +61,74 @@ def write_pages(app: Sphinx) -> None:
         file = folder / f"{name}.md"
         if not file.exists() or file.read_text() != text:  # an unchanged page is not built again
             file.write_text(text)
+
+
+def write_tables(app: Sphinx) -> None:
+    """docs/generated/partitioners.txt, schedulers.txt and preparations.txt, which docs/strategies.md includes."""
+    times = dict(re.findall(r"^\| `(.+?)` \| (.+?) \|$", (Path(app.srcdir) / TIMES).read_text(), re.MULTILINE))
+    rows = [(kind, f) for kind, f in strategies() if f.__module__.startswith("placelab.")]
+    tables = {
+        "partitioners": [PARTITIONERS, *(partitioner_row(f, times) for kind, f in rows if kind == "partitioner")],
+        "schedulers": [SCHEDULERS, *(scheduler_row(f) for kind, f in rows if kind == "scheduler")],
+        "preparations": [PREPARATIONS, *(preparation_row(f) for kind, f in rows if kind == "transform")],
+    }
+    for name, lines in tables.items():
+        Path(app.srcdir, "docs", "generated", f"{name}.txt").write_text("\n".join(lines) + "\n")
+
+
+PARTITIONERS = """| strategy | family | year | in one sentence | kind | memory | ms |
+| --- | --- | --- | --- | --- | :-: | ---: |"""
+SCHEDULERS = """| strategy | year | in one sentence | kind |
+| --- | --- | --- | --- |"""
+PREPARATIONS = """| strategy | year | in one sentence |
+| --- | --- | --- |"""
+
+
+def partitioner_row(f: Any, times: dict[str, str]) -> str:
+    """Name, family, year, sentence, whether it searches, whether it heeds memory, milliseconds."""
+    family = next((name for name, members in FAMILIES.items() if f.name in members.split()), "list")
+    searches = "searches" if family in ("search", "exact") else "plans"
+    heeds = "●" if heeds_memory(f.name) else "–"
+    took = times.get(f.name, "–").replace("searches", "s, min")
+    return f"| {link('partitioner', f)} | {family} | {year(f)} | {sentence(f)} | {searches} | {heeds} | {took} |"
+
+
+def scheduler_row(f: Any) -> str:
+    """Name, year, sentence, when it decides."""
+    return f"| {link('scheduler', f)} | {year(f)} | {sentence(f)} | {'static' if f.static else 'at run time'} |"
+
+
+def preparation_row(f: Any) -> str:
+    """Name, year, sentence."""
+    return f"| {link('transform', f)} | {year(f)} | {sentence(f)} |"
+
+
+def link(kind: str, f: Any) -> str:
+    """The name, which leads to the strategy's page."""
+    return f"[{f.name}](generated/strategies/{kind}-{f.name}.md)"
+
+
+def year(f: Any) -> str:
+    """The year of the first of its sources."""
+    return min(re.findall(r"\b(?:19|20)\d\d\b", f.source), default="–")
+
+
+def sentence(f: Any) -> str:
+    """The first line of its docstring without its own name, equations and what Sphinx writes in another way."""
+    text = re.sub(r"^[\w-]*[A-Z][\w-]*: (.)", lambda found: found[1].upper(), f.summary)
+    return re.sub(r":math:`(.*?)`", r"$\1$", text.replace("``", "`")).replace("|", "\\|")
+
+
+def heeds_memory(name: str) -> bool:
+    """Whether a plan leaves a fast device that is too small for its share; who cannot run here is taken at its word."""
+    graph = pl.OpGraph.from_arrays([f"op{v}" for v in range(8)], [1.0] * 8, [], persistent=[1.0] * 8)
+    cluster = pl.Cluster([100.0, 1.0], memory=[2.0, 6.0], bandwidth=1e9)
+    problem = pl.Problem(graph, cluster, memory="reserved")
+    try:
+        placement = pl.place(problem, name, fallback=False)
+    except pl.PlacelabError:
+        return False
+    return not len(pl.simulate(problem, placement, "fifo").oom)
 
 
 def strategies() -> Iterator[tuple[str, Any]]:
@@ -128,4 +206,5 @@ def ranked(kind: str, name: str, results: dict[str, dict[str, dict[str, float]]]
 def setup(app: Sphinx) -> dict[str, Any]:
     """Write the pages before Sphinx looks for sources."""
     app.connect("builder-inited", write_pages)
+    app.connect("builder-inited", write_tables)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

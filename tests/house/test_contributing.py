@@ -123,7 +123,7 @@ def test_examples_serve_calls_of_many_runs(jit, monkeypatch):
 
 
 def test_every_kind_of_extension_has_its_example():
-    """There are six sections, in the README's order, and one for the front end."""
+    """There are six sections, in the order of the README's last paragraph, and one for the front end."""
     assert list(SECTIONS) == [
         "a partitioner",
         "a scheduler",

@@ -55,9 +55,11 @@ def test_every_public_name_is_in_the_reference():
 
 
 def test_the_readme_is_short_and_links_to_the_documentation():
-    """The README has fewer than 150 lines."""
+    """The README has at most 700 words; what, a picture, how to install and a first call come before its first heading."""
     text = (ROOT / "README.md").read_text()
-    assert text.count("\n") < 150 and "(docs/index.md)" in text
+    first = text.partition("\n## ")[0]
+    assert len(text.split()) <= 700 and "(docs/index.md)" in text
+    assert all(part in first for part in ("![", "pip install", "import placelab as pl"))
 
 
 def test_what_is_said_to_be_shown_by_a_test_has_one():

@@ -22,7 +22,7 @@ from placelab.schedule import catalogue
 PACKAGE = Path(placelab.__file__).parent
 
 ROOT = PACKAGE.parent
-TABLE = (ROOT / "README.md").read_text().partition("\n## Where things are\n")[2].partition("\n## ")[0]
+TABLE = (ROOT / "CONTRIBUTING.md").read_text().partition("\n## Where things are\n")[2].partition("\n## ")[0]
 ROOMS = re.findall(r"^\| `(\w+)/`", TABLE, re.MULTILINE)  # from the top down
 VIEWS = {"pictures", "app"}
 JUPYTER = {"IPython", "anywidget", "bokeh", "ipywidgets", "jupyter_bokeh", "jupyter_server", "jupyterlab", "traitlets"}
@@ -160,7 +160,7 @@ def test_no_function_hides_a_module():
 
 
 def test_the_table_lists_the_rooms():
-    """Every room is in README's table, there are few, and no file but the package's own is outside them."""
+    """Every room is in CONTRIBUTING's table, there are few, and no file but the package's own is outside them."""
     found = {path.name for path in PACKAGE.iterdir() if path.is_dir() and any(path.rglob("*.py"))}
     assert found == set(ROOMS) and len(ROOMS) <= MOST_ROOMS
     assert sorted(path.name for path in PACKAGE.glob("*.py")) == ["__init__.py", "__main__.py"]
