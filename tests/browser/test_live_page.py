@@ -92,6 +92,37 @@ def test_other_strategies_give_the_librarys_makespan(page, schedule, tmp_path):
             assert makespans(page) == (of_the_library(page, schedule),) * 2, (partitioner, scheduler)
 
 
+def test_other_transfer_models_give_the_librarys_makespan(page, schedule, tmp_path):
+    """Each model that the menu offers, with strategies that plan with it and that do not, before and after a drag."""
+    opened(page, schedule, tmp_path)
+    seen = set()
+    for model in page.get_by_label("Transfers").locator("option").all_inner_texts():
+        page.get_by_label("Transfers").select_option(model)
+        for partitioner in ("as placed", "heft", "m-etf"):
+            page.get_by_label("Partitioner").select_option(partitioner)
+            settled(page)
+            assert makespans(page) == (of_the_library(page, schedule),) * 2, (model, partitioner)
+            seen.add(makespans(page)[0])
+        drag(page, "bandwidth:a – b", -0.1 - len(seen) / 200)
+    assert len(seen) > 8
+
+
+def test_a_page_of_fair_links_knows_other_models(page, tmp_path):
+    """Links that several pairs share count in one model and not in the others, from whichever the page was saved."""
+    pairs = [(i, j) for i in range(4) for j in range(4) if i != j]
+    cluster = pl.Cluster.uniform(4).replace(links={"bus": (3e8, pairs)})
+    problem = pl.Problem(pl.generators.layered(100, seed=2), cluster, transfers="channel")
+    saved = pl.solve(problem, "heft")
+    opened(page, saved, tmp_path)
+    found = set()
+    for model in ("fair", "parallel", "sequential", "channel"):
+        page.get_by_label("Transfers").select_option(model)
+        settled(page)
+        assert makespans(page) == (of_the_library(page, saved),) * 2, model
+        found.add(makespans(page)[0])
+    assert len(found) > 2
+
+
 def select_an_op(page: Page) -> str:
     """Click a bar of the chart; the name of its op."""
     box = page.locator(".stage").bounding_box()
@@ -110,10 +141,13 @@ def test_an_op_moved_by_hand_gives_the_librarys_makespan(page, schedule, tmp_pat
     where = page.get_by_label("Device of the selected op")
     old = where.input_value()
     new = str((int(old) + 1) % 3)
+    expect(where.locator("option").nth(int(new))).to_contain_text(": ")
+    offered = where.locator("option").nth(int(new)).text_content().rpartition(": ")[2]
     where.select_option(new)
     settled(page)
     moved = of_the_library(page, schedule)
     assert makespans(page) == (moved, moved)
+    expect(page.locator(".pl-live .makespan")).to_have_text(offered)
     op = list(schedule.problem.graph.names).index(name)
     assert f"device[[{op}]] = [{new}]" in page.locator(".pl-live pre").text_content()
     drag(page, "bandwidth:a – b", -0.3)
@@ -152,6 +186,7 @@ def test_a_link_shows_what_was_found(page, browser, schedule, tmp_path):
     drag(page, "speed:b/gpu:0", 0.2)
     page.get_by_label("Partitioner").select_option("cpop")
     page.get_by_label("Scheduler").select_option("fifo")
+    page.get_by_label("Transfers").select_option("fair")
     select_an_op(page)
     page.get_by_label("Device of the selected op").select_option("2")
     settled(page)

@@ -4,6 +4,14 @@ import { reader } from "../shared/reader.ts";
 /** Codes of placelab/kernels/codes.py. */
 export const CONTENTION = { parallel: 0, ports: 1, channel: 2, fair: 4 } as const;
 
+/** What each transfer model of a page contends for. */
+export const TRANSFERS: Readonly<Record<string, number>> = {
+  parallel: CONTENTION.parallel,
+  sequential: CONTENTION.ports,
+  channel: CONTENTION.channel,
+  fair: CONTENTION.fair,
+};
+
 export const MEMORY = { none: 0, edges: 1, dynamic: 2, reserved: 3 } as const;
 
 /** Ops, edges and rules. Numbered as in Python, as all arrays here. */

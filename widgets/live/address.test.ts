@@ -8,6 +8,8 @@ const setting = {
   partitioner: "heft",
   schedulers: ["fifo", "planned"],
   scheduler: "planned",
+  models: ["parallel", "fair"],
+  transfers: "parallel",
   names: ["a", "b"],
 } as unknown as Setting;
 const dials = ["speed:a", "bandwidth:a;=+ – b"].map((key) => ({ key }) as Dial);
@@ -18,6 +20,7 @@ describe("the address of a state", () => {
     const wish = {
       partitioner: "as placed",
       scheduler: "fifo",
+      transfers: "parallel",
       steps: new Map([
         ["speed:a", 5],
         ["bandwidth:a;=+ – b", -7],
@@ -30,6 +33,9 @@ describe("the address of a state", () => {
     const text = written(wish, setting);
     expect(text).toBe("#1;as%20placed+fifo;bandwidth%3Aa%3B%3D%2B%20%E2%80%93%20b=-7;speed%3Aa=5;3@0;12@1");
     expect(read(text, page)).toEqual(wish);
+    const fair = { ...wish, transfers: "fair" };
+    expect(written(fair, setting)).toMatch(/^#1;as%20placed\+fifo\+fair;/);
+    expect(read(written(fair, setting), page)).toEqual(fair);
   });
 
   it("is empty for the saved state", () => {
@@ -42,6 +48,7 @@ describe("the address of a state", () => {
     ["#2;heft+fifo", "cannot read"],
     ["#1;peft+fifo", "partitioner peft"],
     ["#1;heft", "scheduler "],
+    ["#1;heft+fifo+slow", "transfer model slow"],
     ["#1;heft+fifo;speed%3Ac=1", "dial speed:c"],
     ["#1;heft+fifo;speed%3Aa=41", "at most 40"],
     ["#1;heft+fifo;20@1", "20@1"],

@@ -6,6 +6,8 @@ import type { Setting } from "./traits.ts";
 export interface Wish {
   readonly partitioner: string;
   readonly scheduler: string;
+  /** The transfer model. */
+  readonly transfers: string;
   /** Steps of dials by key, 0 left out. */
   readonly steps: ReadonlyMap<string, number>;
   /** Devices of ops that were moved by hand, by number of the op. */
@@ -23,32 +25,39 @@ export interface Page {
 const VERSION = "1";
 
 /** The state in which the page was saved. */
-export function saved({ partitioner, scheduler }: Setting): Wish {
-  return { partitioner, scheduler, steps: new Map(), moves: new Map() };
+export function saved({ partitioner, scheduler, transfers }: Setting): Wish {
+  return { partitioner, scheduler, transfers, steps: new Map(), moves: new Map() };
 }
 
 export function isSaved(wish: Wish, setting: Setting): boolean {
   const same = wish.partitioner === setting.partitioner && wish.scheduler === setting.scheduler;
-  return same && wish.steps.size === 0 && wish.moves.size === 0;
+  return same && isOfSavedProblem(wish, setting) && wish.moves.size === 0;
+}
+
+/** Whether nothing that strategies plan with has changed. */
+export function isOfSavedProblem({ steps, transfers }: Wish, setting: Setting): boolean {
+  return steps.size === 0 && transfers === setting.transfers;
 }
 
 /** What follows the page's name in a link; "#" for the saved state. */
 export function written(wish: Wish, setting: Setting): string {
   if (isSaved(wish, setting)) return "#";
-  const pair = [wish.partitioner, wish.scheduler].map(encodeURIComponent).join("+");
+  const model = wish.transfers === setting.transfers ? [] : [wish.transfers];
+  const names = [wish.partitioner, wish.scheduler, ...model].map(encodeURIComponent).join("+");
   const dials = [...wish.steps].sort().map(([key, by]) => `${encodeURIComponent(key)}=${by}`);
   const moves = [...wish.moves].sort(([a], [b]) => a - b).map(([op, device]) => `${op}@${device}`);
-  return `#${[VERSION, pair, ...dials, ...moves].join(";")}`;
+  return `#${[VERSION, names, ...dials, ...moves].join(";")}`;
 }
 
 /** The state that `written` has written; throws a sentence where it is not of this page. */
 export function read(text: string, page: Page): Wish {
   if (text === "" || text === "#") return saved(page.setting);
-  const [version, pair = "", ...changes] = text.slice(1).split(";");
+  const [version, names = "", ...changes] = text.slice(1).split(";");
   if (version !== VERSION) throw new Error(`This link begins with ${text.slice(0, 20)}, which this page cannot read.`);
-  const [partitioner = "", scheduler = ""] = pair.split("+").map(decoded);
+  const [partitioner = "", scheduler = "", transfers = page.setting.transfers] = names.split("+").map(decoded);
   known(partitioner, page.setting.partitioners, "partitioner");
   known(scheduler, page.setting.schedulers, "scheduler");
+  known(transfers, page.setting.models, "transfer model");
   const steps = new Map<string, number>();
   const moves = new Map<number, number>();
   for (const change of changes) {
@@ -67,7 +76,7 @@ export function read(text: string, page: Page): Wish {
       moves.set(Number(move[1]), Number(move[2]));
     else throw new Error(`This link changes ${change.slice(0, 40)}, which is not of this page.`);
   }
-  return { partitioner, scheduler, steps, moves };
+  return { partitioner, scheduler, transfers, steps, moves };
 }
 
 function known(name: string, names: readonly string[], what: string): void {

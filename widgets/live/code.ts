@@ -6,7 +6,7 @@ const QUANTITIES: readonly Quantity[] = ["speed", "bandwidth", "latency"];
 
 /**
  * Of a cluster with these costs instead of the saved ones, under a pair of strategies; a partitioner of null leaves ops where they
- * are. Then `moved` ops go to the devices that they have there.
+ * are. Then `moved` ops go to the devices that they have there. Without a transfer model it is the saved one.
  */
 export function code(
   saved: Costs,
@@ -14,13 +14,15 @@ export function code(
   partitioner: string | null,
   scheduler: string,
   moved: ReadonlyMap<number, number> = new Map(),
+  transfers = "",
 ): string {
   const changes = QUANTITIES.filter((name) => now[name] !== saved[name]).map(
     (name) => `    ${name}=${name === "speed" ? list(now.speed) : matrix(now[name], now.speed.length)},\n`,
   );
+  const given = `schedule.problem${transfers && `.replace(transfers="${transfers}")`}`;
   const problem = changes.length
-    ? `cluster = schedule.problem.cluster.replace(\n${changes.join("")})\nproblem = schedule.problem.with_costs(cluster=cluster)\n`
-    : "problem = schedule.problem\n";
+    ? `cluster = schedule.problem.cluster.replace(\n${changes.join("")})\nproblem = ${given}.with_costs(cluster=cluster)\n`
+    : `problem = ${given}\n`;
   const run = moved.size ? afterMoves(partitioner, scheduler, moved) : unmoved(partitioner, scheduler);
   return `${problem}${run}.makespan\n`;
 }

@@ -60,5 +60,13 @@ it("writes Python that changes what has changed", () => {
 problem = schedule.problem.with_costs(cluster=cluster)
 pl.solve(problem, "heft", "fifo").makespan
 `);
+  expect(
+    code(costs, costs, null, "fifo", new Map([[3, 1]]), "fair"),
+  ).toBe(`problem = schedule.problem.replace(transfers="fair")
+placement = schedule.placement
+device = placement.device.copy()
+device[[3]] = [1]
+pl.simulate(problem, pl.Placement(problem, device, placement.planned), "fifo").makespan
+`);
   expect(code(costs, costs, null, "fifo")).toContain("pl.simulate(problem, pl.Placement(problem, schedule.device");
 });

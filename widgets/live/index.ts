@@ -1,12 +1,21 @@
 /** A page that recomputes: the kernels in the browser, and controls above the chart. Written by placelab/app/export.py. */
 import { place } from "../kernels/place.ts";
-import { type Costs, decodeProblem, MEMORY, type Placed, type Problem, problemOf } from "../kernels/problem.ts";
+import {
+  type Costs,
+  decodeProblem,
+  MEMORY,
+  type Placed,
+  type Problem,
+  problemOf,
+  type Shape,
+  TRANSFERS,
+} from "../kernels/problem.ts";
 import { type Run, simulate } from "../kernels/simulate.ts";
 import { inWholeCosts } from "../kernels/whole.ts";
 import { packKept, packMemory, packRun } from "../kernels/wire.ts";
 import { subscribe } from "../shared/bus.ts";
 import type { Model } from "../shared/model.ts";
-import { isSaved, type Page, read, type Wish, written } from "./address.ts";
+import { isOfSavedProblem, isSaved, type Page, read, type Wish, written } from "./address.ts";
 import { code } from "./code.ts";
 import { dialsOf, REACH, turned } from "./dials.ts";
 import { panel } from "./panel.ts";
@@ -14,6 +23,7 @@ import { Past } from "./past.ts";
 import type { LiveTraits } from "./traits.ts";
 
 const SAVED = ["schedule", "kept", "memory", "numbers"] as const; // traits of the chart that a change replaces
+const REST = 150; // ms without a change, after which it is computed what moves would give
 const NOTHING = new DataView(new ArrayBuffer(0));
 
 /** Puts the controls above the chart whose model this is, and lets the chart follow them. */
@@ -28,7 +38,8 @@ function start(model: Model<LiveTraits>): void {
   const page: Page = { setting, dials, reach: REACH, nOps: shape.nOps };
   const past = new Past("#");
   let frame = 0;
-  let shown = before.device;
+  let shown = { problem: problemOf(shape, costs), placed, run: before };
+  let rest = 0; // timer of what follows when the hand rests
   const controls = panel(setting, dials, model.get("unitless"), { changed, settled, undo, redo, makespan });
 
   function changed(): void {
@@ -46,14 +57,20 @@ function start(model: Model<LiveTraits>): void {
   }
 
   function recompute(wish: Wish, now: Costs): void {
-    const problem = problemOf(shape, now);
-    const run = simulate(problem, moved(placedBy(wish, problem, wish.steps.size === 0), wish), wish.scheduler);
+    const problem = problemOf(shapeOf(wish), now);
+    const placedNow = moved(placedBy(wish, problem, isOfSavedProblem(wish, setting)), membersOf(wish.moves));
+    const run = simulate(problem, placedNow, wish.scheduler);
     if (isSaved(wish, setting)) for (const [name, value] of unchanged) model.set(name, value as never);
     else draw(problem, run);
-    shown = run.device;
-    const text = code(costs, now, planner(wish), wish.scheduler, membersOf(wish));
+    shown = { problem, placed: placedNow, run };
+    const transfers = wish.transfers === setting.transfers ? "" : wish.transfers;
+    const text = code(costs, now, planner(wish), wish.scheduler, membersOf(wish.moves), transfers);
     controls.show({ makespan: run.makespan, saved: before.makespan, code: text });
     pick();
+  }
+
+  function shapeOf({ transfers }: Wish): Shape {
+    return { ...shape, contention: TRANSFERS[transfers]! };
   }
 
   /** Where the ops are, and their plan, before any is moved by hand; `asSaved`: at the costs with which the page was saved. */
@@ -66,9 +83,9 @@ function start(model: Model<LiveTraits>): void {
   }
 
   /** Ops that moved by hand, each with all that must be where it is. */
-  function membersOf(wish: Wish): Map<number, number> {
+  function membersOf(moves: Iterable<readonly [number, number]>): Map<number, number> {
     const members = new Map<number, number>();
-    for (const [op, device] of wish.moves) {
+    for (const [op, device] of moves) {
       const group = shape.group[op]!; // -1 for none
       members.set(op, device);
       if (group >= 0)
@@ -79,18 +96,18 @@ function start(model: Model<LiveTraits>): void {
     return members;
   }
 
-  function moved({ device, planned }: Placed, wish: Wish): Placed {
-    if (wish.moves.size === 0) return { device, planned };
+  function moved({ device, planned }: Placed, members: ReadonlyMap<number, number>): Placed {
+    if (members.size === 0) return { device, planned };
     const there = device.slice();
-    for (const [op, at] of membersOf(wish)) there[op] = at;
+    for (const [op, at] of members) there[op] = at;
     return { device: there, planned };
   }
 
-  /** Of a strategy by itself, at the saved costs or at those that the hand has set. */
+  /** Of a strategy by itself, in the saved problem or in that which the hand has made of it. */
   function makespan(partitioner: string, scheduler: string, asSaved: boolean): number {
     const wish = { ...controls.wish(), partitioner, scheduler };
-    const problem = problemOf(shape, asSaved ? costs : turned(costs, dials, wish.steps));
-    return simulate(problem, placedBy(wish, problem, asSaved || wish.steps.size === 0), scheduler).makespan;
+    const problem = asSaved ? problemOf(shape, costs) : problemOf(shapeOf(wish), turned(costs, dials, wish.steps));
+    return simulate(problem, placedBy(wish, problem, asSaved || isOfSavedProblem(wish, setting)), scheduler).makespan;
   }
 
   /** The run, the saved one behind it; what else was said of that one holds no more. */
@@ -105,9 +122,17 @@ function start(model: Model<LiveTraits>): void {
   /** Offers to move the op that is selected in the chart. */
   function pick(): void {
     const op = model.get("selection");
-    controls.offer(
-      op >= 0 && setting.partitioners.length > 1 ? { op, name: names.at(op) ?? `op ${op}`, device: shown[op]! } : null,
-    );
+    clearTimeout(rest);
+    if (op < 0 || setting.partitioners.length === 1) return controls.offer(null); // some ops may not run everywhere
+    controls.offer({ op, name: names[op] ?? `op ${op}`, device: shown.run.device[op]! });
+    rest = window.setTimeout(() => controls.tellOf(setting.names.map((_, d) => makespanWith(op, d))), REST);
+  }
+
+  /** What the whole would take with an op on a device, all else as it is. */
+  function makespanWith(op: number, device: number): number {
+    const { problem, placed: now, run } = shown;
+    if (device === run.device[op]) return run.makespan;
+    return simulate(problem, moved(now, membersOf([[op, device]])), controls.wish().scheduler).makespan;
   }
 
   /** A change is whole: it can be undone, and the address has it. */

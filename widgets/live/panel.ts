@@ -49,6 +49,8 @@ export interface Panel {
   refuse(why: string): void;
   /** The op that can be moved to another device; null for none. */
   offer(op: Offered | null): void;
+  /** The makespan with that op on each device. */
+  tellOf(makespans: readonly number[]): void;
   /** Whether there is something to undo, or to do again. */
   reach(undo: boolean, redo: boolean): void;
 }
@@ -64,6 +66,7 @@ export function panel(setting: Setting, dials: readonly Dial[], unitless: boolea
   };
   const partitioner = menu("Partitioner", setting.partitioners, setting.partitioner, done);
   const scheduler = menu("Scheduler", setting.schedulers, setting.scheduler, done);
+  const transfers = menu("Transfers", setting.models, setting.transfers, done);
   const makespan = h("output.makespan", { "aria-label": "Makespan" });
   const change = h("span.change");
   const error = h("p.error", { role: "alert", hidden: true });
@@ -77,6 +80,7 @@ export function panel(setting: Setting, dials: readonly Dial[], unitless: boolea
     for (const [op, device] of wish.moves) moves.set(op, device);
     partitioner.value = wish.partitioner;
     scheduler.value = wish.scheduler;
+    transfers.value = wish.transfers;
   };
   const reset = button("Reset", "", () => {
     put(saved(setting));
@@ -86,9 +90,10 @@ export function panel(setting: Setting, dials: readonly Dial[], unitless: boolea
     partitioner.value = name;
     done();
   });
-  const byHand = mover(setting.names, moves, done);
+  const byHand = mover(setting.names, moves, time, done);
   const result = h("span.result", {}, "makespan ", makespan);
-  const chosen = h("div.row", {}, partitioner, scheduler, undo, redo, reset, copyButton(), result, change);
+  const menus = [partitioner, scheduler, transfers];
+  const chosen = h("div.row", {}, ...menus, undo, redo, reset, copyButton(), result, change);
   const more = h("details", {}, h("summary", {}, "Python"), h("pre", {}, text));
   const words = "This page computes by itself. Strategies beyond the list need placelab.";
   const said = h("p.said", {}, setting.still ? `${words} ${setting.still} Ops stay on their devices.` : words);
@@ -112,7 +117,13 @@ export function panel(setting: Setting, dials: readonly Dial[], unitless: boolea
   return {
     element,
     below,
-    wish: () => ({ partitioner: partitioner.value, scheduler: scheduler.value, steps, moves }),
+    wish: () => ({
+      partitioner: partitioner.value,
+      scheduler: scheduler.value,
+      transfers: transfers.value,
+      steps,
+      moves,
+    }),
     put,
     show(answer) {
       error.hidden = true;
@@ -128,6 +139,7 @@ export function panel(setting: Setting, dials: readonly Dial[], unitless: boolea
       error.textContent = why;
     },
     offer: byHand.offer,
+    tellOf: byHand.tellOf,
     reach,
   };
 }
@@ -148,10 +160,11 @@ function dialsOf(
 }
 
 /** Moves the op that is selected in the chart to another device. */
-function mover(names: readonly string[], moves: Map<number, number>, done: () => void) {
+function mover(names: readonly string[], moves: Map<number, number>, time: (x: number) => string, done: () => void) {
   const name = h("strong");
   const where = h("select", { "aria-label": "Device of the selected op" });
-  where.append(...names.map((each, d) => h("option", { value: d }, each)));
+  const options = names.map((_, d) => h("option", { value: d }));
+  where.append(...options);
   const element = h("p.hand", { hidden: true }, "By hand: ", name, " on ", where);
   let op = -1;
   listen(where, "change", () => {
@@ -166,6 +179,10 @@ function mover(names: readonly string[], moves: Map<number, number>, done: () =>
       op = offered.op;
       name.textContent = offered.name;
       where.value = String(offered.device);
+      for (const [d, option] of options.entries()) option.textContent = names[d]!;
+    },
+    tellOf(makespans: readonly number[]) {
+      for (const [d, option] of options.entries()) option.textContent = `${names[d]}: ${time(makespans[d]!)}`;
     },
   };
 }

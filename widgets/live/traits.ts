@@ -21,6 +21,9 @@ export interface Setting {
   readonly partitioner: string;
   readonly schedulers: readonly string[];
   readonly scheduler: string;
+  /** Transfer models by name. */
+  readonly models: readonly string[];
+  readonly transfers: string;
   /** Why ops stay where they are; "" where they are placed anew. */
   readonly still: string;
   readonly names: readonly string[];

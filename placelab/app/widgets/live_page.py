@@ -65,6 +65,8 @@ def live_traits(schedule: Schedule) -> dict[str, Any]:
             "partitioner": AS_PLACED if still else schedule.placement.partitioner,
             "schedulers": list(SCHEDULERS),
             "scheduler": schedule.scheduler,
+            "models": list(MODELS),
+            "transfers": schedule.problem.transfers,
             "still": still,
             "names": list(cluster.names),
             "types": list(cluster.types),
