@@ -11,7 +11,7 @@ from placelab.base.shown import draw_with
 
 if TYPE_CHECKING:
     from placelab import costs, models, testing
-    from placelab.analysis import faults, puzzles
+    from placelab.analysis import faults
     from placelab.analysis.best_moves import HandMove, best_move
     from placelab.analysis.comparing import best_pairs, compare, list_members
     from placelab.analysis.explanation import critical_path
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from placelab.simulation.batches import makespans
     from placelab.simulation.event_simulation import simulate
     from placelab.strategies.placing import place, solve
+    from placelab.testing import puzzles
 
 __all__ = [
     "Adversary",
@@ -204,7 +205,7 @@ HOMES = {
     "plan": "plans.plan_steps",
     "plan_search": "plans.all_plans",
     "plots": "pictures.plots",
-    "puzzles": "analysis.puzzles",
+    "puzzles": "testing.puzzles",
     "ratios": "planning.lower_bounds",
     "recognise": "analysis.known_orders",
     "scheduler": "schedule.catalogue",

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from placelab.analysis import puzzles
 from placelab.analysis.validation import Violation, validate
 from placelab.base.errors import FormatError, InfeasibleError, PlacelabError, described
 from placelab.formats.python_code import as_code
@@ -19,6 +18,7 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
 from placelab.strategies.placing import place
+from placelab.testing import puzzles
 from placelab.testing.answers import (
     SECONDS,
     answer,
