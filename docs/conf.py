@@ -29,7 +29,10 @@ include_patterns = [
     "widgets/README.md",
 ]
 # Sphinx walks the source folder; these have no page and many files.
-exclude_patterns = [".*", "build", "dist", "placelab", "tests", "widgets/*/**", "**/_*", "**/.ipynb_checkpoints"]
+exclude_patterns = [
+    *(".*", "build", "dist", "placelab", "tests", "widgets/*/**", "**/_*", "**/.ipynb_checkpoints"),
+    "notebooks/lessons/*.md",  # answers among them
+]
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",

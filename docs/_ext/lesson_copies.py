@@ -1,27 +1,74 @@
-"""Write both copies of the course's lessons into docs/generated, as archives to download, before the site is built."""
+"""Show the course's lessons as students get them, without solutions, and write these copies as an archive."""
 
 from __future__ import annotations
 
 import io
+import json
+import re
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from sphinx.application import Sphinx
 
-from placelab.app.cli.lessons_command import LESSONS, students_copy
+from placelab.app.cli.lessons_command import CHECK, LESSONS, SOLUTION, students_copy
+
+NEEDS = {  # number: the lessons it builds on, and how hard it is
+    1: ("–", 1),
+    2: ("1", 1),
+    3: ("2", 2),
+    4: ("3", 2),
+    5: ("4", 2),
+    6: ("4", 3),
+    7: ("6", 3),
+    8: ("4", 2),
+    9: ("4", 2),
+    10: ("4", 2),
+    11: ("3", 2),
+    12: ("3", 2),
+    13: ("12; its contest: 4", 3),
+}
+WORDS, CELL, EXERCISE, LINE = 120, 1, 3, 1  # words a minute; minutes a cell, an exercise, a line of its solution
+HEAD = """| lesson | builds on | afterwards you can | difficulty | text | exercises |
+| --- | --- | --- | --- | ---: | ---: |"""
 
 
 def write_copies(app: Sphinx) -> None:
-    """docs/generated/lessons-students.zip and docs/generated/lessons-instructors.zip."""
+    """docs/generated/lessons-students.zip."""
     lessons = sorted(Path(app.srcdir, LESSONS).glob("*.ipynb"))
-    texts = {path.name: path.read_text("utf-8") for path in lessons}
-    students = {name: students_copy(text) for name, text in texts.items()}
-    for who, copies in (("students", students), ("instructors", texts)):
-        file = Path(app.srcdir, "docs", "generated", f"lessons-{who}.zip")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        archive = zipped(copies, f"lessons-{who}")
-        if not file.exists() or file.read_bytes() != archive:
-            file.write_bytes(archive)
+    copies = {path.name: students_copy(path.read_text("utf-8")) for path in lessons}
+    file = Path(app.srcdir, "docs", "generated", "lessons-students.zip")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    archive = zipped(copies, "lessons-students")
+    if not file.exists() or file.read_bytes() != archive:
+        file.write_bytes(archive)
+
+
+def write_table(app: Sphinx) -> None:
+    """docs/generated/lessons.txt, which docs/course.md includes."""
+    lessons = sorted(Path(app.srcdir, LESSONS).glob("*.ipynb"))
+    rows = [row(path, json.loads(path.read_text("utf-8"))["cells"]) for path in lessons]
+    Path(app.srcdir, "docs", "generated", "lessons.txt").write_text("\n".join([HEAD, *rows]) + "\n")
+
+
+def row(path: Path, cells: list[dict]) -> str:
+    """Title, needs, goal and difficulty of a lesson, and the minutes estimated of its text and its exercises."""
+    text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    title = re.search(r"^# Lesson (\d+ · .*)$", text, re.MULTILINE)[1]
+    goal = re.search(r"\*\*Goal\.\*\* After this lesson you can (.*?)\.(?= |$)", text, re.MULTILINE)[1]
+    needs, hard = NEEDS[int(path.name[:2])]
+    run = [cell for cell in cells if cell["cell_type"] == "code" and not cell["metadata"].get("tags")]
+    solved = [cell for cell in cells if SOLUTION in cell["metadata"].get("tags", ())]
+    lines = sum(bool(line.strip()) for cell in solved for line in "".join(cell["source"]).splitlines())
+    read = round(len(text.split()) / WORDS + CELL * len(run))
+    cells_of_row = (
+        f"[{title}](../{LESSONS.as_posix()}/{path.name})",
+        needs,
+        goal,
+        "●" * hard,
+        f"{read} min",
+        f"{EXERCISE * len(solved) + LINE * lines} min",
+    )
+    return f"| {' | '.join(cells_of_row)} |"
 
 
 def zipped(texts: dict[str, str], folder: str) -> bytes:
@@ -33,7 +80,24 @@ def zipped(texts: dict[str, str], folder: str) -> bytes:
     return archive.getvalue()
 
 
+def show_students_copy(app: Sphinx, page: str, source: list[str]) -> None:
+    """Replace a lesson's notebook by the student's copy, whose checks are hidden, too: their code says what is right."""
+    if page.startswith(f"{LESSONS.as_posix()}/"):
+        source[0] = without_checks(students_copy(source[0]))
+
+
+def without_checks(notebook: str) -> str:
+    """The notebook's JSON with a sentence in place of each check."""
+    content = json.loads(notebook)
+    for cell in content["cells"]:
+        if CHECK in cell["metadata"].get("tags", ()):
+            cell["source"] = ["# The notebook has a cell here that checks your answer."]
+    return json.dumps(content)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to the build."""
     app.connect("builder-inited", write_copies)
+    app.connect("builder-inited", write_table)
+    app.connect("source-read", show_students_copy)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
@@ -148,6 +150,28 @@ def test_the_reference_has_every_public_name(site):
     wanted = {f"placelab.{name}" for name in pl.__all__ if name not in MODULES}
     wanted |= {f"placelab.{module}.{name}" for module in MODULES for name in public(getattr(pl, module))}
     assert not wanted - known
+
+
+@pytest.mark.slow
+def test_the_site_has_no_solution(site):
+    """No line of a solution that is its own is on the lesson's page; there is no archive with them, and no page of answers."""
+    lessons = sorted((ROOT / "notebooks" / "lessons").glob("*.ipynb"))
+    assert len(lessons) == 13 and not list(site.rglob("*instructor*.zip")) and not list(site.rglob("answers*"))
+    for path in lessons:
+        cells = json.loads(path.read_text())["cells"]
+        page = unescape(re.sub(r"<[^>]+>", "", (site / "notebooks" / "lessons" / f"{path.stem}.html").read_text()))
+        shown = "\n".join("".join(cell["source"]) for cell in cells if not tagged(cell))
+        solved = {line.strip() for cell in cells if tagged(cell) for line in "".join(cell["source"]).splitlines()}
+        own = {
+            line for line in solved - shown if len(line) > 30 and not line.startswith(("def ", '"""', "#", "assert"))
+        }
+        assert own, f"{path.name} has no solution to look for"
+        assert not [line for line in own if line in page], path.name
+
+
+def tagged(cell: dict) -> bool:
+    """Whether a cell is a solution or a check."""
+    return bool({"solution", "check"} & set(cell["metadata"].get("tags", ())))
 
 
 @pytest.mark.slow

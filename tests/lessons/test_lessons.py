@@ -65,6 +65,16 @@ def test_a_lesson_has_all_its_parts(path):
     assert any("assert" in cell["source"] for cell in teaching)
 
 
+def test_each_question_for_homework_has_an_answer():
+    """The questions on the course's page and the answers for instructors have the same numbers."""
+    root = NOTEBOOKS[0].parents[2]
+    asked, answered = (
+        re.findall(r"^(\d+)\. ", text, re.MULTILINE)
+        for text in ((root / "docs" / "course.md").read_text(), (NOTEBOOKS[0].parent / "answers.md").read_text())
+    )
+    assert asked == answered == [str(number) for number in range(1, len(asked) + 1)] and len(asked) > 9
+
+
 def test_three_lessons_end_in_a_contest():
     """Each ranks the student's strategy on problems drawn from a seed."""
     assert sum("check_strategy" in "".join(tagged(path, "check")) for path in NOTEBOOKS) == 3
@@ -74,7 +84,10 @@ def test_copies_are_written_once(tmp_path, capsys):
     """A student's copy has neither solutions nor results, an instructor's is the lesson; what is there already is kept."""
     for folder, more in (("students", []), ("instructor", ["--instructor"])):
         cli.main(["lessons", str(tmp_path / folder), *more])
-        assert sorted(path.name for path in (tmp_path / folder).iterdir()) == [path.name for path in NOTEBOOKS]
+        answers = ["answers.md"] if more else []
+        assert (
+            sorted(path.name for path in (tmp_path / folder).iterdir()) == [path.name for path in NOTEBOOKS] + answers
+        )
     for path in NOTEBOOKS:
         assert (tmp_path / "instructor" / path.name).read_bytes() == path.read_bytes()
         cells = json.loads((tmp_path / "students" / path.name).read_text())["cells"]

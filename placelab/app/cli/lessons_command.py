@@ -13,13 +13,14 @@ from placelab.base.errors import FormatError
 from placelab.base.places import shipped
 
 LESSONS = Path("notebooks", "lessons")
+ANSWERS = "answers.md"  # to the questions for homework and exams, for instructors
 SOLUTION = "solution"  # tag of the cells that a student's copy lacks
 CHECK = "check"
 FOLDED = "# Run this cell: it checks your answer.\n"  # the line that a folded cell shows
 PASSED = '\nprint("Right.")'
 EXAMPLES = """
 lessons course                 students' copies, in a new folder
-lessons course --instructor    with the solutions
+lessons course --instructor    with the solutions, and answers.md to the questions for homework and exams
 lessons course --nbgrader      course/source/LESSON/LESSON.ipynb; then, in course: nbgrader generate_assignment LESSON --create
 lessons course --otter         course/LESSON/LESSON.ipynb; then, in course/LESSON: otter assign LESSON.ipynb dist
 """
@@ -45,8 +46,10 @@ def lessons(options: argparse.Namespace) -> None:
     if "\0" in str(options.directory) or (options.directory.exists() and not options.directory.is_dir()):
         raise FormatError(f"{str(options.directory)!a} is not a folder; name another one to write the lessons to")
     options.directory.mkdir(parents=True, exist_ok=True)
-    for path in sorted(shipped(LESSONS).glob("*.ipynb")):
-        copy, text = _written(path, options)
+    written = [_written(path, options) for path in sorted(shipped(LESSONS).glob("*.ipynb"))]
+    if options.instructor:
+        written.append((options.directory / ANSWERS, (shipped(LESSONS) / ANSWERS).read_text("utf-8")))
+    for copy, text in written:
         if copy.exists():
             print(f"{copy} is there already and is kept")
             continue
