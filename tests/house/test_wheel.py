@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 MINIMUM = ("numpy", "scipy", "pandas", "networkx", "anywidget", "ipywidgets")
@@ -46,3 +47,14 @@ def test_the_readme_and_the_explorer_run_beside_a_minimum(tmp_path):
     (tmp_path / "walk.py").write_text("import sys\n" + small + WALK)
     ran = run(python, "walk.py", *ABSENT)
     assert float(ran.stdout) > 0 and (tmp_path / "step.html").stat().st_size > 10_000
+    assert "works on Python" in run(python, str(ROOT / ".ci" / "try_wheel.py")).stdout  # as a release does
+
+
+def test_the_release_runs_what_there_is():
+    """The workflow's scripts and folders exist, and it publishes after the wheel has been tried on three systems."""
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]
+    commands = " ".join(step.get("run", "") for job in jobs.values() for step in job["steps"])
+    scripts = re.findall(r"(?:bash|python) (\.ci/\S+)", commands)
+    assert len(scripts) == 2 and all((ROOT / script).is_file() for script in scripts)
+    systems = {name.partition("-")[0] for name in jobs["wheel"]["strategy"]["matrix"]["system"]}
+    assert systems == {"ubuntu", "macos", "windows"} and {"wheel", "site"} <= set(jobs["publish"]["needs"])
