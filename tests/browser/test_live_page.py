@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from random import Random
+from urllib.parse import quote
 
 import pytest
 from browser.test_accessibility import CHECK, axe  # noqa: F401
@@ -304,6 +306,31 @@ def test_a_plan_that_is_short_of_memory_is_refused(page, schedule, tmp_path):
     settled(page)
     expect(page.get_by_role("alert")).to_be_hidden()
     assert makespans(page) == (of_the_library(page, tight),) * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["inception_v3", "bert_base", "gpt2"])
+def test_drags_on_real_models(page, tmp_path, model):
+    """Thirteen drags on each, of bandwidths, latencies and speeds, under four pairs of strategies: the library's makespans."""
+    random = Random(model)
+    saved = pl.solve(pl.Problem(pl.load(model), pl.clusters.rtx2080ti_box(4)), "heft", "planned")
+    opened(page, saved, tmp_path)
+    keys = page.locator(".pl-live [data-key]").evaluate_all("sliders => sliders.map(slider => slider.dataset.key)")
+    seen = set()
+    for i in range(13):
+        pair = ("heft+planned", "cpop+fifo", "etf+planned", "tf-greedy+pct")[i % 4]
+        dials = [f"{quote(key, safe='')}={random.randint(-40, 40)}" for key in random.sample(keys, min(len(keys), 2))]
+        state = ";".join(["#1", pair, *dials])
+        page.evaluate("state => { location.hash = state; }", state)
+        page.wait_for_function(
+            "pair => [...document.querySelectorAll('.pl-live select')].slice(0, 2)"
+            ".map(({value}) => value).join('+') === pair",
+            arg=pair,
+        )
+        settled(page)
+        assert makespans(page) == (of_the_library(page, saved),) * 2, state
+        seen.add(makespans(page)[0])
+    assert len(seen) > 8
 
 
 @pytest.mark.slow
