@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from placelab.analysis.faults.expectations import checkpoint_interval
     from placelab.analysis.hand_plans import ByHand, Places, by_hand
     from placelab.analysis.idle_time import idle_reasons
+    from placelab.analysis.improving import improve, improve_known
     from placelab.analysis.known_orders import recognise
     from placelab.analysis.measures import metrics, stages
     from placelab.analysis.studies.adversary_search import Adversary, adversarial
@@ -108,6 +109,8 @@ __all__ = [
     "generators",
     "grid",
     "idle_reasons",
+    "improve",
+    "improve_known",
     "iterations",
     "list_members",
     "load",
@@ -192,6 +195,8 @@ HOMES = {
     "generators": "graphs.generators",
     "grid": "analysis.studies.problem_grid",
     "idle_reasons": "analysis.idle_time",
+    "improve": "analysis.improving",
+    "improve_known": "analysis.improving",
     "iterations": "analysis.studies.many_runs",
     "list_members": "analysis.comparing",
     "load": "graphs.loading",

@@ -274,7 +274,12 @@ class LocalSearch:
     @property
     def goes_on(self) -> bool:
         """Whether there are moves left, and something to gain."""
-        return self.share < 1 and (self.best.short > 0 or self.best.makespan > self.bound * (1 + EXACT))
+        return self.share < 1 and not self.met
+
+    @property
+    def met(self) -> bool:
+        """Whether the best plan meets a lower bound within memory, so that none is shorter."""
+        return self.best.short == 0 and self.best.makespan <= self.bound * (1 + EXACT)
 
     def round(self) -> None:
         """One round of each walk, on all cores; then the best plan of all, and those that are to go on from another plan."""

@@ -1,0 +1,190 @@
+"""Local search from a plan that is there: one made by hand, or the best that is known of a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from time import perf_counter
+from typing import Annotated
+
+from placelab.analysis.hand_plans import ByHand, by_hand
+from placelab.base.errors import expect
+from placelab.base.progress import Progress, Report, never, silent
+from placelab.planning.lower_bounds import best_bound
+from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import Limits, checked
+from placelab.schedule.known_schedules import best_known, best_proven, offer, prove
+from placelab.schedule.placement import PROVEN, Placement
+from placelab.schedule.schedule import Schedule
+from placelab.simulation.event_simulation import simulate
+from placelab.strategies.partitioning.portfolio import LocalSearch, TriedPlan, catalogue_plans, run, usual_moves
+
+TRYING = 0.2  # share of the progress that the catalogue is
+
+
+@checked
+def improve(
+    plan: ByHand | Placement | Schedule,
+    *,
+    moves: Annotated[int, Limits(0)] = 0,
+    time_limit: Annotated[float, Limits(0)] = 60.0,
+    seed: int = 0,
+    progress: Report = silent,
+    cancel: Callable[[], bool] = never,
+) -> ByHand:
+    """Finish a plan: the shortest one that local search finds from it, move by move.
+
+    Parameters
+    ----------
+    plan
+        A plan by hand, a placement or a schedule; it is replayed by the scheduler ``planned``.
+    moves
+        Moves that are timed; 0: as many as ``portfolio`` tries by default.
+    time_limit
+        Seconds of wall-clock time after which the best so far is returned.
+    progress
+        Called with the :class:`placelab.base.progress.Progress` after each of some forty rounds, with makespan and bound.
+    cancel
+        Called before each round; when it returns True the best so far is returned.
+
+    Returns
+    -------
+    ByHand
+        Never longer than `plan`, nor shorter of memory. The same seed gives the same plan unless the time ran out.
+
+    Notes
+    -----
+    The walks and moves are those of the partitioner ``portfolio``, all of them from this plan. It ends early at a lower bound.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> plan = pl.by_hand(pl.solve(pl.datasets.problem("topcuoglu"), "hash")).move("T5", "P2")
+    >>> plan.makespan, improve(plan).makespan
+    (119.0, 73.0)
+    """
+    expect(plan, (ByHand, Placement, Schedule), "improve")
+    made = plan if isinstance(plan, ByHand) else by_hand(plan)
+    problem = made.placement.problem
+    begin = run(problem, made.placement.device, made.planned, "by hand", "planned")
+    search = LocalSearch(problem, [begin], seed, moves or usual_moves(problem))
+    for best in _rounds(search, _deadline(time_limit, cancel)):
+        progress(Progress("local search", search.share, best.makespan, search.bound))
+    better = search.best.cost < begin.cost
+    return by_hand(Placement(problem, search.best.device, search.best.order)) if better else made
+
+
+@checked
+def improve_known(
+    problem: Problem,
+    *,
+    time_limit: Annotated[float, Limits(0)] = 60.0,
+    seed: int = 0,
+    progress: Report = silent,
+    cancel: Callable[[], bool] = never,
+) -> Schedule:
+    """Make :func:`placelab.best_known` of a problem shorter, from what is known of it, until that is proven or nothing helps.
+
+    Parameters
+    ----------
+    time_limit
+        Seconds of wall-clock time after which it ends.
+    progress
+        Called with the :class:`placelab.base.progress.Progress`, with the makespan of the best known and the best bound.
+    cancel
+        Called before each partitioner and each round of moves; when it returns True it ends. What was found stays known.
+
+    Returns
+    -------
+    Schedule
+        The best known, also if it is the one from before. Its ``placement.bound`` is the best bound that is proven.
+
+    Raises
+    ------
+    InfeasibleError
+        Or what else was raised first, where nothing is known and no partitioner has a plan.
+
+    Notes
+    -----
+    Meant for a thread in the background. The plans of the catalogue come first, then searches as in ``portfolio``, which begin
+    with the best plans so far. Every shorter schedule is known at once. A search without a gain is the last one.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> problem = pl.Problem(pl.generators.gaussian_elimination(5), pl.Cluster.uniform(2))
+    >>> improve_known(problem).makespan == pl.best_known(problem).makespan
+    True
+    """
+    expect(problem, Problem, "improve_known")
+    late = _deadline(time_limit, cancel)
+    prove(problem, best_bound(problem))
+    known = best_known(problem)
+    if known is not None and (_is_proven(known) or late()):
+        return known
+    plans = [] if known is None else [_tried(known)]
+    found, _ = catalogue_plans(problem, seed, lambda one: progress(_early(one, known)), late)
+    plans = sorted([*plans, *found], key=lambda plan: plan.cost)
+    gained = True
+    while gained and not late():
+        search = LocalSearch(problem, plans, seed, usual_moves(problem))
+        best = search.best
+        _offer(problem, best, search.bound)
+        for better in _rounds(search, late):
+            if better is not best:
+                best = better
+                _offer(problem, best, search.bound)
+            progress(Progress("local search", TRYING + (1 - TRYING) * search.share, best.makespan, _bound(search)))
+        gained = best.cost < plans[0].cost and not search.met
+        plans = sorted([best, *plans], key=lambda plan: plan.cost)
+        seed += 1
+    if (made := best_known(problem)) is not None:
+        return made
+    _offer(problem, plans[0], best_bound(problem))
+    return best_known(problem) or _schedule(problem, plans[0], best_bound(problem))  # out of memory: not known
+
+
+def _rounds(search: LocalSearch, late: Callable[[], bool]) -> Iterator[TriedPlan]:
+    """The best plan after each round of a search."""
+    while search.goes_on and not late():
+        search.round()
+        yield search.best
+
+
+def _deadline(time_limit: float, cancel: Callable[[], bool]) -> Callable[[], bool]:
+    """Whether to stop now."""
+    end = perf_counter() + time_limit
+    return lambda: cancel() or perf_counter() >= end
+
+
+def _is_proven(schedule: Schedule) -> bool:
+    return schedule.makespan <= best_proven(schedule.problem) * (1 + PROVEN)
+
+
+def _bound(search: LocalSearch) -> float:
+    """The best bound proven, of which a partitioner may have proven more than the search knows."""
+    return max(search.bound, best_proven(search.problem))
+
+
+def _early(one: Progress, known: Schedule | None) -> Progress:
+    """The progress of the catalogue as a part of the whole, with what was known before where that is shorter."""
+    earlier = None if known is None else known.makespan
+    makespans = [seconds for seconds in (one.makespan, earlier) if seconds is not None]
+    return replace(one, fraction=TRYING * (one.fraction or 0.0), makespan=min(makespans, default=None))
+
+
+def _tried(schedule: Schedule) -> TriedPlan:
+    """A known schedule as a plan to begin with."""
+    plan = by_hand(schedule)
+    return run(schedule.problem, plan.placement.device, plan.planned, "best known", "planned")
+
+
+def _schedule(problem: Problem, plan: TriedPlan, bound: float) -> Schedule:
+    """The run of a plan, with what is proven."""
+    least = min(bound, plan.makespan)
+    placement = Placement(problem, plan.device, plan.order, plan.makespan, bound=least, not_before=plan.not_before)
+    return simulate(problem, placement, "planned")
+
+
+def _offer(problem: Problem, plan: TriedPlan, bound: float) -> None:
+    offer(_schedule(problem, plan, bound))
