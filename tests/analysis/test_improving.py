@@ -15,7 +15,7 @@ def ten_tasks() -> pl.Problem:
 
 
 def test_a_plan_is_finished_and_stays_legal():
-    """On random problems of all transfer and memory models: valid where the plan was, no longer, and the same by the same seed."""
+    """On random problems of all models: valid where the plan was, no longer, and the same by the same seed."""
     shorter = 0
     for i, problem in enumerate(problems.many(40, seed=51, ops=9, devices=3)):
         try:
