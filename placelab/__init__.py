@@ -145,6 +145,9 @@ __all__ = [
     "worker_metrics",
 ]
 
+# Rooms whose imports of Jupyter, Bokeh and pandas an interrupt must not end half-way.
+VIEWS = {"app", "pictures", "testing"}
+
 # Public name -> module of placelab that has it, imported when the name is first used; ``module:name`` where it has another name
 # there, and the module alone where that is what is public.
 HOMES = {
@@ -243,21 +246,17 @@ enter_later("placelab.strategies.partitioning", "placelab.strategies.scheduling"
 
 
 def __getattr__(name: str) -> Any:
-    """What is public is imported on first use, so that ``import placelab`` is quick and an interrupt leaves nothing half made."""
+    """What is public is imported on first use, so that ``import placelab`` is quick."""
     if name == "__version__":
-        return _module("importlib.metadata").version("placelab")
+        return import_module("importlib.metadata").version("placelab")
     if name not in HOMES:
         raise AttributeError(f"module 'placelab' has no attribute {name!r}")
     home, _, own = HOMES[name].partition(":")
-    module = _module(f"placelab.{home}")
+    need("numpy", *(f"placelab.{home}" for room in VIEWS if room == home.partition(".")[0]))
+    module = import_module(f"placelab.{home}")
     value = module if home.rpartition(".")[2] == name else getattr(module, own or name)
     globals()[name] = value
     return value
-
-
-def _module(name: str) -> Any:
-    need(name)
-    return import_module(name)
 
 
 def __dir__() -> list[str]:
