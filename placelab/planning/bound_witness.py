@@ -14,7 +14,7 @@ from placelab.planning.input_bound import (
     arrivals,
     fullest_window,
     longest_window,
-    shares,
+    pools,
     windows,
     workspace,
 )
@@ -44,7 +44,8 @@ def witness(problem: Problem) -> pd.DataFrame:
     DataFrame
         ``kind``; ``start``, ``finish`` [s]; ``ops``, a tuple of names; ``reason``, a sentence. Kinds: ``op`` (its least time),
         ``transfer`` (its input is awaited: producer and reader), ``share`` (ops that must run on one device, between an op
-        that is awaited and the one that reads them), ``work`` (ops that all lie between two moments, over all devices).
+        that is awaited and the one that reads them), ``work`` (ops that all lie between two moments, over the devices
+        that may run them).
 
     Notes
     -----
@@ -83,15 +84,16 @@ def steps(problem: Problem) -> list[Step]:
 def _window(problem: Problem, fullest: float) -> tuple[int, int, np.ndarray]:
     """Ops of the earliest head and the shortest tail of the fullest window, and the ops inside."""
     _, head, tail = windows(problem)
-    work = shares(problem)
     by_tail = np.argsort(-tail, kind="stable")
-    for a in np.unique(head):
-        kept = by_tail[head[by_tail] >= a]
-        span = a + np.cumsum(work[kept]) + tail[kept]
-        if span.max() >= fullest * (1 - NEAR):
-            inside = kept[: int(np.argmax(span)) + 1]
-            return int(inside[np.argmin(head[inside])]), int(inside[-1]), np.sort(inside)
-    raise AssertionError("the fullest window starts at some head")
+    for pool in pools(problem):
+        some = by_tail[pool.inside[by_tail]]
+        for a in np.unique(head[some]):
+            kept = some[head[some] >= a]
+            span = a + np.cumsum(pool.work[kept]) + tail[kept]
+            if span.max() >= fullest * (1 - NEAR):
+                inside = kept[: int(np.argmax(span)) + 1]
+                return int(inside[np.argmin(head[inside])]), int(inside[-1]), np.sort(inside)
+    raise AssertionError("the fullest window is that of a pool")
 
 
 def _mirrored(problem: Problem, op: int, end: float) -> list[Step]:
@@ -173,7 +175,7 @@ def _reason(step: Step, names: Sequence[str]) -> str:
     if step.kind == "transfer":
         return f"{last} awaits the output of {first} from another device."
     if step.kind == "work":
-        return f"{len(step.ops):,} ops run between these moments, over all devices together."
+        return f"{len(step.ops):,} ops run between these moments, over the devices that may run them."
     if len(step.ops) == 1:
         return f"{first} runs on the device of the op that reads its output."
     return f"{len(step.ops):,} ops run on one device one after the other, {first} to {last}: each is too late to send its output."

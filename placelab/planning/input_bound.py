@@ -17,6 +17,7 @@ FOLLOWED = (
     1_600_000  # … and fewer on graphs of more than 6,250 ops, so that all starts together follow no more than this
 )
 SETS = 12  # sets of allowed devices that are told apart; where there are more, any device counts as allowed
+POOLS = 64  # sets of devices whose work is counted by itself; where there are more, only that of all devices is
 
 
 class Windows(NamedTuple):
@@ -72,7 +73,7 @@ def longest_window(problem: Problem) -> float:
 
 
 def fullest_window(problem: Problem) -> float:
-    """The longest a + (work of the ops whose heads are at least a and tails at least b, over all devices) + b [s]."""
+    """The longest a + (work of a pool's ops whose heads are at least a and tails at least b) + b [s], of all :func:`pools`."""
     _, head, tail = windows(problem)
     n = len(head)
     ascending = np.argsort(tail, kind="stable")
@@ -80,8 +81,30 @@ def fullest_window(problem: Problem) -> float:
     place[ascending] = np.arange(n)
     order = np.argsort(-head, kind="stable").astype(np.int32)
     tree = [np.empty(2 << max(n - 1, 1).bit_length()) for _ in range(2)]
-    sorted_tail = frozen(tail[ascending])
-    return float(kernels.least_span(frozen(order), head, frozen(place), sorted_tail, shares(problem), *tree))
+    fixed = head, frozen(place), frozen(tail[ascending])
+    return max(
+        float(kernels.least_span(frozen(order[pool.inside[order]]), *fixed, pool.work, *tree))
+        for pool in pools(problem)
+    )
+
+
+class Pool(NamedTuple):
+    """Ops that share some devices, and can run on no other ones."""
+
+    inside: np.ndarray  # bool (n,): the ops
+    work: np.ndarray  # float64 (n,): seconds that each takes of these devices together, at least
+
+
+def pools(problem: Problem) -> list[Pool]:
+    """All ops with all devices; then each set of devices that some op is restricted to, with the ops that run only there."""
+    every = Pool(frozen(np.ones(problem.graph.n_ops, bool)), shares(problem))
+    if not problem.restricted:
+        return [every]
+    kinds, row = np.unique(problem.may_run, axis=0, return_inverse=True)
+    few = kinds[~kinds.all(axis=1)] if len(kinds) <= POOLS else kinds[:0]
+    time = windows(problem).time
+    within = [(kinds <= devices).all(axis=1)[row.reshape(-1)] for devices in few]
+    return [every, *(Pool(frozen(i), frozen(time / d.sum())) for i, d in zip(within, few, strict=True))]
 
 
 @once

@@ -26,6 +26,7 @@ import measured_plans  # noqa: E402
 import pipelined_models  # noqa: E402
 import plans  # noqa: E402
 import portfolio  # noqa: E402
+import refute  # noqa: E402
 import replicated_models  # noqa: E402
 import steps  # noqa: E402
 import thesis  # noqa: E402
@@ -48,6 +49,22 @@ def test_the_yardstick_in_c_is_the_simulator():
             assert getattr(yardstick, scheduler)() == schedule.makespan
             assert np.array_equal(yardstick.start, schedule.start)
             assert np.array_equal(yardstick.finish, schedule.finish)
+
+
+def test_no_run_of_a_small_problem_is_shorter_than_the_bound():
+    """The check of 100,000 problems, on some: every transfer model is met, and the bound is often reached, so it is not idle."""
+    seen = refute.refute(120, first=1)
+    for model in ("parallel", "sequential", "channel", "fair"):
+        assert 0 < seen[model, "equal to the shortest run"] <= seen[model, "problems"]
+
+
+def test_a_bound_that_is_too_high_is_found(monkeypatch):
+    """One thousandth more, and the check fails."""
+    monkeypatch.setattr(
+        refute, "input_bound", lambda problem: 1.001 * float(refute.pl.bounds(problem, inputs=True)["inputs"])
+    )
+    with pytest.raises(AssertionError):
+        refute.refute(30)
 
 
 def table(name: str) -> tuple[list[str], dict[str, str]]:

@@ -160,12 +160,22 @@ def test_inputs_by_hand():
         assert pl.bounds(problem, inputs=True)["inputs"] == bound, size
         assert kinds is None or pl.bounds(problem, why=True)["kind"].tolist() == kinds
     apart = join(2, allowed={"x": [0], "y": [0], "join": [1]})
-    assert pl.bounds(apart, inputs=True)["inputs"] == 6  # 3 + 2 + 1, and both on device 0: 6 + 2 + 1 is not seen
+    assert pl.bounds(apart, inputs=True)["inputs"] == 9  # both on device 0: 3 + 3, 2 + 1
     together = join(0, groups=[("x", "y", "join")])
     assert pl.bounds(together, inputs=True)["inputs"] == 7
     assert pl.bounds(pl.datasets.problem("topcuoglu"), inputs=True)["inputs"] <= 73
     single = pl.Problem(join(4).graph, pl.Cluster([2.0]))
     assert pl.bounds(single, inputs=True)["inputs"] == 3.5
+
+
+def test_inputs_prove_the_orders_of_pipelines_optimal():
+    """Each stage's device has its work between the fastest way there and the fastest way back: (m + p - 1)(F + B) for 1F1B."""
+    for step in (dict(microbatches=4, stages=4), dict(microbatches=7, stages=3)):
+        problem = pl.generators.pipeline_training(1.0, 2.0, **step)
+        made = pl.solve(problem, "hash", "1f1b").makespan
+        assert pl.bounds(problem, inputs=True)["inputs"] == made == 3 * (step["microbatches"] + step["stages"] - 1)
+        table = pl.bounds(problem, why=True)
+        assert table["finish"].max() == made and set(table["kind"]) >= {"work"}
 
 
 def test_inputs_prove_plans_optimal():
