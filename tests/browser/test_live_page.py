@@ -40,11 +40,17 @@ def makespans(page: Page) -> tuple[float, float]:
 
 def of_the_library(page: Page, schedule: pl.Schedule) -> float:
     """The makespan of the Python code that the page shows."""
+    return schedule_of_the_library(page, schedule).makespan
+
+
+def schedule_of_the_library(page: Page, schedule: pl.Schedule) -> pl.Schedule:
+    """The schedule whose makespan that code gives."""
     tree = ast.parse(page.locator(".pl-live pre").text_content())
-    last = ast.Expression(tree.body.pop().value)
+    last = tree.body.pop().value
+    assert isinstance(last, ast.Attribute) and last.attr == "makespan"
     names = {"pl": pl, "schedule": schedule}
     exec(compile(tree, "page", "exec"), names)
-    return eval(compile(last, "page", "eval"), names)
+    return eval(compile(ast.Expression(last.value), "page", "eval"), names)
 
 
 def drag(page: Page, key: str, share: float) -> None:
@@ -297,6 +303,7 @@ def test_a_plan_that_is_short_of_memory_is_refused(page, schedule, tmp_path):
     expect(page.locator(".pl-gantt")).to_have_attribute("data-memory", "true")
     before = makespans(page)
     assert before == (of_the_library(page, tight),) * 2 and before[0] != tight.makespan
+    expect(page.locator(".pl-live .facts")).to_contain_text(" · fits")
     slider.press("Home")
     expect(page.get_by_role("alert")).to_have_text(
         "At these values the plan of heft is short of memory. placelab plans around that; this page does not."
@@ -306,6 +313,29 @@ def test_a_plan_that_is_short_of_memory_is_refused(page, schedule, tmp_path):
     settled(page)
     expect(page.get_by_role("alert")).to_be_hidden()
     assert makespans(page) == (of_the_library(page, tight),) * 2
+
+
+def test_the_page_says_what_moves_and_whether_it_fits(page, schedule, tmp_path):
+    """Bytes between devices as the library counts them, and a shortage of memory where the library finds one."""
+    cluster = schedule.problem.cluster.replace(memory=94.2e6)
+    tight = pl.solve(pl.Problem(schedule.problem.graph, cluster), "heft", "planned")
+    opened(page, tight, tmp_path)
+    page.get_by_label("Partitioner").select_option("as placed")
+    seen = set()
+    for scheduler in ("planned", "fifo"):
+        page.get_by_label("Scheduler").select_option(scheduler)
+        for key in ("PageUp", "Home", "End"):
+            page.locator('[data-key="bandwidth:a – b"]').press(key)
+            settled(page)
+            of_library = schedule_of_the_library(page, tight)
+            moved = f"{pl.metrics(of_library)['bytes_moved'] / 1e6:.0f} MB"
+            says = f"moved {moved} · {'out of memory' if len(of_library.oom) else 'fits'}"
+            expect(page.locator(".pl-live .facts")).to_have_text(says)
+            seen.add(says)
+    assert len(seen) > 1
+    free = pl.solve(schedule.problem.replace(memory="none"), "heft")
+    opened(page, free, tmp_path)
+    expect(page.locator(".pl-live .facts")).to_have_text(f"moved {pl.metrics(free)['bytes_moved'] / 1e6:.0f} MB")
 
 
 @pytest.mark.slow

@@ -1,4 +1,5 @@
 /** A page that recomputes: the kernels in the browser, and controls above the chart. Written by placelab/app/export.py. */
+import { isShort } from "../kernels/memory.ts";
 import { place } from "../kernels/place.ts";
 import {
   type Costs,
@@ -23,7 +24,7 @@ import { Past } from "./past.ts";
 import type { LiveTraits } from "./traits.ts";
 
 const SAVED = ["schedule", "kept", "memory", "numbers"] as const; // traits of the chart that a change replaces
-const REST = 150; // ms without a change, after which it is computed what moves would give
+const REST = 150; // ms without a change, after which what takes longer is computed
 const NOTHING = new DataView(new ArrayBuffer(0));
 
 /** Puts the controls above the chart whose model this is, and lets the chart follow them. */
@@ -39,7 +40,8 @@ function start(model: Model<LiveTraits>): void {
   const past = new Past("#");
   let frame = 0;
   let shown = { problem: problemOf(shape, costs), placed, run: before };
-  let rest = 0; // timer of what follows when the hand rests
+  let picking = 0; // timers of what follows when the hand rests
+  let resting = 0;
   const controls = panel(setting, dials, model.get("unitless"), { changed, settled, undo, redo, makespan });
 
   function changed(): void {
@@ -67,6 +69,11 @@ function start(model: Model<LiveTraits>): void {
     const text = code(costs, now, planner(wish), wish.scheduler, membersOf(wish.moves), transfers);
     controls.show({ makespan: run.makespan, saved: before.makespan, code: text });
     pick();
+    clearTimeout(resting);
+    resting = window.setTimeout(() => {
+      const sent = run.transfers.tensor.reduce((sum, t) => sum + costs.tensorBytes[t]!, 0);
+      controls.tellMoved(sent, shape.memory.model === MEMORY.none ? null : isShort(problem, run));
+    }, REST);
   }
 
   function shapeOf({ transfers }: Wish): Shape {
@@ -122,10 +129,10 @@ function start(model: Model<LiveTraits>): void {
   /** Offers to move the op that is selected in the chart. */
   function pick(): void {
     const op = model.get("selection");
-    clearTimeout(rest);
+    clearTimeout(picking);
     if (op < 0 || setting.partitioners.length === 1) return controls.offer(null); // some ops may not run everywhere
     controls.offer({ op, name: names[op] ?? `op ${op}`, device: shown.run.device[op]! });
-    rest = window.setTimeout(() => controls.tellOf(setting.names.map((_, d) => makespanWith(op, d))), REST);
+    picking = window.setTimeout(() => controls.tellOf(setting.names.map((_, d) => makespanWith(op, d))), REST);
   }
 
   /** What the whole would take with an op on a device, all else as it is. */

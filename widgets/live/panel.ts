@@ -1,6 +1,6 @@
 /** The controls above the chart: strategies, dials of the cluster, the makespan that follows from them. */
 import { h, listen, style } from "../shared/dom.ts";
-import { bandwidth, number, seconds, speed } from "../shared/format.ts";
+import { bandwidth, bytes, number, seconds, speed } from "../shared/format.ts";
 import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
 import { saved, type Wish } from "./address.ts";
 import { type Dial, type Quantity, REACH, scaled } from "./dials.ts";
@@ -11,6 +11,7 @@ import { compared } from "./words.ts";
 
 const TITLES: Record<Quantity, string> = { speed: "speed of", bandwidth: "bandwidth", latency: "latency" };
 const UNITS: Record<Quantity, (x: number) => string> = { speed, bandwidth, latency: seconds };
+const MEMORY: Readonly<Record<string, string>> = { true: " · out of memory", false: " · fits", null: "" };
 const NARROW = "(max-width: 600px)"; // a phone: one dial is open, the others behind a line
 const SAID = 2_000; // ms that a button says what it did
 
@@ -46,6 +47,8 @@ export interface Panel {
   wish(): Wish;
   put(wish: Wish): void;
   show(answer: Answer): void;
+  /** Bytes that travel between devices, and whether some device runs out of memory; null where memory is not counted. */
+  tellMoved(sum: number, short: boolean | null): void;
   refuse(why: string): void;
   /** The op that can be moved to another device; null for none. */
   offer(op: Offered | null): void;
@@ -69,6 +72,7 @@ export function panel(setting: Setting, dials: readonly Dial[], unitless: boolea
   const transfers = menu("Transfers", setting.models, setting.transfers, done);
   const makespan = h("output.makespan", { "aria-label": "Makespan" });
   const change = h("span.change");
+  const facts = h("span.facts");
   const error = h("p.error", { role: "alert", hidden: true });
   const text = h("code");
   const rows = dials.map((each) => dial(each, value, steps, hands));
@@ -93,7 +97,7 @@ export function panel(setting: Setting, dials: readonly Dial[], unitless: boolea
   const byHand = mover(setting.names, moves, time, done);
   const result = h("span.result", {}, "makespan ", makespan);
   const menus = [partitioner, scheduler, transfers];
-  const chosen = h("div.row", {}, ...menus, undo, redo, reset, copyButton(), result, change);
+  const chosen = h("div.row", {}, ...menus, undo, redo, reset, copyButton(), result, change, facts);
   const more = h("details", {}, h("summary", {}, "Python"), h("pre", {}, text));
   const words = "This page computes by itself. Strategies beyond the list need placelab.";
   const said = h("p.said", {}, setting.still ? `${words} ${setting.still} Ops stay on their devices.` : words);
@@ -131,8 +135,13 @@ export function panel(setting: Setting, dials: readonly Dial[], unitless: boolea
       makespan.textContent = time(answer.makespan);
       const { makespan: now, saved: before } = answer;
       change.textContent = now === before ? "as saved" : `${compared(now, before)} from ${time(before)}`;
+      facts.textContent = "";
       text.textContent = answer.code;
       others.again(scheduler.value, partitioner.value);
+    },
+    tellMoved(sum, short) {
+      facts.textContent = `moved ${unitless ? number(sum) : bytes(sum)}${MEMORY[String(short)]}`;
+      facts.classList.toggle("error", short === true);
     },
     refuse(why) {
       error.hidden = false;
