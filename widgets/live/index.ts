@@ -39,6 +39,7 @@ function start(model: Model<LiveTraits>): void {
   const page: Page = { setting, dials, reach: REACH, nOps: shape.nOps };
   const past = new Past("#");
   let frame = 0;
+  let whole = true; // the hand drags nothing
   let shown = { problem: problemOf(shape, costs), placed, run: before };
   let picking = 0; // timers of what follows when the hand rests
   let resting = 0;
@@ -56,6 +57,8 @@ function start(model: Model<LiveTraits>): void {
     } catch (error) {
       controls.refuse(said(error));
     }
+    if (whole) controls.compare();
+    whole = false;
   }
 
   function recompute(wish: Wish, now: Costs): void {
@@ -142,9 +145,11 @@ function start(model: Model<LiveTraits>): void {
     return simulate(problem, moved(now, membersOf([[op, device]])), controls.wish().scheduler).makespan;
   }
 
-  /** A change is whole: it can be undone, and the address has it. */
+  /** A change is whole: it can be undone, the address has it, and the other strategies follow. */
   function settled(): void {
     if (past.add(written(controls.wish(), setting))) tell();
+    whole = true;
+    changed();
   }
 
   function tell(): void {
@@ -165,6 +170,7 @@ function start(model: Model<LiveTraits>): void {
     if (state === null) return;
     controls.put(read(state, page));
     tell();
+    whole = true;
     changed();
   }
 
@@ -174,7 +180,6 @@ function start(model: Model<LiveTraits>): void {
     try {
       controls.put(read(location.hash, page));
       settled();
-      changed();
     } catch (error) {
       controls.refuse(said(error));
     }
@@ -183,7 +188,10 @@ function start(model: Model<LiveTraits>): void {
   const main = document.querySelector("main")!;
   main.before(controls.element);
   if (controls.below) main.after(controls.below);
-  model.on("change:memory_shown", follow); // which may want curves that are not there
+  model.on("change:memory_shown", () => {
+    whole = true;
+    follow(); // curves may be wanted that are not there
+  });
   model.on("change:selection", pick);
   addEventListener("hashchange", heed);
   follow();

@@ -49,6 +49,8 @@ export interface Panel {
   show(answer: Answer): void;
   /** Bytes that travel between devices, and whether some device runs out of memory; null where memory is not counted. */
   tellMoved(sum: number, short: boolean | null): void;
+  /** The other strategies again; until then what is said of them is old. */
+  compare(): void;
   refuse(why: string): void;
   /** The op that can be moved to another device; null for none. */
   offer(op: Offered | null): void;
@@ -63,13 +65,9 @@ export function panel(setting: Setting, dials: readonly Dial[], unitless: boolea
   const time = (x: number) => (unitless ? number(x) : seconds(x));
   const steps = new Map<string, number>();
   const moves = new Map<number, number>();
-  const done = () => {
-    hands.changed();
-    hands.settled();
-  };
-  const partitioner = menu("Partitioner", setting.partitioners, setting.partitioner, done);
-  const scheduler = menu("Scheduler", setting.schedulers, setting.scheduler, done);
-  const transfers = menu("Transfers", setting.models, setting.transfers, done);
+  const partitioner = menu("Partitioner", setting.partitioners, setting.partitioner, hands.settled);
+  const scheduler = menu("Scheduler", setting.schedulers, setting.scheduler, hands.settled);
+  const transfers = menu("Transfers", setting.models, setting.transfers, hands.settled);
   const makespan = h("output.makespan", { "aria-label": "Makespan" });
   const change = h("span.change");
   const facts = h("span.facts");
@@ -88,13 +86,13 @@ export function panel(setting: Setting, dials: readonly Dial[], unitless: boolea
   };
   const reset = button("Reset", "", () => {
     put(saved(setting));
-    done();
+    hands.settled();
   });
   const others = race(setting.partitioners, hands.makespan, time, (name) => {
     partitioner.value = name;
-    done();
+    hands.settled();
   });
-  const byHand = mover(setting.names, moves, time, done);
+  const byHand = mover(setting.names, moves, time, hands.settled);
   const result = h("span.result", {}, "makespan ", makespan);
   const menus = [partitioner, scheduler, transfers];
   const chosen = h("div.row", {}, ...menus, undo, redo, reset, copyButton(), result, change, facts);
@@ -136,9 +134,10 @@ export function panel(setting: Setting, dials: readonly Dial[], unitless: boolea
       const { makespan: now, saved: before } = answer;
       change.textContent = now === before ? "as saved" : `${compared(now, before)} from ${time(before)}`;
       facts.textContent = "";
+      others.old(partitioner.value);
       text.textContent = answer.code;
-      others.again(scheduler.value, partitioner.value);
     },
+    compare: () => others.again(scheduler.value),
     tellMoved(sum, short) {
       facts.textContent = `moved ${unitless ? number(sum) : bytes(sum)}${MEMORY[String(short)]}`;
       facts.classList.toggle("error", short === true);

@@ -6,8 +6,10 @@ const PAUSE = 200; // ms without a change, after which the others are computed
 
 export interface Race {
   readonly element: HTMLElement;
-  /** All again: after the hand has rested, one strategy at a time, so that none keeps the page from drawing. */
-  again(scheduler: string, chosen: string): void;
+  /** What is shown holds no more. */
+  old(chosen: string): void;
+  /** All again at the end of a change, one strategy at a time, so that none keeps the page from drawing. */
+  again(scheduler: string): void;
 }
 
 /** `makespan` computes one strategy, at the saved costs or as things are; it throws where there is no schedule. */
@@ -21,10 +23,14 @@ export function race(
   const rows = names.map((name) => row(name, () => choose(name)));
   let timer = 0;
 
-  function again(scheduler: string, chosen: string): void {
+  function old(chosen: string): void {
     clearTimeout(timer);
     delete element.dataset.done;
     for (const [i, name] of names.entries()) rows[i]!.mark(name === chosen);
+  }
+
+  function again(scheduler: string): void {
+    clearTimeout(timer);
     const now = new Map<string, number>();
     const next = (i: number) => {
       if (i === names.length) return best(now);
@@ -55,7 +61,7 @@ export function race(
   const caption = h("caption", {}, "Strategies in this page");
   const element = h("table.race", {}, caption, h("thead", {}, head));
   element.append(h("tbody", {}, ...rows.map((each) => each.element)));
-  return { element, again };
+  return { element, old, again };
 }
 
 function row(name: string, choose: () => void) {
