@@ -12,7 +12,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
-import ipywidgets as w
 import numpy as np
 import pytest
 from explorer_hands import (
@@ -42,6 +41,7 @@ from placelab.app.explorer.panels.options import Controls, control
 from placelab.app.explorer.panels.result_view import headline, reasons
 from placelab.app.explorer.session import Undoable
 from placelab.app.explorer.state import initial_state, preset
+from placelab.app.widgets import controls as w
 from placelab.base import units
 from placelab.planning.lower_bounds import is_proven
 
@@ -676,7 +676,7 @@ def test_opens_on_what_is_asked_for():
     )
     state = explorer.state
     assert (state.partitioner, state.scheduler, state.prepare) == ("tf-greedy", "fifo", ("fuse",))
-    assert explorer.settled(60) and explorer.gantt.kept and explorer.layout.height == "700px"
+    assert explorer.settled(60) and explorer.gantt.kept and explorer.height == 700
     assert "◈" in explorer.numbers.text.value
     explorer.close()
     explorer = pl.explore(problem, prepare="fuse")

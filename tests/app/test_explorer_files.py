@@ -7,13 +7,13 @@ import os
 import threading
 from pathlib import Path
 
-import ipywidgets as w
 import pytest
 from explorer_hands import message, pick, reproduces, upload, wait_for
 
 import placelab as pl
 from placelab.app.explorer.panels.pickers import ModelPicker, Opening, openable_files
 from placelab.app.explorer.state import initial_state
+from placelab.app.widgets import controls as w
 from placelab.app.widgets.frame import Files
 from placelab.problem import graph_json
 

@@ -115,7 +115,7 @@ def test_a_cell_shows_the_live_view_and_then_the_picture(displayed, monkeypatch)
         assert "application/vnd.jupyter.widget-view+json" in views[0]
         (html, update), name = displayed[0], re.search(r"placelab-saved-\w+", displayed[0][0])[0]
         assert not update and "Makespan 80<" in html
-        assert f".{name}" in explorer.children[0].value
+        assert f".{name}" in explorer.hiding
     finally:
         explorer.close()
 

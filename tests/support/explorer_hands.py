@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import ipywidgets as w
 import numpy as np
 
 import placelab as pl
 from placelab.app.explorer import Explorer
+from placelab.app.widgets import controls as w
 
 CLUSTER = pl.Cluster.from_hosts({"a": 2, "b": 2}, memory=16e9, inside=(300e9, 5e-6), between=(12e9, 50e-6))
 
@@ -26,7 +26,7 @@ def widgets(widget: w.Widget) -> list[w.Widget]:
 
 def shown(widget: w.Widget) -> bool:
     """Whether a widget is visible."""
-    return widget.layout.display != "none"
+    return not widget.hidden
 
 
 def press(box: w.Widget, text: str) -> None:
@@ -36,8 +36,8 @@ def press(box: w.Widget, text: str) -> None:
 
 
 def classes(widget: w.Widget) -> tuple[str, ...]:
-    """CSS classes of a widget, for which ipywidgets has no public name."""
-    return tuple(widget._dom_classes)
+    """Classes of a control's style; a view has none."""
+    return tuple(getattr(widget, "classes", ()))
 
 
 def of_class(box: w.Widget, name: str) -> w.Widget:
@@ -47,8 +47,8 @@ def of_class(box: w.Widget, name: str) -> w.Widget:
 
 
 def look(explorer: Explorer) -> None:
-    """Open a view of the explorer: browsers count their views in a trait of ipywidgets that has no public name."""
-    explorer._view_count = 1
+    """Open a view of the explorer: a page counts its own."""
+    explorer.views = 1
 
 
 def message(explorer: Explorer) -> str:

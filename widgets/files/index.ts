@@ -19,7 +19,7 @@ function render({ model, el }: { model: Channel; el: HTMLElement }): () => void 
   const { signal } = ending;
   const input = h("input", { type: "file", multiple: true, hidden: true, accept: model.get("accept") });
   const button = h(
-    "button.jupyter-widgets.jupyter-button.widget-button",
+    "button.pl-button",
     {
       style: "width: auto",
       title: "Files of this browser's machine; they can be dropped anywhere on the explorer, too",

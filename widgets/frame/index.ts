@@ -11,7 +11,7 @@ import type { Download, FrameTraits } from "./traits.ts";
 const ROOT = ".placelab-explorer";
 const ARRIVES = 5000; // ms within which a picture reaches the page
 const ROWS = 68; // px of the rows above the middle one; where the page is narrow they are higher, and what is shared is the same
-const OPENED = ".pl-opens.mod-active"; // buttons whose panel is open
+const OPENED = ".pl-opens[aria-pressed='true']"; // buttons whose panel is open
 
 const render: Render<FrameTraits> = ({ model, el }) => {
   const ending = new AbortController();
@@ -42,9 +42,6 @@ const render: Render<FrameTraits> = ({ model, el }) => {
     if (!found) return;
     found.append(splitter);
     showSplit();
-    listen(found, "pointerover", ({ target }) => explained(target, model.get("tips")), { signal });
-    for (const near of ["pointerover", "focusin"] as const)
-      listen(found, near, ({ target }) => greyed(target, model.get("missing")), { signal });
     listen(found, "keydown", (event) => event.key === "Escape" && shut(found), { signal });
     listen(document, "pointerdown", (event) => outside(found, event.target), { signal });
   };
@@ -129,21 +126,6 @@ function dragged(
     },
     { signal },
   );
-}
-
-/** A menu of ipywidgets has no tooltip in the page: that is meant for its label, which does not get it. */
-function explained(menu: EventTarget | null, tips: Record<string, string>): void {
-  if (menu instanceof HTMLSelectElement && !menu.title) menu.title = tips[menu.labels[0]?.textContent ?? ""] ?? "";
-}
-
-/** Menus of ipywidgets have no choices in grey: they become so when the pointer or the focus comes to the menu. */
-function greyed(menu: EventTarget | null, missing: Record<string, string>): void {
-  if (!(menu instanceof HTMLSelectElement)) return;
-  for (const option of menu.options) {
-    const why = missing[option.text];
-    option.disabled = why !== undefined;
-    option.title = why ?? "";
-  }
 }
 
 function shut(root: HTMLElement): void {

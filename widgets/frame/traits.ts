@@ -2,10 +2,6 @@
 export interface FrameTraits {
   /** Share of the height below the top rows that the middle row takes, 0.15 to 0.7. */
   split: number;
-  /** What is said when the pointer is on a menu, by the menu's name. */
-  tips: Record<string, string>;
-  /** What menus show in grey, and why: the strategies that lack a package. */
-  missing: Record<string, string>;
   /** Id of the widget that the frame surrounds. */
   whole: string;
   /** Class and number of the newest saved picture; [] before the first. */

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import ipywidgets as w
+import traitlets
 from IPython.display import display
 
 from placelab.app.explorer import code
@@ -26,8 +26,10 @@ from placelab.app.explorer.panels.tabs import Tabs
 from placelab.app.explorer.saved_picture import SavedPicture, patience
 from placelab.app.explorer.session import Session, Undoable, costs_switched, memory_switched
 from placelab.app.explorer.state import Change, State, said_of_costs
+from placelab.app.widgets import controls as w
 from placelab.app.widgets.cluster_canvas import ClusterCanvas
 from placelab.app.widgets.gantt_chart import CLICKED, Gantt
+from placelab.app.widgets.whole import PartComm, Whole
 from placelab.problem.problem import Problem
 from placelab.schedule import catalogue as strategies
 from placelab.schedule.placement import Placement
@@ -36,8 +38,13 @@ from placelab.schedule.schedule import Schedule
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-class Readable(w.VBox):
+class Readable(Whole):
     """State, problem and result of an explorer; it changes none of them."""
+
+    _esm = Path(__file__).parents[1] / "widgets" / "static" / "explorer.js"
+
+    height = traitlets.Int(0).tag(sync=True)  # in CSS pixels; 0: what the window leaves
+    hiding = traitlets.Unicode("").tag(sync=True)  # a style sheet that hides the saved picture
 
     _session: Session
     _computation: Computation
@@ -162,9 +169,7 @@ class Inputs:
         self.message = Message()
         self.pickers = Pickers(change, self.message.say, session.state)
         self.actions = Actions(undo, redo, lambda: session.state, shown, keep, self.message.say)
-        self.actions.frame.tips = self.pickers.tips
-        self.actions.frame.missing = self.pickers.missing
-        self.canvas = ClusterCanvas(session.state.cluster, lock=session.lock, embedded=True)
+        self.canvas = ClusterCanvas(session.state.cluster, lock=session.lock, embedded=True, comm=PartComm())
         self.canvas.on_step = lambda kind: {"undo": undo, "redo": redo}[kind]()
         self.bar = w.HBox([*self.pickers.bar, self.actions.box]).add_class("pl-top")
         self._seen: tuple[Any, ...] = ()
@@ -259,11 +264,8 @@ class Explorer(Readable):
         self.commands.palette.on_redo = self.redo
         self._told: tuple[State, float] | None = None  # state and makespan of the last full result
         self.saved = SavedPicture(self._pictured, self.actions.frame.expect_picture)
-        super().__init__(self._assemble())
-        self.add_class("placelab-explorer")
-        if height is not None:
-            self.layout.height = f"{max(int(height), 400)}px"
-        self._view_count = 0  # from now on the browser counts the views: what nobody sees is not kept up to date
+        tall = 0 if height is None else max(int(height), 400)
+        super().__init__(self._assemble(), links=self._view.links, height=tall, hiding=self.saved.hiding)
         self._listen()
         self._inputs.show()
         self._compute()
@@ -394,11 +396,9 @@ class Explorer(Readable):
     # ---------------------------------------------------------------- assembly
 
     def _assemble(self) -> list[w.Widget]:
-        sheets = (Path(__file__).parent / "explorer.css").read_text() + self.saved.hiding
-        style = w.HTML(f"<style>{sheets}</style>", layout=w.Layout(display="none"))
         middle = w.HBox([w.Box([self.canvas]).add_class("pl-canvas"), self.tabs.box]).add_class("pl-middle")
         self._inputs.bar.children = [*self._inputs.bar.children, self.commands.palette]
-        return [style, self._inputs.bar, self.numbers.box, middle, self._view.box]
+        return [self._inputs.bar, self.numbers.box, middle, self._view.box]
 
     def _own_commands(self) -> Iterator[Command]:
         """What can be asked for in words, beside strategies, models, values and ops."""
@@ -426,7 +426,7 @@ class Explorer(Readable):
         self.canvas.observe(self._edited, ["value", "dragging", "cluster"])
         self.gantt.observe(lambda _: self._computation.wake(), CLICKED)
         self.shared.observe(lambda change: self.keep(change["new"]), "kept")
-        self.observe(self._seen_or_not, "_view_count")
+        self.observe(self._seen_or_not, "views")
         strategies.on_change.append(self._catalogue_changed)
 
     def _seen_or_not(self, change: dict[str, Any]) -> None:
@@ -446,7 +446,7 @@ class Explorer(Readable):
         with self._session.lock:
             self._inputs.show()
             self._session.renew()
-            if self._view_count != 0:
+            if self.views != 0:
                 self._computation.wake()
                 self.comparison.again()
 

@@ -17,10 +17,6 @@ class Frame(anywidget.AnyWidget):
 
     split = traitlets.Float(0.4).tag(sync=True)  # share of the height below the top rows that the middle row takes
 
-    tips = traitlets.Dict().tag(sync=True)  # what the page says when the pointer is on a menu, by the menu's name
-
-    missing = traitlets.Dict().tag(sync=True)  # what menus show in grey, and why: strategies that lack a package
-
     whole = traitlets.Unicode().tag(sync=True)  # id of the widget that the frame surrounds
 
     picture: traitlets.List[str] = traitlets.List().tag(sync=True)  # class and number of the newest saved picture

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import anywidget
-import ipywidgets as w
 import traitlets
 
 
@@ -44,9 +42,6 @@ class ComparisonTable(anywidget.AnyWidget):
     asked = traitlets.Dict().tag(sync=True)
     unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see Cluster.units
 
-    def __init__(self, **traits: Any) -> None:
-        super().__init__(**{"layout": w.Layout(width="100%", height="100%", min_width="0", min_height="0"), **traits})
-
     def __repr__(self) -> str:
         return f"ComparisonTable({len(self.rows)} partitioners under {len(self.schedulers)} schedulers)"
 
@@ -83,9 +78,6 @@ class DifferenceTable(anywidget.AnyWidget):
     stale = traitlets.Bool(False).tag(sync=True)
     unitless = traitlets.Bool(False).tag(sync=True)
     selection = traitlets.Int(-1).tag(sync=True)  # number of the op that all views show as selected
-
-    def __init__(self, **traits: Any) -> None:
-        super().__init__(**{"layout": w.Layout(height="100%", min_height="0", min_width="0"), **traits})
 
     def __repr__(self) -> str:
         return f"DifferenceTable({len(self.rows)} rows)"
@@ -126,9 +118,6 @@ class WhatMattersTable(anywidget.AnyWidget):
     selection = traitlets.Int(-1).tag(sync=True)  # number of the op that all views show as selected
     unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see Cluster.units
 
-    def __init__(self, **traits: Any) -> None:
-        super().__init__(**{"layout": w.Layout(height="100%", min_height="0", min_width="0"), **traits})
-
     def __repr__(self) -> str:
         return f"WhatMattersTable({len(self.rows)} rows, {self.percent} % faster)"
 
@@ -164,9 +153,6 @@ class TrainingChart(anywidget.AnyWidget):
     optimum = traitlets.Float(1.0).tag(sync=True)
     limits = traitlets.List([1.0, 1.0]).tag(sync=True)
     message = traitlets.Unicode("").tag(sync=True)  # why there is no picture; "" when there is one
-
-    def __init__(self, **traits: Any) -> None:
-        super().__init__(**{"layout": w.Layout(height="100%", min_height="0", min_width="0"), **traits})
 
     def __repr__(self) -> str:
         return f"TrainingChart(interval {self.interval} s)"

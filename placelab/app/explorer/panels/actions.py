@@ -8,14 +8,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import ipywidgets as w
-
 from placelab.app.explorer import code
 from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.panels.panel import Item, Popover, button
 from placelab.app.explorer.session import Undoable
 from placelab.app.explorer.state import State
+from placelab.app.widgets import controls as w
 from placelab.app.widgets.frame import CodeButton, Frame
+from placelab.app.widgets.whole import PartComm
 from placelab.pictures.cells.markup import counted
 from placelab.schedule.schedule import Schedule
 
@@ -60,10 +60,10 @@ class Actions:
         self.draw: Callable[[str, str], None] = lambda name, title: None
         self.undo = button("↶", "Undo the last change, of the pickers or the cluster", undo)
         self.redo = button("↷", "Redo what was undone", redo)
-        self.code = CodeButton()
+        self.code = CodeButton(comm=PartComm())
         self.code.observe(lambda _: self.save_graph(), "copies")
-        self.frame = Frame()
-        self.keep = w.ToggleButton(description="◈ Keep", tooltip=KEEP_TIP, layout=w.Layout(width="auto"))
+        self.frame = Frame(comm=PartComm())
+        self.keep = w.ToggleButton(description="◈ Keep", tooltip=KEEP_TIP)
         self.keep.observe(lambda change: keep(change["new"]), "value")
         self.downloads = {
             text: button(text, tip, partial(self._save, suffix, kind, write))

@@ -15,6 +15,7 @@ from placelab.app.explorer.panels.pickers import TRANSFERS
 from placelab.app.explorer.state import Change, State, model_names, preset
 from placelab.app.widgets.command_palette import CommandPalette
 from placelab.app.widgets.gantt_chart import Gantt
+from placelab.app.widgets.whole import PartComm
 from placelab.base.units import PREFIXES, TIMES
 from placelab.problem.clusters import PRESETS
 from placelab.problem.resource_models import MEMORY_MODELS
@@ -96,7 +97,7 @@ class Commands:
     def __init__(self, around: Around) -> None:
         self._around = around
         self._offered: list[Command] = []
-        self.palette = CommandPalette()
+        self.palette = CommandPalette(comm=PartComm())
         self.palette.on_chosen = self._do
         self._offer("")
         self.palette.observe(lambda change: self._offer(change["new"]), "typed")

@@ -20,6 +20,7 @@ from placelab.app.explorer.engine.solving import Result, preparation
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import Model, State
 from placelab.app.widgets.tables import ComparisonTable
+from placelab.app.widgets.whole import PartComm
 from placelab.base.leaving import Abandoned, run_abandonable
 from placelab.base.progress import Progress
 from placelab.base.threads import Background, Worker
@@ -81,7 +82,7 @@ class Comparison(Background):
         self._worker = Worker(self._run, "comparison")
         self._rivals = RivalSearch(self._adopt, self._refresh)
         self._visible = True
-        self.box = self.table = ComparisonTable()
+        self.box = self.table = ComparisonTable(comm=PartComm())
         self.table.observe(self._answer, "asked")
         shared.observe(self._heed, "bound")
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import ipywidgets as w
 import traitlets
 
 from placelab.app.explorer.engine.solving import Result, function_of, place_state, traced
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import State
+from placelab.app.widgets import controls as w
 from placelab.app.widgets.decisions import Decisions
+from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import PlacelabError
 from placelab.base.leaving import Abandoned, run_abandonable
 from placelab.base.threads import Background, Worker
@@ -43,8 +44,8 @@ class DecisionsPanel(Background):
         self._newest: Result | None = None
         self._shown: tuple[Result | None, str] | None = None  # the result on show, and what it is compared with
         self._worker = Worker(self._catch_up, "decisions")
-        self.view = Decisions(layout=w.Layout(height="100%", width="100%", min_height="0"))
-        self.box = w.Box([self.view], layout=w.Layout(height="100%", width="100%", min_height="0", overflow="hidden"))
+        self.view = Decisions(comm=PartComm())
+        self.box = w.Box([self.view])
         traitlets.link((shared, "selection"), (self.view, "selection"))
         self.view.observe(lambda change: self._worker.wake(), "against")
 

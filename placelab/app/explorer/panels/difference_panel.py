@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import ipywidgets as w
 import traitlets
 
 from placelab.analysis.measures import metrics
@@ -13,7 +12,9 @@ from placelab.analysis.two_schedules import Difference, difference
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import State
+from placelab.app.widgets import controls as w
 from placelab.app.widgets.tables import DifferenceTable
+from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import FormatError
 from placelab.base.threads import Background, Worker
 from placelab.problem.problem import Problem
@@ -45,7 +46,7 @@ class DifferencePanel(Background):
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
-        self.view = DifferenceTable(summary=HINT)
+        self.view = DifferenceTable(summary=HINT, comm=PartComm())
         self.box: w.Widget = self.view
         self.visible = True
         self._schedule: Schedule | None = None

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 
-import ipywidgets as w
 import numpy as np
 import traitlets
 
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import State
+from placelab.app.widgets import controls as w
 from placelab.app.widgets.graph_view import ModelGraph
+from placelab.app.widgets.whole import PartComm
 from placelab.base.threads import Background, Worker
 from placelab.problem.problem import Problem
 
@@ -33,7 +34,7 @@ class GraphPanel(Background):
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
-        self.view = ModelGraph(can_pin=True, layout=w.Layout(width="100%", height="100%", min_height="0"))
+        self.view = ModelGraph(can_pin=True, comm=PartComm())
         self.view.on_pin = self._pin
         self.box: w.Widget = self.view
         self.visible = True

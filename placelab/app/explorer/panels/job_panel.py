@@ -8,7 +8,6 @@ from functools import partial
 from html import escape
 from typing import Any
 
-import ipywidgets as w
 import numpy as np
 
 from placelab.analysis.studies.many_runs import iterations
@@ -19,6 +18,7 @@ from placelab.app.explorer.panels.numbers import job_details, job_items
 from placelab.app.explorer.panels.panel import Item, Shared, button, item
 from placelab.app.explorer.panels.training_run import TrainingRun
 from placelab.app.explorer.state import ALL_REDUCE, KINDS, PIPELINE, SERVERS, Job, State
+from placelab.app.widgets import controls as w
 from placelab.base.errors import PlacelabError
 from placelab.base.progress import Progress
 from placelab.base.threads import Background, Worker
@@ -41,15 +41,15 @@ SUMMING = ("algorithm", "bucket_bytes")  # of replicas alone
 
 
 def _slider(low: int, high: int) -> Callable[[], w.Widget]:
-    return lambda: w.IntSlider(min=low, max=high, readout=False, layout=w.Layout(width="auto"))
+    return lambda: w.IntSlider(min=low, max=high, readout=False)
 
 
 def _menu(options: Any) -> Callable[[], w.Widget]:
-    return lambda: w.Dropdown(options=options, layout=w.Layout(width="auto"))
+    return lambda: w.Dropdown(options=options)
 
 
 def _box() -> w.Widget:
-    return w.Checkbox(indent=False, layout=w.Layout(width="auto"))
+    return w.Checkbox()
 
 
 # field of Job: label, kinds that have it, what it means, control
@@ -127,7 +127,7 @@ class JobControls:
         self._change = change
         self._quiet = False
         self.job = Job()
-        self.kind = w.Dropdown(options=KINDS, description="job", layout=w.Layout(width="auto"), tooltip="Kind of job")
+        self.kind = w.Dropdown(options=KINDS, description="job", tooltip="Kind of job")
         self.fields = {name: self._control(name) for name in FIELDS}
         self.kind.observe(lambda c: self._moved("kind", c["new"]), "value")
         ticked = [field for field in self.fields.values() if isinstance(field, w.Checkbox)]
@@ -148,7 +148,7 @@ class JobControls:
                     field.max = max(field.max, value)
                 field.value = value
                 self._label(name)
-                field.layout.display = "" if _has(job, name) else "none"
+                field.hidden = not (_has(job, name))
         finally:
             self._quiet = False
 
@@ -194,7 +194,7 @@ class Orders(Background):
         )
         self.shown = w.HTML()
         self.box = w.VBox([self.button, self.shown]).add_class("pl-orders")
-        self.box.layout.display = "none"
+        self.box.hidden = True
         self._worker = Worker(self._work, "random orders")
 
     def follow(self, schedule: Schedule) -> None:
@@ -205,9 +205,7 @@ class Orders(Background):
         self.forget()
         replica = schedule.problem.graph.metadata.get("replica")
         served = isinstance(replica, dict) and str(replica.get("sync", "")).startswith("ps")
-        self.box.layout.display = (
-            "" if served and replica_column(schedule.problem.graph, "worker") is not None else "none"
-        )
+        self.box.hidden = not (served and replica_column(schedule.problem.graph, "worker") is not None)
 
     def forget(self) -> None:
         """Take the distribution away: it belongs to a schedule before."""
@@ -293,7 +291,7 @@ class JobPanel(Background):
         self.controls = JobControls(self._ask)
         self.step = button("One step", "The model alone, as it was", lambda: self._ask(None))
         self.presets = [button(text, tip, partial(self._ask, job)) for text, (job, tip) in PRESETS.items()]
-        self.page = w.ToggleButton(description="Training run", tooltip=RUN_TIP, layout=w.Layout(width="auto"))
+        self.page = w.ToggleButton(description="Training run", tooltip=RUN_TIP)
         self.page.add_class("pl-pages")
         self.page.observe(self._turn, "value")
         self.numbers = w.HTML().add_class("pl-job-numbers")
@@ -314,7 +312,7 @@ class JobPanel(Background):
 
     def _show(self, state: State) -> None:
         self.step.disabled = state.job is None
-        self.controls.box.layout.display = "none" if state.job is None else ""
+        self.controls.box.hidden = state.job is None
         if state.job is None:
             self._say(INVITATION)
         else:
@@ -383,8 +381,8 @@ class JobPanel(Background):
 
     def _turn(self, _: Any = None) -> None:
         running = self.page.value
-        self.making.layout.display = "none" if running else ""
-        self.run.box.layout.display = "" if running else "none"
+        self.making.hidden = running
+        self.run.box.hidden = not running
         if running and self._result is not None:
             self.run.follow(self._result.schedule, True)
 

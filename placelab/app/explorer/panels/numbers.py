@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from html import escape
 
-import ipywidgets as w
 import numpy as np
 
 from placelab.analysis import worker_measures as workers
@@ -13,6 +12,7 @@ from placelab.analysis.measures import bubbles, metrics_by, stages
 from placelab.analysis.validation import Violation
 from placelab.analysis.worker_measures import arrival_skew
 from placelab.app.explorer.panels.panel import Item, item
+from placelab.app.widgets import controls as w
 from placelab.base.units import Units, percent
 from placelab.planning.lower_bounds import is_proven, known_bounds, ratios
 from placelab.planning.read_orders import replica_column
@@ -408,7 +408,7 @@ class Numbers:
     def __init__(self, *notices: w.Widget) -> None:
         self.text = w.HTML().add_class("pl-figures")
         self.warning = w.HTML().add_class("pl-warning")
-        self.warning.layout.display = "none"
+        self.warning.hidden = True
         said = w.HBox([*notices, self.warning]).add_class("pl-notices")
         self.box = w.HBox([self.text, said]).add_class("pl-numbers")
 
@@ -420,7 +420,7 @@ class Numbers:
             f'<div role="list">{"".join(_figure(item, all_of_them * (not i)) for i, item in enumerate(first))}</div>'
         )
         self.warning.value = f'<div role="status" title="{escape(warning)}">{escape(warning)}</div>' if warning else ""
-        self.warning.layout.display = "" if warning else "none"
+        self.warning.hidden = not warning
 
 
 def no_schedule(pair: str) -> list[Item]:

@@ -10,21 +10,19 @@ from dataclasses import replace
 from html import escape
 from typing import Annotated, Any, Literal
 
-import ipywidgets as w
-
 from placelab.app.explorer.panels.panel import button, choose, opens
 from placelab.app.explorer.state import Change, State
+from placelab.app.widgets import controls as w
 from placelab.costs.descriptions import sources
 from placelab.costs.new_costs import counts_plainly
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.schedule.catalogue import Strategy, Transform, transforms
 
-SHORT = w.Layout(width="auto", min_width="84px")
-LONG = w.Layout(width="190px")
+LONG = "190px"
 
 
-def control(name: str, annotation: Any, default: Any, value: Any) -> w.DOMWidget:
+def control(name: str, annotation: Any, default: Any, value: Any) -> w.Control:
     """The widget for one option, showing `value`.
 
     ====================================== =============================
@@ -44,13 +42,12 @@ def control(name: str, annotation: Any, default: Any, value: Any) -> w.DOMWidget
     widget.tooltip = f"{name}: default {default!r}"
     if isinstance(widget, (w.IntText, w.FloatText)):
         widest = max(64, 7 * len(label), 30 + 9 * len(str(default)))  # as its label, and its value
-        widget.layout.width = f"{widest}px"
-    widget.description_allow_html = False
+        widget.width = f"{widest}px"
     widget.add_class("pl-option")
     return widget
 
 
-def read(widget: w.DOMWidget) -> Any:
+def read(widget: w.Control) -> Any:
     """The option's value that a control shows."""
     parse = getattr(widget, "parse", None)
     return parse(widget.value) if parse else widget.value
@@ -61,13 +58,13 @@ def changed(options: Mapping[str, tuple[Any, Any]], values: Mapping[str, Any]) -
     return {name: v for name, v in values.items() if (type(v), v) != (type(options[name][1]), options[name][1])}
 
 
-def _of_type(annotation: Any, default: Any, value: Any) -> w.DOMWidget:
+def _of_type(annotation: Any, default: Any, value: Any) -> w.Control:
     kind, extra = _split(annotation)
     if kind is bool:
-        return w.Checkbox(value=bool(value), indent=False, layout=SHORT)
+        return w.Checkbox(value=bool(value))
     if typing.get_origin(kind) is Literal:
         choices = [c if isinstance(c, str) else (repr(c), c) for c in typing.get_args(kind)]
-        return w.Dropdown(options=choices, value=value, layout=SHORT)
+        return w.Dropdown(options=choices, value=value)
     if kind in (int, float) and _is_range(extra) and isinstance(value, (int, float)) and extra[0] <= value <= extra[1]:
         return _slider(kind, extra[0], extra[1], value)
     if kind is int and isinstance(value, int):
@@ -93,16 +90,14 @@ def _is_range(extra: Any) -> bool:
     )
 
 
-def _slider(kind: type, low: float, high: float, value: float) -> w.DOMWidget:
+def _slider(kind: type, low: float, high: float, value: float) -> w.Control:
     if kind is int:
-        return w.IntSlider(min=int(low), max=int(high), value=int(value), layout=LONG)
-    return w.FloatSlider(min=low, max=high, step=(high - low) / 100, value=value, readout_format=".3g", layout=LONG)
+        return w.IntSlider(min=int(low), max=int(high), value=int(value), width=LONG)
+    return w.FloatSlider(min=low, max=high, step=(high - low) / 100, value=value, width=LONG)
 
 
-def _text(value: Any, literal: bool) -> w.DOMWidget:
-    field = w.Text(
-        value=repr(value) if literal else str(value), continuous_update=False, layout=w.Layout(width="130px")
-    )
+def _text(value: Any, literal: bool) -> w.Control:
+    field = w.Text(value=repr(value) if literal else str(value), width="130px")
     field.parse = _literal if literal else str
     return field
 
@@ -127,7 +122,7 @@ class Controls:
         self.box = w.HBox().add_class("pl-options")
         self._on_change = on_change
         self._options: Mapping[str, tuple[Any, Any]] = {}
-        self._widgets: dict[str, w.DOMWidget] = {}
+        self._widgets: dict[str, w.Control] = {}
         self._quiet = False
 
     def show(self, strategy: Strategy, values: Mapping[str, Any]) -> None:
@@ -139,7 +134,7 @@ class Controls:
         elif changed(self._options, self._values()) != dict(values):
             self._restore(values)
 
-    def _control(self, name: str, values: Mapping[str, Any]) -> w.DOMWidget:
+    def _control(self, name: str, values: Mapping[str, Any]) -> w.Control:
         annotation, default = self._options[name]
         widget = control(name, annotation, default, values.get(name, default))
         widget.observe(lambda _: self._moved(name), "value")
@@ -187,7 +182,7 @@ class PreparePicker:
         self._chosen: tuple[str, ...] = ()
         self.toggles: dict[str, w.ToggleButton] = {}
         self.controls: dict[str, Controls] = {}
-        self.toggle = w.ToggleButton(tooltip=PREPARE_TIP, layout=w.Layout(width="auto"))
+        self.toggle = w.ToggleButton(tooltip=PREPARE_TIP)
         self.about = w.HTML().add_class("pl-about")
         self.panel = w.HBox().add_class("pl-row").add_class("pl-open")
         self.box = w.VBox([self.toggle, self.about]).add_class("pl-prepare")
@@ -217,7 +212,7 @@ class PreparePicker:
         toggle.description = f"{self._chosen.index(name) + 1} · {name}" if toggle.value else name
         controls = self.controls[name]
         controls.show(transforms()[name], chosen.get(name, {}))
-        controls.box.layout.display = "" if toggle.value else "none"
+        controls.box.hidden = not toggle.value
 
     def _rebuild(self) -> None:
         self.toggles = {name: self._toggle(name, function) for name, function in transforms().items()}
@@ -228,7 +223,7 @@ class PreparePicker:
 
     def _toggle(self, name: str, function: Transform) -> w.ToggleButton:
         tip = f"{function.summary} {function.source}".strip()
-        toggle = w.ToggleButton(description=name, tooltip=tip, layout=w.Layout(width="auto"))
+        toggle = w.ToggleButton(description=name, tooltip=tip)
         toggle.observe(lambda change: self._pressed(name, change["new"]), "value")
         return toggle
 
@@ -280,10 +275,8 @@ class CostsPicker:
         self._graph: OpGraph | None = None  # before it is scaled
         self._used: set[str] = set()  # columns of times that apply to the devices shown
         self._tabled: tuple = ()  # graph and columns that the table was made for
-        self.menu = w.Dropdown(
-            options=list(COSTS), description="Costs", tooltip=COSTS_TIP, layout=w.Layout(width="auto")
-        )
-        self.toggle = w.ToggleButton(tooltip=SOURCES_TIP, layout=w.Layout(width="auto"))
+        self.menu = w.Dropdown(options=list(COSTS), description="Costs", tooltip=COSTS_TIP)
+        self.toggle = w.ToggleButton(tooltip=SOURCES_TIP)
         self.sliders = {name: _factor(*words) for name, words in FACTORS.items()}
         self.reset = button("× 1", "Both factors 1 again", lambda: self._set(compute=1.0, transfer=1.0))
         self.sources = w.HTML().add_class("pl-sources")
@@ -330,10 +323,9 @@ class CostsPicker:
 
 
 def _factor(label: str, tip: str) -> w.FloatLogSlider:
-    slider = w.FloatLogSlider(1.0, base=10, min=-1, max=1, step=0.05, description=label, readout_format=".3g")
+    slider = w.FloatLogSlider(value=1.0, min=-1, max=1, step=0.05, description=label)
     slider.tooltip = tip
-    slider.style.description_width = "88px"
-    slider.layout.width = "320px"
+    slider.width = "320px"
     return slider
 
 

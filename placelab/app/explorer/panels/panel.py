@@ -7,11 +7,11 @@ from html import escape
 from math import inf
 from typing import Any, Protocol
 
-import ipywidgets as w
 import traitlets
 
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.state import Change, State
+from placelab.app.widgets import controls as w
 from placelab.problem.problem import Problem
 from placelab.schedule.known_schedules import best_proven, least_known
 
@@ -25,7 +25,7 @@ def item(key: str, label: str, value: str, title: str = "", tone: str = "") -> I
 
 def button(text: str, tip: str, act: Callable[[], None]) -> w.Button:
     """A button as wide as its text; a click calls `act`."""
-    made = w.Button(description=text, tooltip=tip, layout=w.Layout(width="auto"))
+    made = w.Button(description=text, tooltip=tip)
     made.on_click(lambda _: act())
     return made
 
@@ -42,7 +42,7 @@ def opens(toggle: w.ToggleButton, panel: w.Box) -> None:
     """Show a panel while a toggle is pressed."""
 
     def reveal(_: object = None) -> None:
-        panel.layout.display = "flex" if toggle.value else "none"
+        panel.hidden = not toggle.value
 
     toggle.observe(reveal, "value")
     reveal()
@@ -60,7 +60,7 @@ class Popover:
     """
 
     def __init__(self, text: str, tip: str, *content: w.Widget) -> None:
-        self.toggle = w.ToggleButton(description=text, tooltip=tip, layout=w.Layout(width="auto"))
+        self.toggle = w.ToggleButton(description=text, tooltip=tip)
         self.toggle.add_class("pl-opens")
         self.panel = w.VBox(list(content)).add_class("pl-popover")
         self.box = w.HBox([self.toggle, self.panel]).add_class("pl-pops")
@@ -83,7 +83,7 @@ class Message(w.HTML):
         """Show `text` in the tone ``"bad"`` or ``"note"``; "" hides the line. `details` is HTML shown below the text."""
         role = "alert" if tone == "bad" else "status"
         self.value = f'<div role="{role}" class="{tone}">{escape(text)}{details}</div>' if text else ""
-        self.layout.display = "" if text else "none"
+        self.hidden = not text
 
 
 class Shared(traitlets.HasTraits):

@@ -10,14 +10,14 @@ from os.path import isfile  # of Path, it would raise where a folder may not be 
 from pathlib import Path
 from typing import Any
 
-import ipywidgets as w
-
 from placelab.analysis.comparing import fitting_schedulers
 from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.panels.options import Controls, CostsPicker, PreparePicker
 from placelab.app.explorer.panels.panel import Popover, button, choose, opens
 from placelab.app.explorer.state import GIVEN, Change, Model, Preset, State, model_names, model_of, preset
+from placelab.app.widgets import controls as w
 from placelab.app.widgets.frame import Files
+from placelab.app.widgets.whole import PartComm
 from placelab.base.interrupts import lacking
 from placelab.base.leaving import Abandoned, run_abandonable
 from placelab.base.threads import Background, Worker
@@ -66,8 +66,8 @@ class Opening(Background):
     def say(self, text: str) -> None:
         """Show what is going on; "" hides the line."""
         self.text.value = f'<span role="status">{escape(text)}</span>' if text else ""
-        self.box.layout.display = "" if text else "none"
-        self._cancel.layout.display = "" if self._jobs or text.startswith("Reading") else "none"
+        self.box.hidden = not text
+        self._cancel.hidden = not (self._jobs or text.startswith("Reading"))
 
     def stop(self) -> None:
         """Cancel all reading."""
@@ -127,19 +127,18 @@ class ModelPicker:
         self._quiet = False
         self._failed_path = ""  # the path that could not be read
         self.opening = Opening(self._failed)
-        self.menu = w.Dropdown(description="Model", tooltip="The graph that is placed.", layout=w.Layout(width="auto"))
+        self.menu = w.Dropdown(description="Model", tooltip="The graph that is placed.")
         self.toggle = w.ToggleButton(
             description="Open file…",
             tooltip="A model of your own, by path or upload; files can be dropped anywhere on the explorer",
-            layout=w.Layout(width="auto"),
         )
         self.path = w.Combobox(
             description="Path on the kernel's machine",
             placeholder="model.onnx, graph.pb …, then Enter",
-            continuous_update=False,
-            layout=w.Layout(width="340px"),
+            width="340px",
         )
-        self.upload = Files(accept=",".join([*(s for s in suffixes() if not s.endswith(".gz")), ".gz"]))
+        accepted = [*(s for s in suffixes() if not s.endswith(".gz")), ".gz"]
+        self.upload = Files(accept=",".join(accepted), comm=PartComm())
         self.upload.on_piece = self._arriving
         self.upload.on_file = self._uploaded
         self.upload.on_refused = self._refused
@@ -274,9 +273,7 @@ class Pickers:
         self.latency = self._menu("Latency", self._field("latency"), LATENCY_TIP, list(LATENCIES))
         self.memory = self._menu("Memory", self._field("memory"), MEMORY_TIP, list(MEMORY_MODELS))
         self.costs = CostsPicker(self._ask)
-        self.seed = w.BoundedIntText(
-            0, min=0, max=2**31 - 1, description="Seed", tooltip=SEED_TIP, layout=w.Layout(width="86px")
-        )
+        self.seed = w.BoundedIntText(value=0, min=0, max=2**31 - 1, description="Seed", tooltip=SEED_TIP, width="86px")
         self.seed.observe(lambda c: self._field("seed", "seed")(c["new"]), "value")
         self.partitioner = self._menu("Partitioner", self._pick("partitioner"), "Which device each op runs on.")
         self.scheduler = self._menu("Scheduler", self._pick("scheduler"), "Which op a device runs next.")
@@ -308,20 +305,6 @@ class Pickers:
         lacks = {name: lacking(*function.packages) for name, function in partitioners().items()}
         return {name: f"{name} needs {what}" for name, what in lacks.items() if what}
 
-    @property
-    def tips(self) -> dict[str, str]:
-        """What each menu is, by its name."""
-        menus = (
-            self.models.menu,
-            self.cluster,
-            self.partitioner,
-            self.scheduler,
-            self.transfers,
-            self.latency,
-            self.memory,
-        )
-        return {menu.description: menu.tooltip for menu in menus}
-
     def _seldom(self) -> list[w.Widget]:
         """What is set seldom: a row of buttons and menus, and the transformations before placing."""
         row = w.HBox([self.models.toggle, self.costs.menu, self.costs.toggle, self.seed, self.prepare.box])
@@ -338,7 +321,7 @@ class Pickers:
             self.latency.value = state.latency
             self.memory.value = state.memory
             self.seed.value = state.seed
-            self.latency.layout.display = None if TRANSFER_MODELS[state.transfers].queue else "none"
+            self.latency.hidden = not TRANSFER_MODELS[state.transfers].queue
             self.costs.show(state)
             self.prepare.show(state)
             fitting = {*fitting_schedulers(state.graph), state.scheduler}
@@ -361,6 +344,7 @@ class Pickers:
     def _show_strategy(self, kind: str, catalogue: Any, state: State) -> None:
         name = getattr(state, kind)
         choose(getattr(self, kind), list(catalogue), name)
+        getattr(self, kind).missing = self.missing
         function = catalogue[name]
         self.options[kind].show(function, state.options_of(kind))
         source = f" <span>{escape(function.source)}</span>" if function.source else ""
@@ -368,9 +352,7 @@ class Pickers:
         self.about[kind].value = f"<div><b>{escape(name)}</b> {escape(summary)}{source}</div>"
 
     def _menu(self, label: str, pick: Callable[[str], None], tip: str, choices: Any = ()) -> w.Dropdown:
-        menu = w.Dropdown(
-            options=list(choices), description=label, tooltip=f"{label}. {tip}", layout=w.Layout(width="auto")
-        )
+        menu = w.Dropdown(options=list(choices), description=label, tooltip=f"{label}. {tip}")
 
         def chosen(change: dict[str, Any]) -> None:
             if change["new"] is not None:

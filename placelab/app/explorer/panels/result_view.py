@@ -8,7 +8,6 @@ from dataclasses import replace
 from html import escape
 from time import monotonic, sleep
 
-import ipywidgets as w
 import numpy as np
 import traitlets
 
@@ -30,8 +29,10 @@ from placelab.app.explorer.panels.panel import Message, Shared, button
 from placelab.app.explorer.panels.pickers import ChangeState, Pickers
 from placelab.app.explorer.panels.tabs import Tabs
 from placelab.app.explorer.state import State
+from placelab.app.widgets import controls as w
 from placelab.app.widgets.cluster_canvas import ClusterCanvas
 from placelab.app.widgets.gantt_chart import Gantt
+from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import InfeasibleError
 from placelab.base.units import SI
 from placelab.problem.problem import Problem
@@ -58,7 +59,7 @@ class SearchLine:
     def __init__(self, again: Callable[[], None]) -> None:
         self._search: RunningCall | None = None
         self._shown_at = 0.0
-        self.bar = w.FloatProgress(0.0, min=0.0, max=1.0, tooltip="How far the search is")
+        self.bar = w.FloatProgress(tooltip="How far the search is")
         self.text = w.HTML()
         self.cancel = button("Stop", "End the search and show the best so far", self.halt)
         self.again = button("Search again", "Search once more, to the end", again)
@@ -94,7 +95,7 @@ class SearchLine:
 
     def _reveal(self, bar: bool = False, cancel: bool = False, again: bool = False) -> None:
         for widget, visible in ((self.bar, bar), (self.cancel, cancel), (self.again, again)):
-            widget.layout.display = "" if visible else "none"
+            widget.hidden = not visible
 
 
 def described(search: RunningCall) -> str:
@@ -160,14 +161,14 @@ class Rejection:
         named = bool(error.op) and error.op in problem.graph.names
         self._op = problem.graph.index(error.op) if named else -1
         self._show_op.description = f"Show {_short(error.op)}"
-        self._show_op.layout.display = "" if named and selectable else "none"
+        self._show_op.hidden = not (named and selectable)
         self._offer(Remedies())
-        self.box.layout.display = ""
+        self.box.hidden = False
         self._remedies.begin(state, problem)
 
     def hide(self) -> None:
         """Take the panel away."""
-        self.box.layout.display = "none"
+        self.box.hidden = True
         self._remedies.end()
 
     def settled(self, timeout: float | None = None) -> bool:
@@ -266,12 +267,12 @@ class FailurePanel:
     def show(self, failure: Failure) -> None:
         """Say what went wrong, and in which line."""
         self.text.value = f'<div role="alert"><b>{escape(failure.sentence)}</b>{failure.lines}{failure.details}</div>'
-        self.box.layout.display = ""
+        self.box.hidden = False
 
     def hide(self) -> None:
         """Take the panel away."""
         self.text.value = ""
-        self.box.layout.display = "none"
+        self.box.hidden = True
 
 
 def headline(error: InfeasibleError, problem: Problem, partitioner: str) -> str:
@@ -349,7 +350,7 @@ class ResultView:
         self._shown: Schedule | None = None  # whose numbers are shown
         self._writing = threading.Lock()  # a bound is proven on another thread than results are shown
         self._devices = 0  # of the newest problem
-        self.gantt = Gantt(embedded=True, height=-1, proof_shown=True)
+        self.gantt = Gantt(embedded=True, height=-1, proof_shown=True, comm=PartComm())
         self.line = SearchLine(again)
         self.numbers = Numbers(message, pickers.models.opening.box, self.line.box)
         self.rejection = Rejection(self._select, change, undo)
@@ -361,7 +362,8 @@ class ResultView:
         traitlets.link((self.gantt, "selection"), (shared, "selection"))
         decisions = self.tabs.panels[DecisionsPanel.title]
         assert isinstance(decisions, DecisionsPanel)
-        w.jslink((decisions.view, "candidates"), (self.gantt, "candidates"))  # ghosts of the bars that were considered
+        # in the page, ghosts of the bars that were considered
+        self.links = [[f"{view.model_id}.candidates" for view in (decisions.view, self.gantt)]]
 
     def follow(self, problem: Problem) -> None:
         """Prepare for the results of this problem; use of memory and links of other devices is taken off the canvas."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import ipywidgets as w
-
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.comparison import Comparison
 from placelab.app.explorer.panels.decisions_panel import DecisionsPanel
@@ -15,6 +13,7 @@ from placelab.app.explorer.panels.job_panel import JobPanel
 from placelab.app.explorer.panels.panel import Panel, PanelFactory, Shared
 from placelab.app.explorer.panels.what_matters import WhatMatters
 from placelab.app.explorer.state import State
+from placelab.app.widgets import controls as w
 from placelab.base.errors import UnsupportedError
 from placelab.problem.problem import Problem
 
@@ -46,7 +45,7 @@ class Tabs:
         self.panels: dict[str, Panel] = {panel.title: panel for panel in (make(shared) for make in PANELS)}
         self._result: Result | None = None
         titles = [CLUSTER, *self.panels]
-        self.titles = w.ToggleButtons(options=titles, value=Comparison.title, tooltips=[""] * len(titles))
+        self.titles = w.ToggleButtons(options=titles, value=Comparison.title)
         self.titles.add_class("pl-titles")
         self.stack = w.Stack([panel.box for panel in self.panels.values()], selected_index=0).add_class("pl-stack")
         self.box = w.VBox([self.titles, self.stack]).add_class("pl-tabs")

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import ipywidgets as w
 import numpy as np
 
 from placelab.analysis.faults import KINDS, TrainingRuns, checkpoint_interval, over_intervals, simulate_training
+from placelab.app.widgets import controls as w
 from placelab.app.widgets.tables import TrainingChart
+from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import PlacelabError
 from placelab.base.units import percent, seconds
 from placelab.schedule.schedule import Schedule
@@ -113,7 +114,7 @@ class TrainingRun:
     """
 
     def __init__(self) -> None:
-        self.chart = TrainingChart().add_class("pl-run")
+        self.chart = TrainingChart(comm=PartComm())
         self.chart.observe(self._dragged, "interval")
         self.sliders: dict[str, w.FloatSlider] = {}
         self.values: dict[str, w.HTML] = {}
@@ -123,7 +124,9 @@ class TrainingRun:
         rows = [self._row(name) for name in SLIDERS]
         self.best = w.Button(description="To the optimum", tooltip="Set the interval with the least expected time")
         self.best.on_click(lambda _: self._to_optimum())
-        self.box = w.HBox([self.chart, w.VBox([*rows, self.best]).add_class("pl-run-sliders")]).add_class("pl-run-page")
+        self.box = w.HBox(
+            [w.Box([self.chart]).add_class("pl-run"), w.VBox([*rows, self.best]).add_class("pl-run-sliders")]
+        ).add_class("pl-run-page")
 
     def follow(self, schedule: Schedule, seen: bool) -> None:
         """Take the step time of a schedule; draw the run if it is seen."""

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
-import ipywidgets as w
 import numpy as np
 import traitlets
 
@@ -14,7 +13,9 @@ from placelab.analysis.faster import Part, makespans, things
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import State
+from placelab.app.widgets import controls as w
 from placelab.app.widgets.tables import WhatMattersTable
+from placelab.app.widgets.whole import PartComm
 from placelab.base.leaving import Abandoned, run_abandonable
 from placelab.base.threads import Background, Worker
 from placelab.problem.problem import Problem
@@ -46,7 +47,7 @@ class WhatMatters(Background):
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
-        self.view = WhatMattersTable()
+        self.view = WhatMattersTable(comm=PartComm())
         self.box: w.Widget = self.view
         self.visible = True
         self._schedule: Schedule | None = None

@@ -1,0 +1,316 @@
+"""Controls as data that the page draws: named and used as in ipywidgets, but those of one application share one model.
+
+The explorer is one widget for its front end. Controls and views are its parts: each has a name, and its traits
+are sent as traits of the whole, called ``part.trait``; see :mod:`placelab.app.widgets.whole`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+import ipywidgets
+import traitlets
+from traitlets import Bool, CFloat, CInt, Float, Int, List, Unicode
+
+from placelab.app.widgets.whole import PartComm, references
+
+Self = TypeVar("Self", bound="Control")
+Widget = ipywidgets.Widget
+
+
+class Control(ipywidgets.Widget):
+    """A part that the page draws from its traits alone; see ``widgets/explorer/controls.tsx``.
+
+    Attributes
+    ----------
+    hidden
+        Whether it takes no place.
+    classes
+        Classes of its style; `add_class` and `remove_class` change them.
+    tooltip
+        What is said under the pointer.
+    width
+        In CSS, as ``"190px"``; "" for what the style sheet says.
+    """
+
+    hidden = Bool(False).tag(sync=True)
+    classes: List[str] = List(Unicode()).tag(sync=True)
+    tooltip = Unicode("").tag(sync=True)
+    width = Unicode("").tag(sync=True)
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(comm=PartComm(), **traits)
+
+    @property
+    def kind(self) -> str:
+        """Name of the class by which the page draws it: of :data:`CONTROLS`, its own or the one it is derived from."""
+        return next(made.__name__ for made in type(self).__mro__ if made.__module__ == __name__)
+
+    def add_class(self: Self, name: str) -> Self:
+        """Add a class and return the control."""
+        if name not in self.classes:
+            self.classes = [*self.classes, name]
+        return self
+
+    def remove_class(self: Self, name: str) -> Self:
+        """Take a class away and return the control."""
+        if name in self.classes:
+            self.classes = [other for other in self.classes if other != name]
+        return self
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({getattr(self, 'description', '')})"
+
+
+# -------------------------------------------------------------------- text and buttons
+
+
+class HTML(Control):
+    """Text with markup, which the kernel has escaped."""
+
+    value = Unicode("").tag(sync=True)
+
+    def __init__(self, value: str = "", **traits: Any) -> None:
+        super().__init__(value=value, **traits)
+
+
+class Button(Control):
+    """A button; a click calls what `on_click` was given."""
+
+    description = Unicode("").tag(sync=True)
+    disabled = Bool(False).tag(sync=True)
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(**traits)
+        self._acts: list[Callable[[Button], object]] = []
+        self.on_msg(lambda _, content, __: self.click() if content == "click" else None)
+
+    def on_click(self, act: Callable[[Button], object]) -> None:
+        """Have a function called at each click."""
+        self._acts.append(act)
+
+    def click(self) -> None:
+        """Do what a click does."""
+        for act in self._acts:
+            act(self)
+
+
+class ToggleButton(Control):
+    """A button that stays pressed."""
+
+    value = Bool(False).tag(sync=True)
+    description = Unicode("").tag(sync=True)
+    disabled = Bool(False).tag(sync=True)
+
+
+class Checkbox(Control):
+    """A box to tick, with its label."""
+
+    value = Bool(False).tag(sync=True)
+    description = Unicode("").tag(sync=True)
+
+
+# -------------------------------------------------------------------- one of several
+
+
+class Selection(Control):
+    """One of several values, each under a label.
+
+    Attributes
+    ----------
+    options
+        Labels, or pairs of label and value; the value stays if it is among the new ones.
+    value
+        The one chosen; None where there are none.
+    """
+
+    description = Unicode("").tag(sync=True)
+    labels: List[str] = List(Unicode()).tag(sync=True)
+    index = Int(-1).tag(sync=True)
+    value = traitlets.Any(None)
+
+    def __init__(self, options: Iterable[Any] = (), value: Any = None, **traits: Any) -> None:
+        self._values: list[Any] = []
+        super().__init__(**traits)
+        self.options = options
+        if value is not None:
+            self.value = value
+
+    @property
+    def options(self) -> tuple[Any, ...]:
+        """The labels, or pairs of label and value where they differ."""
+        pairs = zip(self.labels, self._values, strict=True)
+        return tuple(label if label == value else (label, value) for label, value in pairs)
+
+    @options.setter
+    def options(self, options: Iterable[Any]) -> None:
+        pairs = [option if isinstance(option, tuple) else (str(option), option) for option in options]
+        before = self.value
+        with self.hold_sync():
+            self._values = [value for _, value in pairs]
+            self.labels = [label for label, _ in pairs]
+            self.value = before if before in self._values else self._values[0] if self._values else None
+            self.index = self._index(self.value)
+
+    @traitlets.validate("value")
+    def _known(self, proposal: Any) -> Any:
+        value = proposal["value"]
+        if value is not None and value not in self._values:
+            raise traitlets.TraitError(f"{value!r} is none of {self.labels}")
+        return value
+
+    @traitlets.observe("value")
+    def _show(self, change: Any) -> None:
+        self.index = self._index(change["new"])
+
+    @traitlets.observe("index")
+    def _chosen(self, change: Any) -> None:
+        if 0 <= change["new"] < len(self._values) and self._index(self.value) != change["new"]:
+            self.value = self._values[change["new"]]
+
+    def _index(self, value: Any) -> int:
+        return self._values.index(value) if value in self._values else -1
+
+
+class Dropdown(Selection):
+    """A menu.
+
+    Attributes
+    ----------
+    missing
+        Labels that cannot be chosen, and why.
+    """
+
+    missing = traitlets.Dict().tag(sync=True)
+
+
+class ToggleButtons(Selection):
+    """A row of buttons, of which one is pressed."""
+
+
+# -------------------------------------------------------------------- fields and sliders
+
+
+class Text(Control):
+    """A field for a text, which is sent when it is left or on Enter."""
+
+    value = Unicode("").tag(sync=True)
+    description = Unicode("").tag(sync=True)
+    placeholder = Unicode("").tag(sync=True)
+
+
+class Combobox(Text):
+    """A field for a text that completes some; its message ``{"event": "submit"}`` says that Enter was pressed."""
+
+    options: List[str] = List(Unicode()).tag(sync=True)
+
+
+class IntText(Control):
+    """A field for a whole number."""
+
+    value = CInt(0).tag(sync=True)
+    description = Unicode("").tag(sync=True)
+
+
+class BoundedIntText(IntText):
+    """A field for a whole number from `min` to `max`; what lies outside becomes the nearer one."""
+
+    min = Int(0).tag(sync=True)
+    max = Int(100).tag(sync=True)
+
+    @traitlets.validate("value")
+    def _inside(self, proposal: Any) -> int:
+        return max(self.min, min(proposal["value"], self.max))
+
+
+class FloatText(Control):
+    """A field for a number."""
+
+    value = CFloat(0.0).tag(sync=True)
+    description = Unicode("").tag(sync=True)
+
+
+class IntSlider(Control):
+    """A slider for a whole number; `readout`: with the number beside it."""
+
+    value = CInt(0).tag(sync=True)
+    min = Int(0).tag(sync=True)
+    max = Int(100).tag(sync=True)
+    step = Int(1).tag(sync=True)
+    description = Unicode("").tag(sync=True)
+    readout = Bool(True).tag(sync=True)
+
+
+class FloatSlider(Control):
+    """A slider for a number; `readout`: with the number beside it, in three digits."""
+
+    value = CFloat(0.0).tag(sync=True)
+    min = Float(0.0).tag(sync=True)
+    max = Float(1.0).tag(sync=True)
+    step = Float(0.01).tag(sync=True)
+    description = Unicode("").tag(sync=True)
+    readout = Bool(True).tag(sync=True)
+
+
+class FloatLogSlider(FloatSlider):
+    """A slider for a power of ten; `min`, `max` and `step` are of its exponent."""
+
+
+class FloatProgress(Control):
+    """A bar that is filled up to `value`, from 0 to 1."""
+
+    value = CFloat(0.0).tag(sync=True)
+
+
+# -------------------------------------------------------------------- boxes
+
+
+class Box(Control):
+    """Some parts, as the style sheet arranges them.
+
+    Attributes
+    ----------
+    children
+        Controls and views, from the first on.
+    """
+
+    children: List[Widget] = List(traitlets.Instance(Widget)).tag(sync=True, to_json=references)
+
+    def __init__(self, children: Iterable[Widget] = (), **traits: Any) -> None:
+        super().__init__(children=list(children), **traits)
+
+
+class HBox(Box):
+    """Parts beside each other."""
+
+
+class VBox(Box):
+    """Parts below each other."""
+
+
+class Stack(Box):
+    """Parts of which one is seen, number `selected_index`."""
+
+    selected_index = Int(0).tag(sync=True)
+
+
+CONTROLS: Mapping[str, type[Control]] = {
+    control.__name__: control
+    for control in (
+        *(
+            HTML,
+            Button,
+            ToggleButton,
+            Checkbox,
+            Dropdown,
+            ToggleButtons,
+            Text,
+            Combobox,
+            IntText,
+            BoundedIntText,
+            FloatText,
+        ),
+        *(IntSlider, FloatSlider, FloatLogSlider, FloatProgress, Box, HBox, VBox, Stack),
+    )
+}  # all that the page knows to draw, by the name that it is told

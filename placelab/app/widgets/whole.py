@@ -1,0 +1,179 @@
+"""Many widgets as one of the front end: each is a part of the whole, and its traits and messages go over the model of the whole.
+
+Front ends that know no tree of widgets, as marimo, VS Code and Colab, show such a whole like JupyterLab: it is one anywidget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from threading import RLock
+from typing import Any
+
+import anywidget
+import ipywidgets
+import traitlets
+
+UNSENT = ("layout", "tabbable", "tooltip")  # traits of a view alone in a cell; a control's tooltip is its own
+_numbers = count(1)
+
+
+class PartComm:
+    """The comm of a part: it hands messages to the whole, and drops them while the part belongs to none.
+
+    Attributes
+    ----------
+    comm_id
+        The name of the part in the whole.
+    """
+
+    def __init__(self) -> None:
+        self.comm_id = f"p{next(_numbers)}"
+        self.whole: Whole | None = None
+        self._hear: Callable[[Any], None] = lambda message: None
+
+    def on_msg(self, hear: Callable[[Any], None]) -> None:
+        """Have a function called with each message of the page."""
+        self._hear = hear
+
+    def send(self, data: Any = None, metadata: Any = None, buffers: Any = None) -> None:
+        """Hand a message of the part to the whole."""
+        if self.whole is not None:
+            self.whole._relay(self.comm_id, data, buffers or [])
+
+    def close(self, *_: Any, **__: Any) -> None:
+        """Leave the whole."""
+        self.whole = None
+
+
+def references(parts: Sequence[ipywidgets.Widget], _: object = None) -> list[list[str]]:
+    """Name and kind of each part, by which the page finds and draws it."""
+    return [[part.model_id, getattr(part, "kind", type(part).__name__)] for part in parts]
+
+
+def below(part: ipywidgets.Widget) -> Iterator[ipywidgets.Widget]:
+    """A part and all those in it."""
+    yield part
+    for child in getattr(part, "children", ()):
+        yield from below(child)
+
+
+def state_of(part: ipywidgets.Widget) -> dict[str, Any]:
+    """The traits of a part that the page knows, named as those of the whole."""
+    view = isinstance(part, ipywidgets.DOMWidget)
+    keys = [key for key in part.keys if not key.startswith("_") and not (view and key in UNSENT)]
+    return {f"{part.model_id}.{key}": value for key, value in part.get_state(keys).items()}
+
+
+class Whole(anywidget.AnyWidget):
+    """One widget for a front end, made of parts.
+
+    Parameters
+    ----------
+    parts
+        Controls and views, made with a :class:`PartComm`; those in a box are parts, too, also the ones that come later.
+
+    Attributes
+    ----------
+    root
+        Name and kind of the outermost parts.
+    links
+        Pairs of traits, as ``["p1.candidates", "p2.candidates"]``: in the page the second follows the first.
+    views
+        How often the page shows the whole now; None until a page has said so.
+    """
+
+    root: traitlets.List[list[str]] = traitlets.List().tag(sync=True)
+    links: traitlets.List[list[str]] = traitlets.List().tag(sync=True)
+    views = traitlets.Int(None, allow_none=True).tag(sync=True)
+
+    def __init__(self, parts: Sequence[ipywidgets.Widget], **traits: Any) -> None:
+        self._joining = RLock()
+        self._parts: dict[str, ipywidgets.Widget] = {}
+        self.children = tuple(parts)
+        for part in parts:
+            self._join(part)
+        super().__init__(root=references(parts), **traits)
+        self.on_msg(self._deliver)
+
+    def close(self) -> None:
+        """Close all parts and the whole."""
+        for part in [*self._parts.values()]:
+            part.close()
+        self._parts.clear()
+        super().close()
+
+    # ---------------------------------------------------------------- to the page
+
+    def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
+        """Own traits, and where none is named, those of all parts."""
+        state = super().get_state(key, drop_defaults)
+        if key is None:
+            with self._joining:
+                parts = [*self._parts.values()]
+            for part in parts:
+                state.update(state_of(part))
+        return state
+
+    def _relay(self, name: str, data: dict[str, Any], buffers: list[Any]) -> None:
+        """Send a message of a part as one of the whole."""
+        if data["method"] == "custom":
+            self._send({"method": "custom", "content": {"to": name, "content": data["content"]}}, buffers)
+            return
+        state = {f"{name}.{key}": value for key, value in data["state"].items()}
+        paths = [[f"{name}.{path[0]}", *path[1:]] for path in data.get("buffer_paths", ())]
+        if "children" in data["state"]:
+            more, more_paths, more_buffers = _apart(self._joined(self._parts[name]))
+            state |= more
+            paths += more_paths
+            buffers = [*buffers, *more_buffers]
+        self._send({"method": data["method"], "state": state, "buffer_paths": paths}, buffers)
+
+    def _joined(self, box: ipywidgets.Widget) -> dict[str, Any]:
+        """Take over the parts that have come into a box, close those that have left it, and return the state of the new ones."""
+        with self._joining:
+            new = [part for child in box.children for part in below(child) if part.model_id not in self._parts]
+            for part in new:
+                self._join(part)
+            kept = {part.model_id for child in self.children for part in below(child)}
+            left = [part for name, part in self._parts.items() if name not in kept]
+            for part in left:
+                del self._parts[part.model_id]
+                part.close()
+        return {key: value for part in new for key, value in state_of(part).items()}
+
+    def _join(self, outermost: ipywidgets.Widget) -> None:
+        for part in below(outermost):
+            assert isinstance(part.comm, PartComm), f"{part!r} is made without a PartComm"
+            part.comm.whole = self
+            self._parts[part.model_id] = part
+
+    # ---------------------------------------------------------------- from the page
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """Take own traits, and hand those of parts to them."""
+        own: dict[str, Any] = {}
+        of_parts: dict[str, dict[str, Any]] = {}
+        for key, value in sync_data.items():
+            name, dot, trait = key.partition(".")
+            if dot:
+                of_parts.setdefault(name, {})[trait] = value
+            else:
+                own[key] = value
+        if own:
+            super().set_state(own)
+        for name, state in of_parts.items():
+            if (part := self._parts.get(name)) is not None:
+                part.set_state(state)
+
+    def _deliver(self, _: object, content: Any, buffers: list[Any]) -> None:
+        """Hand a message to the part that it is for."""
+        part = self._parts.get(content.get("to", "")) if isinstance(content, dict) else None
+        if part is not None:
+            part._handle_custom_msg(content.get("content"), buffers)
+
+
+def _apart(state: dict[str, Any]) -> tuple[dict[str, Any], list[list[Any]], list[Any]]:
+    """State without its buffers, their places, and the buffers."""
+    plain, paths, buffers = ipywidgets.widgets.widget._remove_buffers(state)
+    return plain, paths, buffers

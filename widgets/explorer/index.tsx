@@ -1,0 +1,53 @@
+/** The explorer: one anywidget, whose parts are controls that Preact draws and views with modules of their own. */
+import { render as draw } from "preact";
+import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
+import { Parts } from "./controls.tsx";
+import css from "./explorer.css";
+import type { Whole } from "./part.ts";
+import type { ExplorerTraits } from "./traits.ts";
+
+const CLASSES = ["placelab", "placelab-explorer"];
+const shown = new WeakMap<Whole, number>(); // how often the page shows each
+
+function render({ model, el }: { model: Whole; el: HTMLElement }): () => void {
+  const get = <K extends keyof ExplorerTraits>(name: K) => model.get(name) as ExplorerTraits[K];
+  el.classList.add(...CLASSES);
+  markTheme(el);
+  if (get("height")) el.style.height = `${get("height")}px`;
+  const nonce = document.querySelector<HTMLScriptElement>("script[nonce]")?.nonce;
+  const content = (
+    <>
+      <style nonce={nonce}>{[THEME_CSS, css, get("hiding")].join("\n")}</style>
+      <Parts whole={model} references={get("root")} />
+    </>
+  );
+  draw(content, el);
+  const ends = [watchTheme(() => markTheme(el)), ...get("links").map(([from, to]) => follow(model, from, to))];
+  count(model, 1);
+  return () => {
+    for (const end of ends) end();
+    draw(null, el);
+    el.classList.remove(...CLASSES);
+    count(model, -1);
+  };
+}
+
+/** Has trait `to` follow trait `from`, without the kernel. */
+function follow(model: Whole, from: string, to: string): () => void {
+  const copy = () => {
+    model.set(to, model.get(from));
+    model.save_changes();
+  };
+  model.on(`change:${from}`, copy);
+  return () => model.off(`change:${from}`, copy);
+}
+
+/** Tells the kernel how often the page shows the explorer: it computes nothing for nobody. */
+function count(model: Whole, more: number): void {
+  const views = (shown.get(model) ?? 0) + more;
+  shown.set(model, views);
+  model.set("views", views);
+  model.save_changes();
+}
+
+export default { render };

@@ -1,0 +1,55 @@
+/** The model of a part: the traits of the whole that begin with the part's name, and the messages that are for it. */
+import type { Model } from "../shared/model.ts";
+
+type Listener = (message?: unknown, buffers?: unknown) => void;
+
+/** What is used here of anywidget's model of the explorer. */
+export interface Whole {
+  get(name: string): unknown;
+  set(name: string, value: unknown): void;
+  save_changes(): void;
+  on(event: string, listener: Listener): void;
+  off(event: string, listener: Listener): void;
+  send(content: unknown, callbacks?: unknown, buffers?: ArrayBuffer[]): void;
+  widget_manager?: unknown;
+}
+
+/** A model as a view or a control knows it. */
+export interface Part<T> extends Model<T> {
+  send(content: unknown, callbacks?: unknown, buffers?: ArrayBuffer[]): void;
+  widget_manager?: unknown;
+}
+
+const CHANGE = "change:";
+
+/** The model of the part of that name. */
+export function partOf<T>(whole: Whole, name: string): Part<T> {
+  const heard = new Map<string, Map<Listener, Listener>>(); // by event and listener: what listens to the whole
+  const key = (trait: string) => `${name}.${trait}`;
+  const eventOf = (event: string) => (event.startsWith(CHANGE) ? CHANGE + key(event.slice(CHANGE.length)) : event);
+  /** Custom messages of all parts come by one event of the whole. */
+  const wrapped = (listener: Listener): Listener => {
+    return (message, buffers) => {
+      const { to, content } = (message ?? {}) as { to?: string; content?: unknown };
+      if (to === name) listener(content, buffers);
+    };
+  };
+  return {
+    get: (trait) => whole.get(key(trait)) as never,
+    set: (trait, value) => whole.set(key(trait), value),
+    save_changes: () => whole.save_changes(),
+    on(event, listener) {
+      const listening = event.startsWith(CHANGE) ? () => listener() : wrapped(listener);
+      if (!heard.has(event)) heard.set(event, new Map());
+      heard.get(event)!.set(listener, listening);
+      whole.on(eventOf(event), listening);
+    },
+    off(event, listener) {
+      const listening = heard.get(event)?.get(listener);
+      if (listening) whole.off(eventOf(event), listening);
+      heard.get(event)?.delete(listener);
+    },
+    send: (content, callbacks, buffers) => whole.send({ to: name, content }, callbacks, buffers),
+    widget_manager: whole.widget_manager,
+  };
+}

@@ -1,0 +1,114 @@
+/** Name and kind of a part: a control that the page draws from its traits, or a view with a module of its own. */
+export type Reference = readonly [name: string, kind: string];
+
+/** The synced traits of `placelab.app.explorer.application.Explorer` itself; those of its parts are named `part.trait`. */
+export interface ExplorerTraits {
+  /** The outermost parts. */
+  root: Reference[];
+  /** Pairs of traits, of which the second follows the first. */
+  links: [string, string][];
+  /** How often the page shows the explorer now; the page sets it. */
+  views: number;
+  /** In CSS pixels; 0: what the window leaves. */
+  height: number;
+  /** A style sheet that hides the saved picture. */
+  hiding: string;
+}
+
+/** What every control has: `placelab.app.widgets.controls.Control`. */
+export interface ControlTraits {
+  hidden: boolean;
+  classes: string[];
+  tooltip: string;
+  width: string;
+}
+
+export interface HTMLTraits extends ControlTraits {
+  /** Text with markup, in which the kernel has escaped what strangers wrote. */
+  value: string;
+}
+
+export interface ButtonTraits extends ControlTraits {
+  description: string;
+  disabled: boolean;
+}
+
+export interface ToggleButtonTraits extends ControlTraits {
+  value: boolean;
+  description: string;
+  disabled: boolean;
+}
+
+export interface CheckboxTraits extends ControlTraits {
+  value: boolean;
+  description: string;
+}
+
+export interface SelectionTraits extends ControlTraits {
+  description: string;
+  labels: string[];
+  index: number;
+}
+
+export interface DropdownTraits extends SelectionTraits {
+  /** Labels that cannot be chosen, and why. */
+  missing: Record<string, string>;
+}
+
+export interface TextTraits extends ControlTraits {
+  value: string;
+  description: string;
+  placeholder: string;
+}
+
+export interface ComboboxTraits extends TextTraits {
+  options: string[];
+}
+
+export interface IntTextTraits extends ControlTraits {
+  value: number;
+  description: string;
+}
+
+export interface BoundedIntTextTraits extends IntTextTraits {
+  min: number;
+  max: number;
+}
+
+export interface FloatTextTraits extends ControlTraits {
+  value: number;
+  description: string;
+}
+
+export interface IntSliderTraits extends ControlTraits {
+  value: number;
+  min: number;
+  max: number;
+  step: number;
+  description: string;
+  /** Whether the number stands beside it. */
+  readout: boolean;
+}
+
+export interface FloatSliderTraits extends ControlTraits {
+  value: number;
+  min: number;
+  max: number;
+  step: number;
+  description: string;
+  readout: boolean;
+}
+
+export interface FloatProgressTraits extends ControlTraits {
+  /** From 0 to 1. */
+  value: number;
+}
+
+export interface BoxTraits extends ControlTraits {
+  children: Reference[];
+}
+
+export interface StackTraits extends BoxTraits {
+  /** Of the child that is seen. */
+  selected_index: number;
+}
