@@ -288,12 +288,16 @@ function box(kind: string) {
 
 function Stack({ model, whole }: Given<StackTraits>) {
   const { children, selected_index } = useTraits(model, "children", "selected_index");
-  const leaves = children.map((reference, i) => (
-    <div key={reference[0]} class="pl-leaf" style={i === selected_index ? {} : { display: "none" }}>
-      <Parts whole={whole} references={[reference]} />
+  const [seen] = children.slice(selected_index, selected_index + 1);
+  return (
+    <div {...useLook(model, "pl-box")}>
+      {seen && (
+        <div key={seen[0]} class="pl-leaf">
+          <Parts whole={whole} references={[seen]} />
+        </div>
+      )}
     </div>
-  ));
-  return <div {...useLook(model, "pl-box")}>{leaves}</div>;
+  );
 }
 
 /** A view with a module of its own, in an element of its own. */

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import numpy as np
 import traitlets
 
 from placelab.app.widgets.cluster_edit import Layout, State, apply, describe
+from placelab.app.widgets.whole import View
 from placelab.base.errors import PlacelabError
 from placelab.problem.cluster import Cluster
 
@@ -86,7 +86,7 @@ def _same(a: State, b: State) -> bool:
     )
 
 
-class ClusterCanvas(anywidget.AnyWidget):
+class ClusterCanvas(View):
     """An editable drawing of a cluster.
 
     Parameters

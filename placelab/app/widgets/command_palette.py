@@ -6,11 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
+from placelab.app.widgets.whole import View
 
-class CommandPalette(anywidget.AnyWidget):
+
+class CommandPalette(View):
     """Offers for what is typed, of which one is chosen; opened by Ctrl+K anywhere in the explorer.
 
     Attributes

@@ -40,7 +40,9 @@ class Control(ipywidgets.Widget):
     width = Unicode("").tag(sync=True)
 
     def __init__(self, **traits: Any) -> None:
-        super().__init__(comm=PartComm(), **traits)
+        super(ipywidgets.Widget, self).__init__(
+            comm=PartComm(), **traits
+        )  # Widget's own would announce it to hosts as a widget
 
     @property
     def kind(self) -> str:

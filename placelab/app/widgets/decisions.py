@@ -25,12 +25,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import numpy as np
 import traitlets
 
 from placelab.analysis.two_schedules import first_difference
 from placelab.app.widgets.gantt_wire import joined
+from placelab.app.widgets.whole import View
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.trace import Ranks, Trace
@@ -173,7 +173,7 @@ def _message(header: list[Any], columns: list[np.ndarray], texts: dict[str, Any]
     return joined([np.array([*header, len(text)], "<u4"), *columns, text])
 
 
-class Decisions(anywidget.AnyWidget):
+class Decisions(View):
     """What a partitioner decided, in planning order: op, rank, the score of each device, the reason; and how ranks add up.
 
     Rows are sent page by page, as the browser asks for them, so that large graphs are quick. A graph of some dozens of ops is

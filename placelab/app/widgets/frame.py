@@ -6,11 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
+from placelab.app.widgets.whole import View
 
-class Frame(anywidget.AnyWidget):
+
+class Frame(View):
     """Two buttons, and what the page does around them: see ``widgets/frame``."""
 
     _esm = Path(__file__).parent / "static" / "frame.js"
@@ -42,7 +43,7 @@ class Frame(anywidget.AnyWidget):
         return "Frame()"
 
 
-class Files(anywidget.AnyWidget):
+class Files(View):
     """A button that receives files from the browser's machine, in pieces, one file after another.
 
     Attributes
@@ -98,7 +99,7 @@ class Files(anywidget.AnyWidget):
         return f"Files({self.accept})"
 
 
-class CodeButton(anywidget.AnyWidget):
+class CodeButton(View):
     """Copies `code` in the browser, where the clipboard is.
 
     Examples

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
 from placelab.analysis.explanation import carriers, why
@@ -24,6 +23,7 @@ from placelab.app.widgets.gantt_wire import (
     pack_names,
     pack_schedule,
 )
+from placelab.app.widgets.whole import View
 from placelab.base.progress import never
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
@@ -91,7 +91,7 @@ def inputs_of(schedule: Schedule, op: int) -> list[int]:
     return [op, *sorted({int(row) for row in rows if row >= 0})]
 
 
-class Gantt(anywidget.AnyWidget):
+class Gantt(View):
     """An animated Gantt chart: ops and transfers per device, critical path, idle gaps and their reasons, memory in use.
 
     Playback, zoom and hover run in the browser, also while the kernel is busy. Lanes of memory appear when memory gets scarce

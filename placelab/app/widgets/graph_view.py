@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import numpy as np
 import traitlets
 
@@ -21,6 +20,7 @@ from placelab.analysis.explanation import critical_steps, slack
 from placelab.app.widgets.gantt_wire import VERSION, joined, pack_kinds
 from placelab.app.widgets.graph_scene import Scene, first_open, scene_of
 from placelab.app.widgets.graph_scopes import Scopes, scopes_of
+from placelab.app.widgets.whole import View
 from placelab.kernels.explain.explain import OP
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
@@ -137,7 +137,7 @@ COLOURS = ("device", "kind", "time", "slack", "critical")
 OnPin = Callable[[np.ndarray, int], None]
 
 
-class ModelGraph(anywidget.AnyWidget):
+class ModelGraph(View):
     """The scopes of a model as boxes that open and close, in layers from left to right, with the tensors between them.
 
     Attributes

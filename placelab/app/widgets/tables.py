@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import anywidget
 import traitlets
 
+from placelab.app.widgets.whole import View
 
-class ComparisonTable(anywidget.AnyWidget):
+
+class ComparisonTable(View):
     """What is known of each pair of strategies; the browser sorts, colours and formats it.
 
     Attributes
@@ -46,7 +47,7 @@ class ComparisonTable(anywidget.AnyWidget):
         return f"ComparisonTable({len(self.rows)} partitioners under {len(self.schedulers)} schedulers)"
 
 
-class DifferenceTable(anywidget.AnyWidget):
+class DifferenceTable(View):
     """Rows in the order that Python gives them; the browser shows those of one group.
 
     Attributes
@@ -83,7 +84,7 @@ class DifferenceTable(anywidget.AnyWidget):
         return f"DifferenceTable({len(self.rows)} rows)"
 
 
-class WhatMattersTable(anywidget.AnyWidget):
+class WhatMattersTable(View):
     """Rows that the browser sorts and formats; a slider says how much faster each part is imagined.
 
     Attributes
@@ -122,7 +123,7 @@ class WhatMattersTable(anywidget.AnyWidget):
         return f"WhatMattersTable({len(self.rows)} rows, {self.percent} % faster)"
 
 
-class TrainingChart(anywidget.AnyWidget):
+class TrainingChart(View):
     """A bar of what a run does over time, and a curve on which a hand drags the interval.
 
     Attributes

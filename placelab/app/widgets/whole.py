@@ -46,6 +46,18 @@ class PartComm:
         self.whole = None
 
 
+class View(anywidget.AnyWidget):
+    """A widget with a module of its own: alone in a cell, or a part of a whole if it is given a :class:`PartComm` as `comm`."""
+
+    def __init__(self, **traits: Any) -> None:
+        if "comm" in traits:
+            super(ipywidgets.Widget, self).__init__(
+                **traits
+            )  # Widget's own would announce the part to hosts as a widget
+        else:
+            super().__init__(**traits)
+
+
 def references(parts: Sequence[ipywidgets.Widget], _: object = None) -> list[list[str]]:
     """Name and kind of each part, by which the page finds and draws it."""
     return [[part.model_id, getattr(part, "kind", type(part).__name__)] for part in parts]
