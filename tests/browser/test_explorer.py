@@ -403,7 +403,7 @@ def everything_there(problem, *, where: Annotated[int, (0, 2)] = 1):
     expect(hand.root.get_by_role("status").first).to_contain_text("plans no order")
     assert hand.notebook.value("explorer.placement.device.tolist()") == [1] * 10
     hand.open("What this partitioner does")
-    slider = hand.root.locator(".pl-option .noUi-handle")
+    slider = hand.root.locator(".pl-option input[type=range]")
     for _ in range(20):  # until the kernel hears the key: the slider has just been drawn
         slider.press("End")
         if hand.notebook.value("explorer.state.options_of('partitioner')"):

@@ -94,7 +94,7 @@ def test_costs_can_be_multiplied(explore):  # noqa: F811
     before = hand.notebook.value("explorer.schedule.makespan")
     hand.seldom()
     hand.button("Details…").click()
-    slider = hand.root.locator(".pl-costs .noUi-handle").first
+    slider = hand.root.locator(".pl-costs input[type=range]").first
     for _ in range(20):  # until the kernel hears the key: the slider may just have been drawn
         slider.press("End")
         if hand.notebook.value("explorer.state.compute") == 10:

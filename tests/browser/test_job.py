@@ -48,7 +48,7 @@ def test_jobs_by_one_click(hand, screenshot):
     hand.menu("Colour by").select_option("replica")
     expect(hand.root.locator(".pl-gantt")).to_be_visible()
     screenshot("servers")
-    slider = hand.root.locator(".pl-job-controls .noUi-handle").first
+    slider = hand.root.locator(".pl-job-controls input").first
     slider.focus()
     hand.page.keyboard.press("ArrowLeft")
     hand.becomes("explorer.problem.cluster.n_devices", 4)
@@ -59,7 +59,7 @@ def test_jobs_by_one_click(hand, screenshot):
     expect(hand.root.locator(".pl-figures [data-key=bubble] b")).to_be_visible()
     hand.page.wait_for_timeout(300)
     screenshot("pipeline")
-    hand.root.locator(".pl-job-controls .widget-hslider", has_text="replicas").locator(".noUi-handle").focus()
+    hand.root.locator(".pl-job-controls .pl-slider", has_text="replicas").locator("input").focus()
     hand.page.keyboard.press("ArrowRight")
     hand.becomes("explorer.problem.cluster.n_devices", 16)  # two copies of four stages, and their streams
     hand.settled()
@@ -93,7 +93,7 @@ def test_data_parallel_by_one_click(hand, screenshot):
     controls.locator("select", has=hand.page.locator("option", has_text="25 MB")).select_option(label="5 MB")
     hand.becomes("explorer.state.job.bucket_bytes", 5e6)
     hand.settled()
-    controls.locator(".widget-hslider", has_text="iterations").locator(".noUi-handle").focus()
+    controls.locator(".pl-slider", has_text="iterations").locator("input").focus()
     hand.page.keyboard.press("ArrowRight")
     hand.becomes("explorer.state.job.iterations", 2)
     hand.settled()
@@ -119,7 +119,7 @@ def test_the_interval_is_dragged(hand, screenshot):
         """() => { window.pictures = 0; new MutationObserver(() => window.pictures++).observe(
           document.querySelector('.pl-run'), {childList: true, subtree: true}); }"""
     )
-    box = hand.root.locator(".pl-run-row .noUi-handle").nth(1).bounding_box()
+    box = hand.root.locator(".pl-run-row input").nth(1).bounding_box()
     x = box["x"] + box["width"] / 2
     y = box["y"] + box["height"] / 2
     hand.page.mouse.move(x, y)
@@ -138,7 +138,7 @@ def test_the_interval_is_dragged(hand, screenshot):
     hand.page.mouse.up()
     expect(here).not_to_have_attribute("d", before)
     drag_on_the_curve(hand)
-    slider = hand.root.locator(".pl-run-row .noUi-handle").nth(2)
+    slider = hand.root.locator(".pl-run-row input").nth(2)
     slider.focus()
     for _ in range(10):
         hand.page.keyboard.press("ArrowRight")
@@ -151,7 +151,7 @@ def test_the_interval_is_dragged(hand, screenshot):
 def drag_on_the_curve(hand: Hand) -> None:
     """The marker on the curve is where the pointer is, before the kernel answers; then the slider and the run are there, too."""
     marker = hand.root.locator(".pl-run [role=slider]")
-    slider = hand.root.locator(".pl-run-row .noUi-handle").nth(1)
+    slider = hand.root.locator(".pl-run-row input").nth(1)
     run = "explorer.tabs.panels['Job'].run.run"
     assert hand.notebook.value(f"{run}.interval > 0")  # the kernel has answered all that came before
     hand.page.wait_for_timeout(200)

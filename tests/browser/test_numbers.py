@@ -8,12 +8,10 @@ import pytest
 from playwright.sync_api import Page
 
 import placelab as pl
-from placelab.app.explorer import application
 from placelab.app.explorer.panels.numbers import ORDER, Numbers, strip, with_best, with_change
 from placelab.app.explorer.panels.panel import Message
 
-CSS = (Path(application.__file__).parent / "explorer.css").read_text()
-BOX = "display:flex;flex-direction:row;box-sizing:border-box"  # as ipywidgets draws an HBox
+CSS = (Path(__file__).parents[2] / "widgets" / "explorer" / "explorer.css").read_text()
 CUT = """() => [...document.querySelectorAll(".pl-figures [data-key]")].map((figure) => {
   const row = document.querySelector(".pl-figures").getBoundingClientRect(), box = figure.getBoundingClientRect();
   return [figure.dataset.key, box.top < row.bottom - 1, box.right <= row.right + 0.5];
@@ -34,12 +32,12 @@ def test_figures_fit_or_drop_out_whole(page: Page, warning: str, screenshot):
     numbers.show(with_change(items, schedule, before), warning)
     page.set_viewport_size({"width": 1112, "height": 300})
     page.set_content(
-        f"<style>{CSS} .widget-html{{display:flex}} .widget-html-content{{flex:1}}</style>"
+        f"<style>{CSS}</style>"
         '<body style="margin:0;font:13px sans-serif">'
-        f'<div class="placelab-explorer" style="width:1112px"><div class="pl-numbers" style="{BOX};height:34px">'
-        f'<div class="widget-html pl-figures"><div class="widget-html-content">{numbers.text.value}</div></div>'
-        f'<div class="pl-notices" style="{BOX}">'
-        f'<div class="widget-html pl-warning"><div class="widget-html-content">{numbers.warning.value}</div></div>'
+        f'<div class="placelab-explorer" style="width:1112px"><div class="pl-box pl-numbers" style="height:34px">'
+        f'<div class="pl-html pl-figures"><div class="pl-content">{numbers.text.value}</div></div>'
+        '<div class="pl-box pl-notices">'
+        f'<div class="pl-html pl-warning"><div class="pl-content">{numbers.warning.value}</div></div>'
         "</div></div></div>"
     )
     screenshot("row")

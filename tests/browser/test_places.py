@@ -1,4 +1,4 @@
-"""What the explorer must do wherever it is shown: in JupyterLab, in Notebook 7, and alone, by ``placelab explore``."""
+"""What the explorer must do wherever it is shown: in JupyterLab, in Notebook 7, in marimo, and alone, by ``placelab explore``."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from browser import jupyterlab
 from browser.jupyterlab import Notebook
 from browser.test_explorer import OPEN, Hand, key
 from playwright.sync_api import Page, expect
+
+import placelab as pl
 
 MODEL = "convolutional_network"
 ALONE = "alone"
@@ -109,6 +111,60 @@ def test_the_core(hand_in, page: Page, screenshot, tmp_path, place):
     shown = makespan(hand)
     page.goto(saved.as_uri())
     expect(page.locator(".pl-gantt")).to_have_attribute("data-makespan", shown)
+
+
+MARIMO = """
+import marimo
+
+app = marimo.App()
+
+
+@app.cell
+def _():
+    import marimo as mo
+    import placelab as pl
+    return mo, pl
+
+
+@app.cell
+def _(mo, pl):
+    explorer = pl.explore("topcuoglu")
+    {shown}
+    return (explorer,)
+"""
+
+
+@pytest.fixture(params=["explorer", "mo.ui.anywidget(explorer)"], ids=["plain", "element"])
+def marimo(request, tmp_path) -> Iterator[str]:
+    """Address of a marimo app that shows the explorer."""
+    (tmp_path / "app.py").write_text(MARIMO.format(shown=request.param))
+    port = jupyterlab.free_port()
+    command = [sys.executable, "-m", "marimo", "run", "app.py", "--headless", "--no-token", "--port", str(port)]
+    server = subprocess.Popen(command, cwd=tmp_path, env=jupyterlab.environment(tmp_path, ""))
+    try:
+        jupyterlab.wait_until_listening(port, server)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        jupyterlab.end(server)
+
+
+def test_marimo(marimo, page: Page, screenshot):
+    """The chart, a picked strategy, an edited bandwidth and undo, with the numbers of the library."""
+    page.set_viewport_size(WINDOW)
+    page.goto(marimo)
+    hand = Hand(Notebook(page))
+    chart = hand.root.locator(".pl-gantt")
+    expect(chart).to_have_attribute("data-makespan", "80")
+    assert hand.root.bounding_box()["height"] >= 590
+    hand.menu("Partitioner").select_option("cpop")
+    expected = pl.solve(pl.datasets.problem("topcuoglu"), "cpop").makespan
+    expect(chart).to_have_attribute("data-makespan", f"{expected:g}")
+    hand.button("↶").click()
+    expect(chart).to_have_attribute("data-makespan", "80")
+    expect(hand.menu("Partitioner")).to_have_value("heft")
+    key(hand, "bandwidth:inside server").press("PageDown")
+    expect(chart).not_to_have_attribute("data-makespan", "80")
+    screenshot("marimo")
 
 
 def kernels(server: psutil.Process) -> list[psutil.Process]:

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 import ipywidgets
 import traitlets
+from ipywidgets import Widget
 from traitlets import Bool, CFloat, CInt, Float, Int, List, Unicode
 
 from placelab.app.widgets.whole import PartComm, references
 
 Self = TypeVar("Self", bound="Control")
-Widget = ipywidgets.Widget
 
 
 class Control(ipywidgets.Widget):

@@ -130,7 +130,7 @@ class Controls:
         if strategy.options != self._options:
             self._options = strategy.options
             self._widgets = {name: self._control(name, values) for name in self._options}
-            self.box.children = tuple(self._widgets.values())
+            self.box.children = list(self._widgets.values())
         elif changed(self._options, self._values()) != dict(values):
             self._restore(values)
 
@@ -219,7 +219,7 @@ class PreparePicker:
         self.controls = {name: Controls(self._option(name)) for name in self.toggles}
         steps = [w.HBox([self.toggles[name], self.controls[name].box]) for name in self.toggles]
         hint = w.HTML(escape(PREPARE_HINT)).add_class("pl-about")
-        self.panel.children = (*(step.add_class("pl-choice") for step in steps), hint)
+        self.panel.children = [*(step.add_class("pl-choice") for step in steps), hint]
 
     def _toggle(self, name: str, function: Transform) -> w.ToggleButton:
         tip = f"{function.summary} {function.source}".strip()
