@@ -147,6 +147,11 @@ __all__ = [
 
 # Rooms whose imports of Jupyter, Bokeh and pandas an interrupt must not end half-way.
 VIEWS = {"app", "pictures", "testing"}
+# Rooms are attributes, too, from the first look on, as after ``import placelab.formats``.
+ROOMS = {
+    *VIEWS,
+    *"analysis base costs formats graphs kernels models planning plans problem schedule simulation strategies".split(),
+}
 
 # Public name -> module of placelab that has it, imported when the name is first used; ``module:name`` where it has another name
 # there, and the module alone where that is what is public.
@@ -249,6 +254,8 @@ def __getattr__(name: str) -> Any:
     """What is public is imported on first use, so that ``import placelab`` is quick."""
     if name == "__version__":
         return import_module("importlib.metadata").version("placelab")
+    if name in ROOMS and name not in HOMES:
+        return import_module(f"placelab.{name}")
     if name not in HOMES:
         raise AttributeError(f"module 'placelab' has no attribute {name!r}")
     home, _, own = HOMES[name].partition(":")

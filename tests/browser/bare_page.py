@@ -70,7 +70,7 @@ def show(page: Page, widget: anywidget.AnyWidget, theme: str = "light") -> None:
         return {name: value for name, value in plain().items() if name != "edit"}
 
     page.expose_function("toPython", to_python)
-    page.evaluate(MODEL, [widget.get_state("_esm")["_esm"], plain(), theme])
+    page.evaluate(MODEL, [str(widget._esm), plain(), theme])
 
 
 def heard(page: Page) -> None:

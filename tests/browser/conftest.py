@@ -35,6 +35,7 @@ NOTEBOOKS_OWN = (
 )
 JUPYTERS_SCRIPTS = re.compile(r"/static/(lab|notebook)/|/voila/")
 VERSIONS = re.compile("of shared (singleton )?module @")
+PRELOADED = "was preloaded using link preload"  # marimo's pictures
 expect.set_options(timeout=TIMEOUT)
 FAILED = pytest.StashKey[bool]()
 # Set when a test has left its notebook: JupyterLab cancels what still waits for the kernel, and logs that as errors.
@@ -129,9 +130,10 @@ def page(browser: Browser, request: pytest.FixtureRequest, label: str) -> Iterat
 
 
 def is_complaint(message: ConsoleMessage) -> bool:
-    """Whether a message is an error, or a warning that is not of Jupyter's scripts, nor of the versions of its parts."""
-    jupyters = JUPYTERS_SCRIPTS.search(message.location["url"]) or VERSIONS.search(message.text)
-    return message.type == "error" or (message.type == "warning" and not jupyters)
+    """Whether a message is an error, or a warning that is not of the host's scripts, versions and pictures."""
+    text = message.text
+    hosts = JUPYTERS_SCRIPTS.search(message.location["url"]) or VERSIONS.search(text) or PRELOADED in text
+    return message.type == "error" or (message.type == "warning" and not hosts)
 
 
 def is_notebooks_own(error: Error) -> bool:

@@ -162,7 +162,7 @@ def test_marimo(marimo, page: Page, screenshot):
     hand.button("↶").click()
     expect(chart).to_have_attribute("data-makespan", "80")
     expect(hand.menu("Partitioner")).to_have_value("heft")
-    key(hand, "bandwidth:inside server").press("PageDown")
+    hand.root.locator("[data-key^='bandwidth:']").first.press("PageDown")
     expect(chart).not_to_have_attribute("data-makespan", "80")
     screenshot("marimo")
 

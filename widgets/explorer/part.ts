@@ -21,6 +21,7 @@ export interface Part<T> extends Model<T> {
 }
 
 const CHANGE = "change:";
+const CUSTOM = "msg:custom";
 
 /** The model of the part of that name. */
 export function partOf<T>(whole: Whole, name: string): Part<T> {
@@ -39,7 +40,7 @@ export function partOf<T>(whole: Whole, name: string): Part<T> {
     set: (trait, value) => whole.set(key(trait), value),
     save_changes: () => whole.save_changes(),
     on(event, listener) {
-      const listening = event.startsWith(CHANGE) ? () => listener() : wrapped(listener);
+      const listening = event === CUSTOM ? wrapped(listener) : () => listener();
       if (!heard.has(event)) heard.set(event, new Map());
       heard.get(event)!.set(listener, listening);
       whole.on(eventOf(event), listening);

@@ -11,6 +11,8 @@ import type { Download, FrameTraits } from "./traits.ts";
 const ROOT = ".placelab-explorer";
 const ARRIVES = 5000; // ms within which a picture reaches the page
 const ROWS = 68; // px of the rows above the middle one; where the page is narrow they are higher, and what is shared is the same
+const LIVE = "comm_live_update"; // event of a widget whose kernel has ended
+const ENDED = "jupyter-widgets-disconnected"; // what ipywidgets calls it; anywidget does not say it
 const OPENED = ".pl-opens[aria-pressed='true']"; // buttons whose panel is open
 
 const render: Render<FrameTraits> = ({ model, el }) => {
@@ -48,6 +50,8 @@ const render: Render<FrameTraits> = ({ model, el }) => {
   requestAnimationFrame(attach); // the page attaches the element only now
   const notebook = notebookOf(model.widget_manager);
   if (notebook) keepPlaceholder(notebook, model.get("whole"));
+  const live = async () => root()?.classList.toggle(ENDED, !(await isLive(model.widget_manager, model.get("whole"))));
+  model.on(LIVE, live);
 
   listen(present, "click", () => present.setAttribute("aria-pressed", String(root()?.classList.toggle("pl-present"))), {
     signal,
@@ -85,6 +89,7 @@ const render: Render<FrameTraits> = ({ model, el }) => {
   model.on("msg:custom", onMessage);
   return () => {
     ending.abort();
+    model.off(LIVE, live);
     clearTimeout(looking);
     model.off("change:picture", look);
     splitter.remove();
@@ -92,6 +97,12 @@ const render: Render<FrameTraits> = ({ model, el }) => {
     model.off("msg:custom", onMessage);
   };
 };
+
+/** Whether the kernel of a widget is there; where the host has no widget manager, nobody tells. */
+async function isLive(manager: unknown, id: string): Promise<boolean> {
+  const { get_model } = (manager ?? {}) as { get_model?(id: string): Promise<{ comm_live?: boolean }> };
+  return (await get_model?.call(manager, id))?.comm_live ?? true;
+}
 
 /** Whether the notebook around `el` holds an earlier picture: after the page is loaded again, a cell's outputs get no news until it is run. */
 function isStale(el: HTMLElement, [name, number]: string[]): boolean {

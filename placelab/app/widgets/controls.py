@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-import ipywidgets
 import traitlets
 from ipywidgets import Widget
 from traitlets import Bool, CFloat, CInt, Float, Int, List, Unicode
 
-from placelab.app.widgets.whole import PartComm, references
+from placelab.app.widgets.whole import Part, PartComm, references
 
 Self = TypeVar("Self", bound="Control")
 
 
-class Control(ipywidgets.Widget):
+class Control(Part):
     """A part that the page draws from its traits alone; see ``widgets/explorer/controls.tsx``.
 
     Attributes
@@ -40,9 +39,7 @@ class Control(ipywidgets.Widget):
     width = Unicode("").tag(sync=True)
 
     def __init__(self, **traits: Any) -> None:
-        super(ipywidgets.Widget, self).__init__(
-            comm=PartComm(), **traits
-        )  # Widget's own would announce it to hosts as a widget
+        super().__init__(comm=PartComm(), **traits)
 
     @property
     def kind(self) -> str:

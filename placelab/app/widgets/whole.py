@@ -46,16 +46,25 @@ class PartComm:
         self.whole = None
 
 
-class View(anywidget.AnyWidget):
-    """A widget with a module of its own: alone in a cell, or a part of a whole if it is given a :class:`PartComm` as `comm`."""
+class Part(ipywidgets.Widget):
+    """A widget that is a part of a whole if its comm is a :class:`PartComm`: hosts do not hear of it, and do not keep it."""
 
     def __init__(self, **traits: Any) -> None:
-        if "comm" in traits:
-            super(ipywidgets.Widget, self).__init__(
-                **traits
-            )  # Widget's own would announce the part to hosts as a widget
+        if isinstance(traits.get("comm"), PartComm):
+            super(ipywidgets.Widget, self).__init__(**traits)  # Widget's own would announce it
         else:
             super().__init__(**traits)
+
+    @traitlets.observe("comm")
+    def _comm_changed(self, change: Any) -> None:
+        if not isinstance(change["new"], PartComm):
+            return super()._comm_changed(change)
+        self._model_id = change["new"].comm_id
+        change["new"].on_msg(self._handle_msg)
+
+
+class View(Part, anywidget.AnyWidget):
+    """A widget with a module of its own: alone in a cell, or a part."""
 
 
 def references(parts: Sequence[ipywidgets.Widget], _: object = None) -> list[list[str]]:
