@@ -48,7 +48,7 @@ def _segment(group: Sequence[Step], problem: Problem) -> Segment:
         said = f"{len(longest.ops):,} ops, {first} to {last}, run on one device: each would be too late elsewhere"
     elif longest.kind == "work":
         label = f"{len(longest.ops):,} ops"
-        said = f"{len(longest.ops):,} ops run between these moments, over all devices together"
+        said = f"{len(longest.ops):,} ops run between these moments, over the devices that may run them"
     else:
         label = first.partition("/")[0] if len(group) > 1 else first.rpartition("/")[2]
         said = f"{len(group):,} ops of {label} run one after the other" if len(group) > 1 else f"{first} runs"
