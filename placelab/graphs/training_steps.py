@@ -35,7 +35,8 @@ def pipeline_training(
     ----------
     forward, backward, weight
         Seconds of a micro-batch in a stage: forward pass, gradient of the input, gradient of the weights. One number per stage,
-        shape (p,), or one for all. ``weight=None``: `backward` is both gradients, in one op.
+        shape (p,), or one for all. ``weight=None``: `backward` is both gradients, in one op; ``backward=None``: forward passes
+        alone.
     microbatches
         Their number m.
     activation
@@ -65,7 +66,8 @@ def pipeline_training(
     Problem
         Ops ``F{micro-batch}.{stage}``, ``B…`` and ``W…``, or ``BW…``; ``graph.metadata["pipeline"]`` has their columns
         (:mod:`placelab.problem.pipeline_columns`). Every partitioner gives the same placement, ``single`` none. Run it under
-        ``gpipe``, ``1f1b``, ``interleaved``, ``zb-h1``, ``zb-h2``, ``zb-v``, ``zb-auto``, or any other scheduler.
+        ``gpipe``, ``1f1b``, ``interleaved``, ``looped-bfs``, ``zb-h1``, ``zb-h2``, ``zb-v``, ``zb-auto``, ``forward-only``, or
+        any other scheduler.
 
     Raises
     ------
@@ -85,7 +87,10 @@ def pipeline_training(
     """
     m = count(microbatches, "microbatches")
     v = count(chunks, "chunks")
-    seconds = {"F": forward, "B" if weight is not None else "BW": backward} | ({} if weight is None else {"W": weight})
+    if backward is None and (weight is not None or recompute):
+        raise FormatError("backward is None; forward passes alone have no weight, and nothing to recompute")
+    seconds = {"F": forward, "B" if weight is not None else "BW": backward, "W": weight}
+    seconds = {phase: value for phase, value in seconds.items() if value is not None}
     p = _stages(stages, seconds.values(), activation, v)
     if layout not in ("loop", "v"):
         raise FormatError(f"layout is {layout!r:.60}; expected 'loop' or 'v'")
@@ -112,6 +117,8 @@ def _micro_batch(
 ) -> tuple[list[StagePart], list[Carried]]:
     """Parts and tensors of one micro-batch."""
     n = len(device)
+    if len(seconds) == 1:
+        return _forward_alone(seconds["F"], border, device)
     back = "B" if "W" in seconds else "BW"
     again = seconds["F"] if recompute else np.zeros(n)
     alone = recompute and back == "BW"  # what is computed again is needed while this op runs, and no longer
@@ -138,6 +145,11 @@ def _micro_batch(
             after = (at["F", s + 1], at[back, s + 1]) if recompute else (at["F", s + 1],)
             tensors += [Carried(f, after, border[s]), Carried(at[back, s + 1], (b,), border[s])]
     return parts, tensors
+
+
+def _forward_alone(seconds: np.ndarray, border: np.ndarray, device: list[int]) -> tuple[list[StagePart], list[Carried]]:
+    parts = [StagePart("F", s, d, float(seconds[s])) for s, d in enumerate(device)]
+    return parts, [Carried(s, (s + 1,), float(border[s])) for s in range(len(device) - 1)]
 
 
 def _stages(stages: Any, seconds: Any, activation: Any, v: int) -> int:

@@ -5,13 +5,15 @@ A schedule is written as a list of :data:`Slot` per device; :func:`in_sequence` 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from placelab.base.errors import UnsupportedError
+from placelab.base.errors import UnsupportedError, count
 from placelab.problem.pipeline_columns import Pipeline, required
 from placelab.problem.problem import Problem
 from placelab.schedule.order import Order
@@ -92,9 +94,68 @@ def single(problem: Problem, placement: Placement, who: str, split: bool = False
     return replicas
 
 
+def looped(problem: Problem, placement: Placement, who: str) -> list[Ranks]:
+    """The ranks of a pipeline of which rank s has stages s, s + p, s + 2p …."""
+    replicas = ranks_of(problem, placement, who)
+    p, v = replicas[0].p, replicas[0].chunks
+    if any(stages != tuple(range(rank, p * v, p)) for rank, stages in enumerate(replicas[0].stages)):
+        raise UnsupportedError(
+            f"the scheduler {who!r} needs stages 0, {p}, … on the first device, 1, {p + 1}, … on the next; "
+            "give pipeline_training layout='loop'"
+        )
+    return replicas
+
+
+def round_of(p: int, m: int, group: Any = 0) -> int:
+    """Micro-batches of a round of interleaved chunks: `group`; 0: the least that leaves no short last round.
+
+    >>> round_of(4, 10), round_of(4, 8), round_of(4, 3)
+    (5, 4, 3)
+    """
+    size = count(group, "group", 0)
+    if m <= p:
+        if size not in (0, m):
+            raise UnsupportedError(f"group is {size}; with {m} micro-batches on {p} devices a round has all {m}")
+        return m
+    best = next(g for g in range(p, m + 1) if m % g == 0 or m % g >= p)
+    if size == 0:
+        return best
+    if not p <= size <= m:
+        raise UnsupportedError(f"group is {size}; expected {p}, one per device, to {m}, all micro-batches")
+    if 0 < m % size < p:
+        warnings.warn(
+            f"the last round has {m % size} of {m} micro-batches, fewer than devices, {p}; group={best} has no such bubble",
+            UserWarning,
+            stacklevel=2,
+        )
+    return size
+
+
+def passes(ranks: Ranks, rank: int, group: int) -> list[Slot]:
+    """Forwards of a rank in rounds of `group` micro-batches, chunk by chunk in each."""
+    return [
+        ("F", i, stage)
+        for low in range(0, ranks.m, group)
+        for stage in ranks.stages[rank]
+        for i in range(low, min(low + group, ranks.m))
+    ]
+
+
+def interleaved_plans(ranks: Ranks, group: int, more: int = 0) -> list[list[Slot]]:
+    """Interleaved 1F1B in rounds of `group`, of each rank; `more`: forwards beyond its warm-up."""
+    p, m, v = ranks.p, ranks.m, ranks.chunks
+    plans = []
+    for rank, stages in enumerate(ranks.stages):
+        forwards = passes(ranks, rank, group)
+        reverse = dict(zip(stages, reversed(stages), strict=True))
+        backwards = [(i, reverse[stage]) for _, i, stage in forwards]
+        plans.append(one_by_one(ranks, forwards, backwards, min(2 * (p - rank - 1) + (v - 1) * group + more, m * v)))
+    return plans
+
+
 def check_split(ranks: Ranks, who: str) -> None:
     """UnsupportedError where one op computes both gradients."""
-    if not ranks.pipeline.splits:
+    if not ranks.pipeline.splits_all:
         raise UnsupportedError(
             f"the scheduler {who!r} needs the gradients of weights as ops of their own: give pipeline_training a weight, "
             "or microbatches split=True"
@@ -102,10 +163,8 @@ def check_split(ranks: Ranks, who: str) -> None:
 
 
 def backward(ranks: Ranks, microbatch: int, stage: int) -> list[Slot]:
-    """The backward pass of a micro-batch through a stage, in one op or in two."""
-    if ("BW", microbatch, stage) in ranks.pipeline.op:
-        return [("BW", microbatch, stage)]
-    return [("B", microbatch, stage), ("W", microbatch, stage)]
+    """The backward pass of a micro-batch through a stage, in one op or in two; none where there are forward passes only."""
+    return [(phase, microbatch, stage) for phase in ("BW", "B", "W") if (phase, microbatch, stage) in ranks.pipeline.op]
 
 
 def one_by_one(ranks: Ranks, forwards: list[Slot], backwards: list[tuple[int, int]], warm_up: int) -> list[Slot]:

@@ -90,16 +90,26 @@ class Pipeline:
 
     @property
     def splits(self) -> bool:
-        """Whether gradients of inputs and of weights are ops of their own."""
+        """Whether some gradients of inputs and of weights are ops of their own."""
         return bool((self.phase == "W").any())
+
+    @cached_property
+    def splits_all(self) -> bool:
+        """Whether all of them are."""
+        return self.splits and not (self.phase == "BW").any()
+
+    @cached_property
+    def trains(self) -> bool:
+        """Whether there are backward ops."""
+        return bool(np.isin(self.phase, ("B", "BW")).any())
 
 
 @once
 def pipeline_of(graph: OpGraph) -> Pipeline | None:
     """The columns in a graph's metadata; None if there are none, or none that fit its ops.
 
-    Columns fit if each micro-batch has a forward op in each stage, and, everywhere alike, one backward op there or two; in each
-    replica, where a column tells replicas apart.
+    Columns fit if each micro-batch has a forward op in each stage, and one backward op there or two, or there is no backward op
+    at all; in each replica, where a column tells replicas apart.
     """
     stored = graph.metadata.get(KEY)
     if not isinstance(stored, Mapping):
@@ -132,11 +142,14 @@ def _whole(pipeline: Pipeline) -> bool:
         column[micro].tolist() for column in (pipeline.phase, pipeline.microbatch, pipeline.stage, pipeline.replica)
     )
     keys = set(zip(*columns, strict=True))
-    count = {phase: int((pipeline.phase == phase).sum()) for phase in PHASES}
+    if len(keys) != micro.sum():
+        return False
+    of = {phase: {key[1:] for key in keys if key[0] == phase} for phase in ("F", "BW", "B", "W")}
     places = pipeline.microbatches * pipeline.stages * pipeline.replicas
-    backward = count["BW"], count["B"], count["W"]
-    whole = count["F"] == places and backward in ((places, 0, 0), (0, places, places))
-    return whole and len(keys) == micro.sum()
+    backward = of["BW"] | of["B"]
+    if len(of["F"]) != places or of["B"] != of["W"] or of["BW"] & of["B"]:
+        return False
+    return len(backward) in (0, places)
 
 
 def required(graph: OpGraph, who: str) -> Pipeline:

@@ -45,6 +45,7 @@ def examples() -> list[Problem]:
         pipeline_training(1.0, 2.0, 1.0, microbatches=2, stages=2),
         pipeline_training(1.0, 2.0, 1.0, microbatches=2, stages=2, chunks=2),
         pipeline_training(1.0, 2.0, 1.0, microbatches=2, stages=2, chunks=2, layout="v"),
+        pipeline_training(1.0, None, microbatches=3, stages=2),
         Problem(gaussian_elimination(5), Cluster.uniform(3)),
         Problem(layered(40, seed=1), Cluster.uniform(4), transfers="channel"),
         Problem(layered(40, seed=2), Cluster.uniform(4, memory=1e9)),

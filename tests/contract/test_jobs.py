@@ -16,7 +16,7 @@ BRIEF = {  # searches, cut short: there is one placement
     "policy-gradient": dict(samples=20),
 }
 EXACT = {"cp-sat", "ilp"}  # refuse what is too large for them
-V = {"zb-v"}  # needs two stages on a device
+V = {"zb-v", "forward-only"}  # need two stages on a device, no backward ops
 SPLITS = {"zb-auto", "zb-h1", "zb-h2"}  # need gradients of weights as ops of their own
 
 
@@ -51,7 +51,11 @@ JOBS: dict[str, tuple[Callable[[], pl.Problem], set[str]]] = {  # problem, sched
     "halving": (lambda: replicas(4, sync="allreduce", algorithm="halving", window="start"), set()),
     "pipeline": (generated, V | SPLITS),
     "pipeline, split": (lambda: generated(weight=1.0), V),
-    "pipeline, chunks": (lambda: generated(chunks=2), {"1f1b", "zb-v"} | SPLITS),
+    "pipeline, chunks": (lambda: generated(chunks=2), {"1f1b"} | V | SPLITS),
+    "pipeline, forward": (
+        lambda: pl.generators.pipeline_training(1.0, None, microbatches=4, stages=2),
+        {"zb-v"} | SPLITS,
+    ),
     "pipeline, recomputing": (lambda: generated(recompute=True), V | SPLITS),
     "pipeline, replicas": (lambda: pl.transforms.pipeline_replica(generated(1.0), 2, gradient=4.0), V),
     "resnet50, replicas": (lambda: pl.transforms.pipeline_replica(folded(True), 2, bucket_bytes=25e6), V),

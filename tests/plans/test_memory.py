@@ -180,7 +180,7 @@ def test_wrong_options_are_refused():
     for options, words in (
         (dict(layers=[6, 7]), r"layers of the stages are \[6, 7\]; expected a multiple of 1 stages, 12 layers in all"),
         (dict(layers=[6, 6], schedule="fifo"), "'fifo' is no scheduler of pipelines"),
-        (dict(layers=[6, 6], schedule="interleaved", microbatches=3), "needs a multiple of 2 micro-batches"),
+        (dict(layers=[6, 6], schedule="zb-v", microbatches=3), "'zb-v' needs two stages per device"),
     ):
         with pytest.raises(pl.PlacelabError, match=words):
             stage_memory(model, Training(), sequence=64, **options)

@@ -7,6 +7,7 @@ import pytest
 
 import placelab as pl
 from placelab.analysis.measures import bubbles
+from placelab.planning.pipeline_orders import round_of
 
 training = pl.generators.pipeline_training
 COSTS = [(1, 1, 1), (10, 12, 8), (2, 3, 2), (3, 3, 2), (4, 4, 1)]
@@ -41,6 +42,53 @@ def test_interleaved(p, v):
         assert bubbles(schedule)["bubble"] == pytest.approx((p - 1) * (f + b + w) / v)
         peaks = [min(m * v, 2 * (p - s - 1) + (v - 1) * p + 1) for s in range(p)]
         assert schedule.peak_memory == pytest.approx(peaks) and pl.stages(schedule)["activations"].tolist() == peaks
+
+
+def test_rounds_of_interleaved_micro_batches():
+    """Golden P1: four devices, two chunks each, ten micro-batches in rounds of 5, 6 and 10; of 4, the last round is short."""
+    problem = training(1.0, 2.0, microbatches=10, stages=4, chunks=2)
+    for group, seconds in ((0, 34.5), (5, 34.5), (6, 34.5), (10, 34.5)):
+        assert run(problem, "interleaved", group=group).makespan == seconds
+    assert pl.stages(run(problem, "interleaved"))["activations"].tolist() == [12, 10, 8, 6]
+    with pytest.warns(
+        UserWarning, match="the last round has 2 of 10 micro-batches, fewer than devices, 4; group=5 has no"
+    ):
+        assert run(problem, "interleaved", group=4).makespan == 39.5
+    few = training(1.0, 2.0, microbatches=3, stages=4, chunks=2)
+    assert run(few, "interleaved").makespan == run(few, "interleaved", group=3).makespan == 15
+    for group, words in ((2, "group is 2; expected 4, one per device, to 10"), (11, "group is 11")):
+        with pytest.raises(pl.UnsupportedError, match=words):
+            run(problem, "interleaved", group=group)
+    with pytest.raises(pl.UnsupportedError, match="group is 4; with 3 micro-batches on 4 devices a round has all 3"):
+        run(few, "interleaved", group=4)
+    for group in (-1, 1.5, "4", None, float("nan")):
+        with pytest.raises(pl.PlacelabError, match="group"):
+            run(problem, "interleaved", group=group)
+
+
+def test_the_usual_round():
+    """Golden P2: the sizes of rounds on four devices; the bubble is that of full rounds for every number of micro-batches."""
+    assert [round_of(4, m) for m in range(3, 18)] == [3, 4, 5, 6, 7, 4, 5, 5, 6, 4, 7, 5, 5, 4, 6]
+    for p, v, (f, b) in product((2, 3, 5), (2, 3), ((1, 2), (2, 2), (3, 4))):
+        for m in range(p, 4 * p + 3):
+            problem = training(f, b, microbatches=m, stages=p, chunks=v)
+            assert run(problem, "interleaved").makespan == pytest.approx((m + (p - 1) / v) * (f + b))
+
+
+@pytest.mark.parametrize(("v", "m", "seconds"), [(2, 8, 28.5), (2, 10, 34.5), (4, 8, 26.25)])
+def test_looped_bfs(v, m, seconds):
+    """Golden P3: the bubble of interleaved chunks; all activations are held."""
+    schedule = run(training(1.0, 2.0, microbatches=m, stages=4, chunks=v), "looped-bfs")
+    assert schedule.makespan == seconds and set(pl.stages(schedule)["activations"]) == {m * v}
+
+
+@pytest.mark.parametrize(("v", "m", "seconds"), [(1, 8, 11), (2, 8, 9.5), (2, 10, 11.5), (1, 1, 4)])
+def test_forward_only(v, m, seconds):
+    """Golden P8: without backward ops a pipeline takes (m + (p - 1)/v)F; other schedulers run it, too."""
+    problem = training(1.0, None, microbatches=m, stages=4, chunks=v, transfer=1.0)
+    assert run(problem, "forward-only").makespan == seconds
+    assert run(problem, "interleaved").makespan == seconds <= run(problem, "gpipe").makespan
+    assert not any(name.startswith("B") for name in problem.graph.names)
 
 
 @pytest.mark.parametrize("p", STAGES)
@@ -113,11 +161,9 @@ def test_several_stages_on_a_device():
         ),
         ("zb-auto", dict(), "'zb-auto' needs the gradients of weights"),
         ("interleaved", dict(chunks=2, layout="v"), "'interleaved' needs stages 0, 2, … on the first device"),
-        (
-            "interleaved",
-            dict(chunks=2, microbatches=3),
-            "needs a multiple of 2 micro-batches on 2 devices; there are 3",
-        ),
+        ("looped-bfs", dict(chunks=2, layout="v"), "'looped-bfs' needs stages 0, 2, … on the first device"),
+        ("forward-only", dict(), "'forward-only' needs a pipeline without backward ops"),
+        ("zb-h1", dict(backward=None), "'zb-h1' needs the gradients of weights as ops of their own"),
         ("zb-v", dict(chunks=2, weight=1.0), "'zb-v' needs two stages per device, down and up again"),
     ],
 )

@@ -3,8 +3,10 @@
 from placelab.strategies.scheduling import (  # noqa: F401
     depth_first,
     fifo,
+    forward_only,
     gpipe,
     interleaved,
+    looped_bfs,
     msr,
     one_f_one_b,
     pct,

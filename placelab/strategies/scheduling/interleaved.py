@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from placelab.base.errors import UnsupportedError
-from placelab.planning.pipeline_orders import Ranks, Slot, in_sequence, one_by_one, ranks_of
+from placelab.planning.pipeline_orders import in_sequence, interleaved_plans, looped, round_of
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import scheduler
 from placelab.schedule.order import Order
@@ -11,42 +10,28 @@ from placelab.schedule.placement import Placement
 
 
 @scheduler(static=True, needs="pipeline", source="Narayanan et al. 2021, Megatron-LM")
-def interleaved(problem: Problem, placement: Placement) -> Order:
-    """1F1B over v stages per device, micro-batches in rounds of p.
+def interleaved(problem: Problem, placement: Placement, *, group: int = 0) -> Order:
+    """1F1B over v stages per device, micro-batches in rounds of g.
+
+    Parameters
+    ----------
+    group
+        g, micro-batches of a round, from p to m. 0: the least of them by which m is divided, or which leaves at least p for the
+        last round; m where m ≤ p.
 
     Notes
     -----
-    Rank s runs min(2(p - s - 1) + (v - 1)p, mv) forwards, then forward and backward in turn, then the backwards that are left.
-    Its k-th forward is of chunk (k mod pv) div p and micro-batch (k div pv)·p + k mod p; backwards the same, chunks in reverse.
-    On equal stages and one backward op the bubble is ``(p - 1)(F + B + W) / v``, of all v chunks together; min(mv, 2(p - s - 1)
-    + (v - 1)p + 1) activations of chunks. No ties; O(ops).
+    In a round its micro-batches run through chunk 0, then through chunk 1 …; backwards the same, chunks in reverse. Rank s runs
+    min(2(p - s - 1) + (v - 1)g, mv) forwards, then forward and backward in turn, then the backwards that are left. On equal
+    stages and one backward op the bubble is ``(p - 1)(F + B + W) / v``, of all v chunks together, for m ≥ p, unless the last
+    round has fewer than p micro-batches, of which a warning tells; min(mv, 2(p - s - 1) + (v - 1)g + 1) activations of chunks.
+    No ties; O(ops).
 
     Raises
     ------
     UnsupportedError
-        The graph has no stages and micro-batches; a device does not have stages s, s + p, s + 2p …; p does not divide m.
+        The graph has no stages and micro-batches; a device does not have stages s, s + p, s + 2p …; g is out of range.
     """
-    replicas = ranks_of(problem, placement, "interleaved")
-    p = replicas[0].p
-    m = replicas[0].m
-    v = replicas[0].chunks
-    if any(stages != tuple(range(rank, p * v, p)) for rank, stages in enumerate(replicas[0].stages)):
-        raise UnsupportedError(
-            f"the scheduler 'interleaved' needs stages 0, {p}, … on the first device, 1, {p + 1}, … on the next; "
-            "give pipeline_training layout='loop'"
-        )
-    if m % p:
-        raise UnsupportedError(
-            f"the scheduler 'interleaved' needs a multiple of {p} micro-batches on {p} devices; there are {m}"
-        )
-    return in_sequence(replicas, lambda each: [_plan(each, rank) for rank in range(p)])
-
-
-def _plan(ranks: Ranks, rank: int) -> list[Slot]:
-    p = ranks.p
-    m = ranks.m
-    v = ranks.chunks
-    passes = [((k % (p * v)) // p, k // (p * v) * p + k % p) for k in range(m * v)]
-    forwards: list[Slot] = [("F", i, chunk * p + rank) for chunk, i in passes]
-    backwards = [(i, (v - 1 - chunk) * p + rank) for chunk, i in passes]
-    return one_by_one(ranks, forwards, backwards, min(2 * (p - rank - 1) + (v - 1) * p, m * v))
+    replicas = looped(problem, placement, "interleaved")
+    size = round_of(replicas[0].p, replicas[0].m, group)
+    return in_sequence(replicas, lambda each: interleaved_plans(each, size))
