@@ -42,6 +42,14 @@ EXAMPLES = {
         "problem = pl.generators.pipeline_training(1.0, 2.0, microbatches=8, stages=4, chunks=2)\n"
         'pl.solve(problem, "heft", "interleaved")'
     ),
+    "dualpipe": (
+        'problem = pl.generators.pipeline_training(1.0, 1.0, 1.0, microbatches=10, stages=4, layout="dual")\n'
+        'pl.solve(problem, "heft", "dualpipe")'
+    ),
+    "dualpipe-v": (
+        'problem = pl.generators.pipeline_training(1.0, 1.0, 1.0, microbatches=8, stages=4, chunks=2, layout="v")\n'
+        'pl.solve(problem, "heft", "dualpipe-v")'
+    ),
     "looped-bfs": (
         "problem = pl.generators.pipeline_training(1.0, 2.0, microbatches=8, stages=4, chunks=2)\n"
         'pl.solve(problem, "heft", "looped-bfs")'

@@ -129,7 +129,7 @@ def _ratio(a: float, b: float) -> float:
     return a / b if b > 0 else 1.0 if a == 0 else np.nan
 
 
-WORK = ("F", "B", "W", "BW")
+WORK = ("F", "B", "W", "BW", "FB")
 
 
 def stages(schedule: Schedule) -> pd.DataFrame:
@@ -139,10 +139,9 @@ def stages(schedule: Schedule) -> pd.DataFrame:
     -------
     DataFrame
         A row per device that runs stages, by replica and first stage: ``device``; ``replica``, its number; ``stages``, how many;
-        ``busy``, seconds of its ops (``F``, ``B``, ``W``, ``BW``); ``span``, from the start of the first to the finish of the
-        last; ``idle``, the span less busy; ``activations``, the most forward passes of a micro-batch
-        through a stage that it holds at a time, each from its start until its last backward op has finished; ``memory``, peak
-        bytes.
+        ``busy``, seconds of its ops (``F``, ``B``, ``W``, ``BW``, ``FB``); ``span``, from the start of the first to the finish
+        of the last; ``idle``, the span less busy; ``activations``, the most forward passes of a micro-batch through a stage that
+        it holds at a time, each from its start until its last backward op has finished; ``memory``, peak bytes.
 
     Raises
     ------
@@ -184,7 +183,7 @@ def _row(schedule: Schedule, pipeline: Pipeline, ops: np.ndarray, d: int) -> dic
     return {
         "device": schedule.problem.cluster.names[d],
         "replica": int(pipeline.replica[ops[0]]),
-        "stages": len(np.unique(pipeline.stage[ops])),
+        "stages": len(np.unique(pipeline.stage[ops] + pipeline.stages * pipeline.replica[ops])),
         "busy": busy,
         "span": span,
         "idle": span - busy,
@@ -195,11 +194,15 @@ def _row(schedule: Schedule, pipeline: Pipeline, ops: np.ndarray, d: int) -> dic
 
 def _held(schedule: Schedule, pipeline: Pipeline, ops: np.ndarray) -> int:
     """The most forward passes held at a time; what an instant frees is free for what starts then."""
-    key = pipeline.microbatch[ops] * pipeline.stages + pipeline.stage[ops]
-    forward = pipeline.phase[ops] == "F"
+    sizes = (pipeline.replicas, pipeline.microbatches, pipeline.stages)
+    key = np.ravel_multi_index((pipeline.replica[ops], pipeline.microbatch[ops], pipeline.stage[ops]), sizes)
+    forward = np.isin(pipeline.phase[ops], ("F", "FB"))
     begin = schedule.start[ops[forward]]
-    until = np.zeros(pipeline.microbatches * pipeline.stages)
+    until = np.zeros(int(np.prod(sizes)))
     np.maximum.at(until, key, schedule.finish[ops])
+    merged = ops[pipeline.phase[ops] == "FB"]
+    other = np.ravel_multi_index(tuple(pipeline.backward[merged].T[[2, 0, 1]]), sizes)
+    np.maximum.at(until, other, schedule.finish[merged])
     end = until[key[forward]]
     held = end > begin
     time = np.concatenate([end[held], begin[held]])

@@ -9,6 +9,8 @@ import numpy as np
 from placelab.base.errors import FormatError, count
 from placelab.graphs.transforms.unrolling import Carried, Receive, StagePart, unrolled
 from placelab.problem.cluster import Cluster
+from placelab.problem.graph import OpGraph
+from placelab.problem.pipeline_columns import KEY
 from placelab.problem.problem import Problem
 
 MOST = 4096  # stages: the cluster has a bandwidth for each pair of devices
@@ -23,7 +25,7 @@ def pipeline_training(
     activation: Any = 0.0,
     transfer: Any = 0.0,
     chunks: int = 1,
-    layout: Literal["loop", "v"] = "loop",
+    layout: Literal["loop", "v", "dual"] = "loop",
     stages: int | None = None,
     cluster: Cluster | None = None,
     recompute: bool = False,
@@ -48,7 +50,9 @@ def pipeline_training(
         arrays of length p · v are taken as they are, an entry per stage in the order of the model.
     layout
         Device of each of the p · v stages: ``"loop"``, stage j on device j mod p (Megatron); ``"v"``, down and, in the next
-        chunk, up again, so that the turn stays on its device.
+        chunk, up again, so that the turn stays on its device; ``"dual"`` (DualPipe), two replicas of the pipeline with half the
+        micro-batches each: stage j on device j, and its twin, called p + j, on device p - 1 - j. The twins' gradients are not
+        summed.
     stages
         p, where no array says it.
     cluster
@@ -66,8 +70,8 @@ def pipeline_training(
     Problem
         Ops ``F{micro-batch}.{stage}``, ``B…`` and ``W…``, or ``BW…``; ``graph.metadata["pipeline"]`` has their columns
         (:mod:`placelab.problem.pipeline_columns`). Every partitioner gives the same placement, ``single`` none. Run it under
-        ``gpipe``, ``1f1b``, ``interleaved``, ``looped-bfs``, ``zb-h1``, ``zb-h2``, ``zb-v``, ``zb-auto``, ``forward-only``, or
-        any other scheduler.
+        ``gpipe``, ``1f1b``, ``interleaved``, ``looped-bfs``, ``zb-h1``, ``zb-h2``, ``zb-v``, ``zb-auto``, ``dualpipe``,
+        ``dualpipe-v``, ``forward-only``, or any other scheduler.
 
     Raises
     ------
@@ -92,8 +96,13 @@ def pipeline_training(
     seconds = {"F": forward, "B" if weight is not None else "BW": backward, "W": weight}
     seconds = {phase: value for phase, value in seconds.items() if value is not None}
     p = _stages(stages, seconds.values(), activation, v)
-    if layout not in ("loop", "v"):
-        raise FormatError(f"layout is {layout!r:.60}; expected 'loop' or 'v'")
+    if layout not in ("loop", "v", "dual"):
+        raise FormatError(f"layout is {layout!r:.60}; expected 'loop', 'v' or 'dual'")
+    dual = layout == "dual"
+    if dual and (v > 1 or m % 2):
+        raise FormatError(
+            f"two replicas share {m} micro-batches and have {v} stages per device; expected an even number, and chunks=1"
+        )
     column = {phase: _column(value, p, v, phase) for phase, value in seconds.items()}
     kept = _column(activation, p, v, "activation")
     border = _borders(transfer, p * v)
@@ -101,15 +110,31 @@ def pipeline_training(
         cluster = Cluster([1.0] * p, bandwidth=np.inf, names=[f"gpu:{d}" for d in range(p)], types=["gpu"] * p)
     if cluster.n_devices < p:
         raise FormatError(f"the cluster has {cluster.n_devices} devices; {p} stages need one each")
-    device = [_device(j, p, layout) for j in range(p * v)]
+    if dual:
+        column = {phase: np.tile(values, 2) for phase, values in column.items()}
+        kept, border = np.tile(kept, 2), np.concatenate([border, [0.0], border])
+    device = [_device(j, p, layout) for j in range(p * (2 if dual else v))]
     parts, tensors = _micro_batch(column, kept, border, device, recompute)
+    if dual:
+        tensors = [each for each in tensors if parts[each.producer].stage // p == parts[each.consumers[-1]].stage // p]
     name = f"pipeline of {p} x {v} stages, {m} micro-batches" if v > 1 else f"pipeline of {p} stages, {m} micro-batches"
-    return Problem(unrolled(parts, tensors, m, cluster, recv, {"name": name}), cluster)
+    if dual:
+        name = f"two pipelines of {p} stages, {m // 2} micro-batches each"
+    graph = unrolled(parts, tensors, m // 2 if dual else m, cluster, recv, {"name": name})
+    return Problem(_twins(graph, p) if dual else graph, cluster)
+
+
+def _twins(graph: OpGraph, p: int) -> OpGraph:
+    """The graph with stages from p on as those of a second replica."""
+    columns = graph.metadata[KEY]
+    stage = np.array(columns["stage"])
+    columns = columns | {"stage": (stage % p).tolist(), "replica": (stage // p).tolist()}
+    return graph.replace(metadata=graph.metadata | {KEY: columns})
 
 
 def _device(stage: int, p: int, layout: str) -> int:
     chunk, d = divmod(stage, p)
-    return p - 1 - d if layout == "v" and chunk % 2 else d
+    return p - 1 - d if layout != "loop" and chunk % 2 else d
 
 
 def _micro_batch(

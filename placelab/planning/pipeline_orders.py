@@ -66,6 +66,10 @@ def ranks_of(problem: Problem, placement: Placement, who: str) -> list[Ranks]:
         The graph has no stages and micro-batches; or the ops of a stage are on several devices.
     """
     whole = required(problem.graph, f"the scheduler {who!r}")
+    if whole.merged and who != "planned":
+        raise UnsupportedError(
+            f"the scheduler {who!r} does not run {problem.graph.title}, in which passes run together; 'planned' does"
+        )
     return [_ranks(whole.of_replica(w), problem, placement, who) for w in range(whole.replicas)]
 
 
@@ -211,7 +215,8 @@ def sequence(ranks: Ranks, plans: Sequence[Sequence[Slot]]) -> np.ndarray:
         for phase, microbatch, stage in plan:
             receive = op.get((RECEIVE.get(phase, ""), microbatch, stage))
             number += [] if receive is None else [receive]
-            number.append(op[phase, microbatch, stage])
+            v = op[phase, microbatch, stage]
+            number += [v] if number[-1:] != [v] else []  # a forward and a backward pass together are one op
     last = np.flatnonzero(np.isin(pipeline.phase, ("AR", "U")))
     return np.concatenate([np.flatnonzero(pipeline.phase == "P"), np.array(number, np.int64), last])
 

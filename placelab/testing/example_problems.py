@@ -46,6 +46,8 @@ def examples() -> list[Problem]:
         pipeline_training(1.0, 2.0, 1.0, microbatches=2, stages=2, chunks=2),
         pipeline_training(1.0, 2.0, 1.0, microbatches=2, stages=2, chunks=2, layout="v"),
         pipeline_training(1.0, None, microbatches=3, stages=2),
+        pipeline_training(1.0, 2.0, 1.0, microbatches=4, stages=2, layout="dual"),
+        pipeline_training(1.0, 2.0, 1.0, microbatches=4, stages=2, chunks=2, layout="v"),
         Problem(gaussian_elimination(5), Cluster.uniform(3)),
         Problem(layered(40, seed=1), Cluster.uniform(4), transfers="channel"),
         Problem(layered(40, seed=2), Cluster.uniform(4, memory=1e9)),

@@ -16,7 +16,7 @@ BRIEF = {  # searches, cut short: there is one placement
     "policy-gradient": dict(samples=20),
 }
 EXACT = {"cp-sat", "ilp"}  # refuse what is too large for them
-V = {"zb-v", "forward-only"}  # need two stages on a device, no backward ops
+V = {"zb-v", "forward-only", "dualpipe", "dualpipe-v"}  # need two stages on a device, no backward ops, or twins
 SPLITS = {"zb-auto", "zb-h1", "zb-h2"}  # need gradients of weights as ops of their own
 
 
@@ -32,6 +32,11 @@ def generated(weight: float | None = None, chunks: int = 1, **options) -> pl.Pro
     """Four micro-batches through stages on two devices."""
     work = dict(weight=weight, microbatches=4, stages=2, activation=1.0, transfer=0.1, chunks=chunks)
     return pl.generators.pipeline_training(1.0, 2.0, **work, **options)
+
+
+def twins() -> pl.Problem:
+    """Two pipelines on the same devices, two micro-batches each."""
+    return pl.generators.pipeline_training(1.0, 1.0, 1.0, microbatches=4, stages=2, layout="dual", transfer=0.1)
 
 
 def folded(split: bool, recv: str = "async") -> pl.Problem:
@@ -52,9 +57,10 @@ JOBS: dict[str, tuple[Callable[[], pl.Problem], set[str]]] = {  # problem, sched
     "pipeline": (generated, V | SPLITS),
     "pipeline, split": (lambda: generated(weight=1.0), V),
     "pipeline, chunks": (lambda: generated(chunks=2), {"1f1b"} | V | SPLITS),
+    "pipeline, twins": (lambda: twins(), V - {"dualpipe"}),
     "pipeline, forward": (
         lambda: pl.generators.pipeline_training(1.0, None, microbatches=4, stages=2),
-        {"zb-v"} | SPLITS,
+        (V - {"forward-only"}) | SPLITS,
     ),
     "pipeline, recomputing": (lambda: generated(recompute=True), V | SPLITS),
     "pipeline, replicas": (lambda: pl.transforms.pipeline_replica(generated(1.0), 2, gradient=4.0), V),

@@ -117,7 +117,10 @@ def test_a_receive_that_blocks_holds_its_device():
         (dict(forward=[1.0], backward=1.0, microbatches=0), "microbatches is 0; expected a whole number, 1 or more"),
         (dict(forward=[1.0] * 3, backward=1.0, microbatches=1, transfer=[1.0]), "transfer has 1 entries"),
         (dict(forward=[1.0] * 3, backward=1.0, microbatches=1, cluster=pl.Cluster([1.0])), "3 stages need one each"),
-        (dict(forward=[1.0], backward=1.0, microbatches=1, layout="w"), "layout is 'w'; expected 'loop' or 'v'"),
+        (
+            dict(forward=[1.0], backward=1.0, microbatches=1, layout="w"),
+            "layout is 'w'; expected 'loop', 'v' or 'dual'",
+        ),
         (dict(forward=[1.0], backward=1.0, microbatches=1, recv="no"), "recv is 'no'; expected 'async' or 'blocking'"),
         (dict(forward=[1.0], backward=1.0, microbatches=10**7), "at most 2,000,000 are made"),
         (dict(forward=1.0, backward=1.0, microbatches=1, stages=10**7), "10,000,000 stages; at most 4,096 are made"),

@@ -198,6 +198,7 @@ PHASES = {
     "B": "backward, inputs",
     "W": "backward, weights",
     "BW": "backward",
+    "FB": "forward and backward",
     "RF": "receive, forward",
     "RB": "receive, backward",
     "P": "once, before",

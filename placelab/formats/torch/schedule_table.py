@@ -1,9 +1,9 @@
 """Read and write the schedule tables of ``torch.distributed.pipelining``: a row of actions per rank, as in ``0F0,0F1,,0B0``.
 
 An action is ``<stage><kind><micro-batch>``: ``F`` forward, ``B`` full backward, ``I`` gradient of the input, ``W`` gradient of
-the weights. An empty cell is a step in which the rank waits. ``(0F1;3B0)OVERLAP_F_B`` are actions that a rank runs together,
-here one after the other. Actions that communicate (``SEND_F``, ``RECV_B``, ``UNSHARD``, …) are left out: transfers follow from
-the graph.
+the weights. An empty cell is a step in which the rank waits. ``(0F1;3B0)OVERLAP_F_B`` are actions that a rank runs together:
+one op of pipelines in which :func:`placelab.transforms.together` has merged them, else one after the other. Actions that
+communicate (``SEND_F``, ``RECV_B``, ``UNSHARD``, …) are left out: transfers follow from the graph.
 """
 
 from __future__ import annotations
@@ -72,7 +72,10 @@ def loads(problem: Problem, data: bytes, where: str = "the upload") -> Placement
         placement = Placement(problem, _devices(problem))
         replicas = ranks_of(problem, placement, "planned")
         pipeline = replicas[0].pipeline
+        if len({d for each in replicas for d in each.device}) < sum(each.p for each in replicas):
+            raise UnsupportedError("a schedule table has one pipeline on a device; DualPipe's twins share theirs")
         plans = [_slots(pipeline, row) for row in rows]
+        _check_merged(pipeline, plans)
         _check_rows(replicas[0], rows)
         _check_all_there(pipeline, plans)
         order = np.concatenate([sequence(each, plans) for each in replicas])
@@ -85,17 +88,24 @@ def dumps(schedule: Schedule) -> str:
     several replicas, the first one's."""
     expect(schedule, Schedule, "a schedule table")
     required(schedule.problem.graph, "a schedule table")
-    ranks = ranks_of(schedule.problem, schedule.placement, "planned")[0]
+    replicas = ranks_of(schedule.problem, schedule.placement, "planned")
+    ranks = replicas[0]
+    if len({d for each in replicas for d in each.device}) < sum(each.p for each in replicas):
+        raise UnsupportedError("a schedule table has one pipeline on a device; DualPipe's twins share theirs")
     lines = [",".join(_written(ranks.pipeline, schedule.order(d).tolist())) for d in ranks.device]
     return "".join(f"{line}\r\n" for line in lines)
 
 
 def _written(pipeline: Pipeline, ops: Iterable[int]) -> list[str]:
-    return [
-        f"{pipeline.stage[v]}{LETTER[pipeline.phase[v]]}{pipeline.microbatch[v]}"
-        for v in ops
-        if pipeline.phase[v] in LETTER
-    ]
+    written = []
+    for v in ops:
+        phase = pipeline.phase[v]
+        if phase == "FB":
+            microbatch, stage, _ = pipeline.backward[v].tolist()
+            written.append(f"({pipeline.stage[v]}F{pipeline.microbatch[v]};{stage}B{microbatch})OVERLAP_F_B")
+        elif phase in LETTER:
+            written.append(f"{pipeline.stage[v]}{LETTER[phase]}{pipeline.microbatch[v]}")
+    return written
 
 
 # -------------------------------------------------------------------- reading
@@ -183,6 +193,19 @@ def _check_all_there(pipeline: Pipeline, plans: list[list[Slot]]) -> None:
             raise FormatError(f"{_action(slot)} is missing{_needed(slot, seen)}; each micro-batch needs it once")
 
 
+def _check_merged(pipeline: Pipeline, plans: list[list[Slot]]) -> None:
+    """FormatError where passes that are one op do not follow each other."""
+    for plan in plans:
+        for slot, after in zip(plan, [*plan[1:], None], strict=True):
+            v = pipeline.op[slot]
+            if slot[0] == "F" and pipeline.phase[v] == "FB" and (after is None or pipeline.op[after] != v):
+                microbatch, stage, _ = pipeline.backward[v].tolist()
+                raise FormatError(
+                    f"{_action(slot)} runs together with {stage}B{microbatch} in this pipeline; "
+                    f"expected ({_action(slot)};{stage}B{microbatch})OVERLAP_F_B"
+                )
+
+
 def _action(slot: Slot) -> str:
     phase, microbatch, stage = slot
     return f"{stage}{LETTER[phase]}{microbatch}"
@@ -228,6 +251,7 @@ def _late(pipeline: Pipeline, work: Work, finish: list[float], op: int) -> Slot:
     """An action that op waits for and that never runs; through Receives."""
     for u, _ in work.inputs[op]:
         if finish[u] < 0:
-            slot = (str(pipeline.phase[u]), int(pipeline.microbatch[u]), int(pipeline.stage[u]))
+            phase = "F" if pipeline.phase[u] == "FB" else str(pipeline.phase[u])
+            slot = (phase, int(pipeline.microbatch[u]), int(pipeline.stage[u]))
             return slot if slot[0] in LETTER else _late(pipeline, work, finish, u)
     raise AssertionError("an op that never runs waits for another one")

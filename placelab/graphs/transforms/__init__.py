@@ -7,6 +7,7 @@ function from its placements to those of `problem`. ``placelab.place(problem, "h
 from placelab.costs.new_costs import perturb
 from placelab.graphs.transforms.backward_graph import backward, backward_schedule, proportionality
 from placelab.graphs.transforms.micro_batching import microbatches
+from placelab.graphs.transforms.passes_together import together
 from placelab.graphs.transforms.pipeline_replication import pipeline_replica
 from placelab.graphs.transforms.replication import model_replica
 from placelab.graphs.transforms.send_receive import send_recv
@@ -41,5 +42,6 @@ __all__ = [
     "post_adjust",
     "proportionality",
     "send_recv",
+    "together",
     "transform",
 ]

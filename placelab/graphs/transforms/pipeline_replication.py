@@ -113,6 +113,10 @@ def pipeline_replica(
     device = _devices(problem)
     if pipeline.replicas > 1:
         raise UnsupportedError(f"{problem.graph.title} has replicas already; give pipeline_replica the one pipeline")
+    if pipeline.merged:
+        raise UnsupportedError(
+            f"passes of {problem.graph.title} run together; give pipeline_replica the pipeline before"
+        )
     if r == 1:
         return problem
     gradients = _gradients(problem.graph, pipeline, device, _sizes(gradient, pipeline))

@@ -2,6 +2,8 @@
 
 from placelab.strategies.scheduling import (  # noqa: F401
     depth_first,
+    dualpipe,
+    dualpipe_v,
     fifo,
     forward_only,
     gpipe,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from placelab.base.errors import UnsupportedError
+from placelab.planning.dual_orders import is_v
 from placelab.planning.pipeline_orders import Ranks, Slot, check_split, in_sequence, ranks_of
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import scheduler
@@ -35,11 +36,6 @@ def zb_v(problem: Problem, placement: Placement) -> Order:
             "give pipeline_training chunks=2, layout='v'"
         )
     return in_sequence(replicas, down_and_up)
-
-
-def is_v(ranks: Ranks) -> bool:
-    """Whether each rank has two stages, down and up again."""
-    return all(stages == (rank, 2 * ranks.p - 1 - rank) for rank, stages in enumerate(ranks.stages))
 
 
 def down_and_up(ranks: Ranks) -> list[list[Slot]]:

@@ -1,0 +1,151 @@
+"""DualPipe's order: forward passes of one direction run together with backward passes of the other.
+
+Steps of a rank are tuples of ops that run together: one op, both gradients, or a forward pass and both gradients.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+
+from placelab.base.errors import UnsupportedError
+from placelab.planning.pipeline_orders import Ranks, check_split, ranks_of
+from placelab.problem.pipeline_columns import required
+from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
+from placelab.schedule.placement import Placement
+
+Steps = list[list[tuple[int, ...]]]  # by rank
+Find = Callable[[str, int, int], int]  # phase, direction, micro-batch → op
+
+
+def is_v(ranks: Ranks) -> bool:
+    """Whether each rank has two stages, down and up again."""
+    return all(stages == (rank, 2 * ranks.p - 1 - rank) for rank, stages in enumerate(ranks.stages))
+
+
+def dualpipe_v_steps(problem: Problem, placement: Placement) -> Steps:
+    """Steps of each rank of a V-shaped pipeline, whose second chunk is the other direction."""
+    replicas = ranks_of(problem, placement, "dualpipe-v")
+    steps: Steps = []
+    for ranks in replicas:
+        check_split(ranks, "dualpipe-v")
+        if not is_v(ranks):
+            raise UnsupportedError(
+                "the scheduler 'dualpipe-v' needs two stages per device, down and up again; "
+                "give pipeline_training chunks=2, layout='v'"
+            )
+        if ranks.m < 2 * ranks.p:
+            raise UnsupportedError(
+                f"the scheduler 'dualpipe-v' needs {2 * ranks.p} micro-batches or more on {ranks.p} devices; "
+                f"there are {ranks.m}"
+            )
+        for rank in range(ranks.p):
+            steps.append(_steps(ranks.p, ranks.m, rank, _of_chunks(ranks, rank)))
+    return steps
+
+
+def dualpipe_steps(problem: Problem, placement: Placement) -> Steps:
+    """Steps of each rank of two pipelines that run through the same devices, one down and one up."""
+    replicas = ranks_of(problem, placement, "dualpipe")
+    check_split(replicas[0], "dualpipe")
+    device = replicas[0].device
+    if len(replicas) != 2 or replicas[1].device != device[::-1] or any(each.chunks != 1 for each in replicas):
+        raise UnsupportedError(
+            "the scheduler 'dualpipe' needs two pipelines on the same devices, the second upside down; "
+            "give pipeline_training layout='dual'"
+        )
+    p, m = len(device), replicas[0].m
+    if p % 2:
+        raise UnsupportedError(f"the scheduler 'dualpipe' needs an even number of devices; there are {p}")
+    if m < p:
+        raise UnsupportedError(
+            f"the scheduler 'dualpipe' needs {2 * p} micro-batches or more on {p} devices; there are {2 * m}"
+        )
+    return [_steps(p // 2, m, min(rank, p - 1 - rank), _of_replicas(replicas, rank)) for rank in range(p)]
+
+
+def order_of(problem: Problem, steps: Steps) -> Order:
+    """The order of all steps, one op after the other; what runs once per step is first or last."""
+    pipeline = required(problem.graph, "an order")
+    middle = [v for rank in steps for step in rank for v in step]
+    last = np.flatnonzero(np.isin(pipeline.phase, ("AR", "U")))
+    return Order("planned", np.concatenate([np.flatnonzero(pipeline.phase == "P"), np.array(middle), last]))
+
+
+STEPS = {"dualpipe": dualpipe_steps, "dualpipe-v": dualpipe_v_steps}
+
+
+def _of_chunks(ranks: Ranks, rank: int) -> Find:
+    stage = ranks.stages[rank]
+    return lambda phase, direction, i: ranks.pipeline.op[phase, i, stage[direction]]
+
+
+def _of_replicas(replicas: list[Ranks], rank: int) -> Find:
+    """On the second half of the devices the directions are exchanged."""
+    p = replicas[0].p
+    second = rank >= p // 2
+    stage = (rank, p - 1 - rank)
+    return lambda phase, direction, i: replicas[direction ^ second].pipeline.op[phase, i, stage[direction ^ second]]
+
+
+def _steps(h: int, m: int, rank: int, op: Find) -> list[tuple[int, ...]]:
+    """DeepSeek's eight parts, on the `rank`-th of `h` devices from the outside, m micro-batches in each direction."""
+    steps: list[tuple[int, ...]] = []
+    done = np.zeros((2, 2), int)  # forward and backward passes of each direction
+    late: deque[int] = deque()  # gradients of weights that are put off
+
+    def following(backward: int, direction: int) -> int:
+        done[backward, direction] += 1
+        return int(done[backward, direction]) - 1
+
+    def forward(direction: int) -> None:
+        steps.append((op("F", direction, following(0, direction)),))
+
+    def backward(direction: int, *, put_off: bool = False) -> None:
+        i = following(1, direction)
+        own = op("B", direction, i), op("W", direction, i)
+        if put_off:
+            late.append(own[1])
+        steps.append(own[:1] if put_off else own)
+
+    def weight() -> None:
+        if late:
+            steps.append((late.popleft(),))
+
+    def both(ahead: int, back: int) -> None:
+        i, j = following(0, ahead), following(1, back)
+        steps.append((op("F", ahead, i), op("B", back, j), op("W", back, j)))
+
+    inner = h - rank - 1
+    for _ in range(2 * inner):
+        forward(0)
+    for _ in range(rank + 1):
+        forward(0)
+        forward(1)
+    for _ in range(inner):
+        backward(1, put_off=True)
+        weight()
+        forward(1)
+    for k in range(m - 2 * h + rank + 1):
+        if k == 0 and inner == 0:  # these two are apart: the second needs what the rank has just sent to itself
+            forward(0)
+            backward(1)
+        else:
+            both(0, 1)
+        both(1, 0)
+    for _ in range(inner):
+        backward(1)
+        both(1, 0)
+    middle = (rank + 1) // 2
+    for k in range(rank + 1):
+        backward(1, put_off=k > middle or (k == middle and rank % 2 == 1))
+        backward(0, put_off=k >= middle)
+    for _ in range(inner):
+        weight()
+        backward(0, put_off=True)
+    for _ in range(rank + 1):
+        weight()
+    return steps
