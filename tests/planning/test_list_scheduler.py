@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+import list_plans
 import numpy as np
-import plans
 import problems
 import pytest
 from examples import fewer
@@ -128,7 +128,7 @@ def test_a_plan_is_legal_and_within_memory():
             s = random_plan(problem, insertion=bool(i % 2), rng=Random(i))
         except pl.InfeasibleError:
             continue
-        assert validate(plans.schedule(s)) == [], i
+        assert validate(list_plans.schedule(s)) == [], i
         finished += can_bind(problem)
     assert finished > fewer(100)
 
@@ -254,7 +254,7 @@ def test_memory_that_cannot_bind_never_binds():
         s._memory = None
         free = random_plan(problem.replace(memory="none"), insertion=True, rng=Random(i))
         assert s.start.tolist() == free.start.tolist()
-        assert (plans.schedule(s).peak_memory <= problem.cluster.memory).all() or problem.transfer_ops
+        assert (list_plans.schedule(s).peak_memory <= problem.cluster.memory).all() or problem.transfer_ops
     assert unbound > 20
 
 

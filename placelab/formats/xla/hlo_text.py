@@ -18,7 +18,8 @@ from placelab.problem.graph import OpGraph
 from placelab.schedule.catalogue import checked
 
 EXPECTED = "HLO text"
-COMMENT = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)|//[^\n]*+', re.DOTALL)
+# No group is possessive: before Python 3.11.5 such a group skips matches.
+COMMENT = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*(?:"|\Z)|/\*[^*]*+(?:\*(?!/)[^*]*+)*(?:\*/|\Z)|//[^\n]*+', re.DOTALL)
 SPACE = re.compile(r"\s*+")
 WORD = re.compile(r"[\w.%@$/-]++")
 HEAD = re.compile(r"\s*+(ROOT\s++)?%?([\w.$/-]++)\s*+=\s*+")
@@ -26,13 +27,13 @@ ARRAY = re.compile(r"\s*+([a-z]\w*+)\[([^\[\]]*+)\]")
 SIMPLE = re.compile(r'[^(){}\[\]"]*+')
 OPCODE = re.compile(r"\s*+([a-z][\w-]*+)\s*+(?=\()")
 ATTRIBUTE = re.compile(r"\s*+,\s*+([\w-]++)\s*+=\s*+")
-FLAT = re.compile(r'\{(?:[^{}"]++|"(?:[^"\\]|\\.)*+")*+\}', re.DOTALL)
-TEXT = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+FLAT = re.compile(r'\{[^{}"]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*"[^{}"]*+)*\}', re.DOTALL)
+TEXT = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*"', re.DOTALL)
 PLAIN = re.compile(r'[^\s,(){}\[\]"]++')
 NAMED = re.compile(r"%([\w.$/-]++)")
 TYPED = re.compile(r"(?<!\w)[a-z]\w*+\[[^\[\]]*+\](?:\{[^{}]*+\})?")
 TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
-ROW = re.compile(r'\s*+\d++\s*+(?:"(?:[^"\\]|\\.)*+"|\{[^{}]*+\})')
+ROW = re.compile(r'\s*+\d++\s*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*"|\{[^{}]*+\})')
 PASSED_OVER = {"metadata", "sharding", "frontend_attributes", "origin", "statistics"}
 CALLING = (
     *("condition", "body", "true_computation", "false_computation", "branch_computations", "calls", "to_apply"),
