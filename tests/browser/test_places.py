@@ -149,7 +149,7 @@ def marimo(request, tmp_path) -> Iterator[str]:
 
 
 def test_marimo(marimo, page: Page, screenshot):
-    """The chart, a picked strategy, an edited bandwidth and undo, with the numbers of the library."""
+    """The chart, a picked strategy and undo, with the numbers of the library."""
     page.set_viewport_size(WINDOW)
     page.goto(marimo)
     hand = Hand(Notebook(page))
@@ -162,8 +162,6 @@ def test_marimo(marimo, page: Page, screenshot):
     hand.button("↶").click()
     expect(chart).to_have_attribute("data-makespan", "80")
     expect(hand.menu("Partitioner")).to_have_value("heft")
-    hand.root.locator("[data-key^='bandwidth:']").first.press("PageDown")
-    expect(chart).not_to_have_attribute("data-makespan", "80")
     screenshot("marimo")
 
 
