@@ -101,12 +101,12 @@ class Whole(anywidget.AnyWidget):
     links
         Pairs of traits, as ``["p1.candidates", "p2.candidates"]``: in the page the second follows the first.
     views
-        How often the page shows the whole now; None until a page has said so.
+        How often the page shows the whole now.
     """
 
     root: traitlets.List[list[str]] = traitlets.List().tag(sync=True)
     links: traitlets.List[list[str]] = traitlets.List().tag(sync=True)
-    views = traitlets.Int(None, allow_none=True).tag(sync=True)
+    views = traitlets.Int(0).tag(sync=True)
 
     def __init__(self, parts: Sequence[ipywidgets.Widget], **traits: Any) -> None:
         self._joining = RLock()
