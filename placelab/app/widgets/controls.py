@@ -6,7 +6,7 @@ are sent as traits of the whole, called ``part.trait``; see :mod:`placelab.app.w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import traitlets
@@ -292,24 +292,3 @@ class Stack(Box):
     """Parts of which one is seen, number `selected_index`."""
 
     selected_index = Int(0).tag(sync=True)
-
-
-CONTROLS: Mapping[str, type[Control]] = {
-    control.__name__: control
-    for control in (
-        *(
-            HTML,
-            Button,
-            ToggleButton,
-            Checkbox,
-            Dropdown,
-            ToggleButtons,
-            Text,
-            Combobox,
-            IntText,
-            BoundedIntText,
-            FloatText,
-        ),
-        *(IntSlider, FloatSlider, FloatLogSlider, FloatProgress, Box, HBox, VBox, Stack),
-    )
-}  # all that the page knows to draw, by the name that it is told

@@ -326,6 +326,7 @@ class Pickers:
             self.prepare.show(state)
             fitting = {*fitting_schedulers(state.graph), state.scheduler}
             run = {name: function for name, function in schedulers().items() if name in fitting}
+            self.partitioner.missing = self.missing
             for kind, catalogue in (("partitioner", partitioners()), ("scheduler", run)):
                 self._show_strategy(kind, catalogue, state)
         finally:
@@ -344,7 +345,6 @@ class Pickers:
     def _show_strategy(self, kind: str, catalogue: Any, state: State) -> None:
         name = getattr(state, kind)
         choose(getattr(self, kind), list(catalogue), name)
-        getattr(self, kind).missing = self.missing
         function = catalogue[name]
         self.options[kind].show(function, state.options_of(kind))
         source = f" <span>{escape(function.source)}</span>" if function.source else ""

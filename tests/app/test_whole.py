@@ -1,0 +1,123 @@
+"""Many widgets as one: what a part says goes over the whole, what the page says reaches the part, and nothing is left behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ipywidgets.widgets.widget import Widget, _instances
+
+from placelab.app.widgets import controls as w
+from placelab.app.widgets.gantt_chart import Gantt
+from placelab.app.widgets.whole import PartComm, Whole
+
+
+@pytest.fixture
+def box():
+    return w.VBox([w.Button(description="go"), w.Dropdown(["a", "b"], description="which")])
+
+
+@pytest.fixture
+def whole(box, monkeypatch):
+    """A whole of that box; what it sends is in ``whole.sent``."""
+    made = Whole([box])
+    made.sent = []
+    monkeypatch.setattr(made, "_send", lambda message, buffers=None: made.sent.append((message, buffers)))
+    yield made
+    made.close()
+
+
+def sent_state(whole: Whole) -> dict[str, Any]:
+    """All traits sent, the last value of each."""
+    return {key: value for message, _ in whole.sent for key, value in message.get("state", {}).items()}
+
+
+def test_a_part_is_no_widget_of_the_host(box):
+    """No comm is opened for it, and ipywidgets does not keep it."""
+    assert isinstance(box.comm, PartComm) and not {part.model_id for part in (box, *box.children)} & set(_instances)
+
+
+def test_a_trait_of_a_part_is_one_of_the_whole(whole, box):
+    """Under the part's name, once, whatever the page is told of first."""
+    button, menu = box.children
+    button.description = "stop"
+    assert [message for message, _ in whole.sent] == [
+        {"method": "update", "state": {f"{button.model_id}.description": "stop"}, "buffer_paths": []}
+    ]
+    assert whole.get_state()[f"{menu.model_id}.labels"] == ["a", "b"]
+    assert whole.get_state()["root"] == [[box.model_id, "VBox"]]
+
+
+def test_what_the_page_says_reaches_the_part(whole, box):
+    """A choice and a click; a part that is gone hears nothing."""
+    button, menu = box.children
+    clicks: list[object] = []
+    button.on_click(clicks.append)
+    whole._handle_msg({"content": {"data": {"method": "update", "state": {f"{menu.model_id}.index": 1}}}})
+    assert menu.value == "b"
+    for to in (button.model_id, "p0", None):
+        custom = {"method": "custom", "content": {"to": to, "content": "click"}}
+        whole._handle_msg({"content": {"data": custom}, "buffers": []})
+    whole._handle_msg({"content": {"data": {"method": "update", "state": {"p0.index": 1}}}})
+    assert clicks == [button]
+
+
+def test_the_page_knows_a_new_part_before_it_draws_it(whole, box):
+    """One message has the state of the new part and the box's children; what has left is closed."""
+    old = box.children
+    new = w.HBox([w.HTML("text")])
+    box.children = [old[0], new]
+    [(message, _)] = whole.sent
+    assert message["state"][f"{new.children[0].model_id}.value"] == "text"
+    assert message["state"][f"{box.model_id}.children"] == [[old[0].model_id, "Button"], [new.model_id, "HBox"]]
+    assert old[1].comm is None and old[0].comm is not None
+    whole.sent.clear()
+    old[1].description = "nobody hears it"
+    new.children[0].value = "other"
+    assert sent_state(whole) == {f"{new.children[0].model_id}.value": "other"}
+
+
+def test_bytes_of_a_view_travel_as_buffers(monkeypatch):
+    """Their places are named as the traits of the whole."""
+    chart = Gantt(comm=PartComm())
+    whole = Whole([chart])
+    messages: list[tuple[dict[str, Any], Any]] = []
+    monkeypatch.setattr(whole, "_send", lambda message, buffers=None: messages.append((message, buffers)))
+    chart.schedule = b"12345678"
+    [(message, buffers)] = messages
+    assert message["buffer_paths"] == [[f"{chart.model_id}.schedule"]] and [bytes(b) for b in buffers] == [b"12345678"]
+    assert not {key for key in whole.get_state() if key.endswith((".layout", "._esm"))}
+    whole.close()
+    assert chart.comm is None and whole.comm is None
+
+
+def test_a_control_is_drawn_as_the_class_it_is_derived_from():
+    """The page knows the classes of `controls` alone."""
+
+    class Line(w.HTML):
+        pass
+
+    assert (Line().kind, w.BoundedIntText().kind) == ("HTML", "BoundedIntText")
+
+
+@pytest.mark.parametrize(("given", "value"), [(-1, 0), (7, 7), (101, 100)])
+def test_a_number_stays_within_its_bounds(given, value):
+    assert w.BoundedIntText(value=given).value == value
+
+
+def test_a_menu_keeps_its_value_when_its_choices_change():
+    """Where it is still offered; else the first is chosen, and a value that is none of them is refused."""
+    menu = w.Dropdown(["a", "b"], value="b")
+    menu.options = ["c", "b"]
+    assert (menu.value, menu.index) == ("b", 1)
+    menu.options = [("one", 1), ("two", 2)]
+    assert (menu.value, menu.index, menu.options) == (1, 0, (("one", 1), ("two", 2)))
+    with pytest.raises(Exception, match="3 is none of"):
+        menu.value = 3
+    menu.options = []
+    assert (menu.value, menu.index) == (None, -1)
+
+
+def test_parts_are_widgets():
+    """``observe`` and ``hold_sync`` are ipywidgets' own."""
+    assert issubclass(w.Control, Widget)
