@@ -339,10 +339,12 @@ def test_slow_strategies_catch_up_on_release(explorer, monkeypatch):
 def test_newest_state_wins(explorer):
     """After an outdated computation only the newest state is computed."""
     begun = []
+    graph = explorer.problem.graph
 
     @pl.partitioner
     def slow(problem: pl.Problem, *, seed: int = 0) -> pl.Placement:
-        begun.append(seed)
+        if problem.graph is graph:  # a search that an earlier test gave up may try all strategies a moment longer
+            begun.append(seed)
         time.sleep(0.3)
         return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
 
