@@ -133,7 +133,7 @@ def test_equal_micro_batches_may_change_places():
 def test_orders_that_agree_are_all_named():
     """With one micro-batch there is nothing to take turns."""
     problem = pl.generators.pipeline_training(1.0, 2.0, microbatches=1, stages=2)
-    assert pl.recognise(pl.solve(problem, "hash", "1f1b")) == ("gpipe", "1f1b")
+    assert pl.recognise(pl.solve(problem, "hash", "1f1b")) == ("gpipe", "1f1b", "interleaved")
 
 
 def test_other_graphs_have_no_such_orders():
