@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 import samples
 
@@ -327,3 +329,23 @@ def test_kinds_of_xla_have_categories():
     expected |= {"stablehlo.select": "elementwise", "stablehlo.dot_general": "matmul", "chlo.erf_inv": "elementwise"}
     expected |= {"aten.select.int": "view", "aten.exponential.default": "random", "all-reduce": "movement"}
     assert {kind: category(kind) for kind in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"' + "\\a" * 200_000,
+        "// a\n" * 200_000 + "/",
+        'dense<"' + '"a"' * 200_000,
+        "tensor<" + "<a<b>>" * 100_000,
+        BODY.format("%0 = a.b %a {c = [" + '"a\\n"' * 100_000),
+        BODY.format("%0 = a.b %a : tensor<" + "2x" * 100_000 + "f32"),
+    ],
+    ids=["a text", "comments", "elements", "a type", "brackets", "dimensions"],
+)
+def test_what_never_ends_takes_linear_time(text):
+    """Each takes a fraction of a second where every character is read once, and hours where it is not."""
+    began = time.process_time()
+    with pytest.raises(pl.FormatError):
+        stablehlo_text.loads(text.encode(), "x.mlir")
+    assert time.process_time() - began < 20

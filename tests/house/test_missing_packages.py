@@ -38,7 +38,8 @@ def command(*words):
 
 def grey():
     explorer = pl.explore(problem)
-    shown = explorer.actions.frame.missing, "min-cut" in explorer.pickers.partitioner.options
+    sent, menu = explorer.get_state(), explorer.pickers.partitioner.model_id
+    shown = sent[f"{menu}.missing"], "min-cut" in sent[f"{menu}.labels"]
     explorer.close()
     raise SystemExit(shown)
 

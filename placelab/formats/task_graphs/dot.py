@@ -60,11 +60,11 @@ MAX_NODES = 100_000
 MAX_EDGES = 200_000  # an edge of 8 bytes of text takes a hundred times as much memory
 MAX_TOKENS = 4_000_000  # a graph of 23,500 ops has a fifth of that
 MAX_NESTING = 100  # subgraphs inside subgraphs
-TOKEN = re.compile(  # Python 3.11.2 matches too little where possessive repetitions are nested
-    r"""(?:\s++|//[^\n]*+|/\*[^*]*(?:\*(?!/)[^*]*)*\*/|(?m:^)\#[^\n]*+)*+
+TOKEN = re.compile(
+    r"""\s*+(?:(?://[^\n]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*\*/|(?m:^)\#[^\n]*+)\s*+)*
     (?:(?P<mark>->|--|[{}\[\];,=:+])
       | (?P<word>[^\W\d]\w*+|-?(?:\.\d++|\d++(?:\.\d*+)?)(?:[eE][-+]?\d++)?(?!\w))
-      | "(?P<quoted>[^"\\]*+(?:\\.[^"\\]*+)*+)"
+      | "(?P<quoted>[^"\\]*+(?:\\.[^"\\]*+)*)"
       | (?P<html><)
       | (?P<end>\Z))""",
     re.VERBOSE | re.DOTALL,

@@ -37,7 +37,7 @@ TABLES = {
 }
 SERVE = "serve"
 PRIVATE = "__saved_model"  # prefix of signatures that only restore or initialise a model
-STRING = r"""(?:"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')"""  # possessive: no backtracking
+STRING = r"""(?:"[^"\\\n]*+(?:\\.[^"\\\n]*+)*"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*')"""
 MARK = re.compile(STRING + r"""|[{}<>"']|#[^\n]*""")
 FIELD = re.compile(r"(\w+)\s*:?\s*\Z")
 MAX_DEPTH = 100  # as in binary files

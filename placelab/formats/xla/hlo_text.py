@@ -18,7 +18,6 @@ from placelab.problem.graph import OpGraph
 from placelab.schedule.catalogue import checked
 
 EXPECTED = "HLO text"
-# No group is possessive: before Python 3.11.5 such a group skips matches.
 COMMENT = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*(?:"|\Z)|/\*[^*]*+(?:\*(?!/)[^*]*+)*(?:\*/|\Z)|//[^\n]*+', re.DOTALL)
 SPACE = re.compile(r"\s*+")
 WORD = re.compile(r"[\w.%@$/-]++")

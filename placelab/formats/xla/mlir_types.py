@@ -21,7 +21,7 @@ from placelab.formats.xla.program import (
 )
 
 WHOLE = -1  # first element of a name that means all that an instruction returns
-TENSOR = re.compile(r"(?:tensor|vector|memref)<((?:(?:\d++|\?|\*)x)*+)(.*)>", re.DOTALL)
+TENSOR = re.compile(r"(?:tensor|vector|memref)<((?:(?:\d++|\?|\*)x)*)(?!(?:\d++|\?|\*)x)(.*)>", re.DOTALL)
 BOUNDS = re.compile(r"bounds\s*+=\s*+\[([^\]]*+)\]")
 STORED = re.compile(r"!quant\.\w++<(\w++)")
 COMPLEX = re.compile(r"complex<f(\d{1,3})>")
@@ -33,7 +33,7 @@ ELEMENT = re.compile(r"\bindex\s*+=\s*+(\d{1,9})|\[\s*+(\d{1,9})\s*+\]")
 LITERAL = re.compile(r"dense<\s*+(-?\d{1,19}|true|false)\s*+>")
 CALLEE = re.compile(r'\b(?:callee|decomposition)\s*+=\s*+@(?:([\w.$-]++)|"([^"]*+)")')
 TARGET = re.compile(r'\bcall_target_name\s*+=\s*+"([^"]*+)"')
-CONFIG = re.compile(r'\bbackend_config\s*+=\s*+"((?:[^"\\]|\\.)*+)"')
+CONFIG = re.compile(r'\bbackend_config\s*+=\s*+"([^"\\]*+(?:\\.[^"\\]*+)*)"')
 GROUPS = re.compile(r"\b(feature_group_count|batch_group_count)\s*+=\s*+(\d{1,9})")
 WINDOW = {  # of HLO → of the pretty and of the generic form
     "size": ("window_dimensions",),

@@ -17,7 +17,7 @@ from placelab.base.limits import MAX_DEPTH
 
 LARGEST = 1 << 62  # of a dimension
 BITS = re.compile(r"[a-z]+(\d{1,3})")
-BRACKET = re.compile(r'[^"(){}\[\]]*+(?:"(?:[^"\\]|\\.)*+"|([({\[])|([)}\]]))', re.DOTALL)
+BRACKET = re.compile(r'[^"(){}\[\]]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*"|([({\[])|([)}\]]))', re.DOTALL)
 INTEGERS = re.compile(r"-?\d{1,19}")
 
 

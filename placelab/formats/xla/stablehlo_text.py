@@ -26,10 +26,10 @@ from placelab.schedule.catalogue import checked
 EXPECTED = "StableHLO text"
 BYTECODE = b"ML\xefR"
 TOKEN = re.compile(
-    r"""(?:\s++|//[^\n]*+)*+(?:
-    (?P<text>"(?:[^"\\]|\\.)*+")
-    |(?P<dense>dense(?:_resource)?<(?:"[^"]*+"|[^">])*+>)
-    |(?P<type>(?:tensor|tuple|vector|memref|complex)<[^<>]*+(?:<[^<>]*+(?:<[^<>]*+>[^<>]*+)*+>[^<>]*+)*+>)
+    r"""\s*+(?://[^\n]*+\s*+)*(?!//)(?:
+    (?P<text>"[^"\\]*+(?:\\.[^"\\]*+)*")
+    |(?P<dense>dense(?:_resource)?<[^">]*+(?:"[^"]*+"[^">]*+)*>)
+    |(?P<type>(?:tensor|tuple|vector|memref|complex)<[^<>]*+(?:<[^<>]*+(?:<[^<>]*+>[^<>]*+)*>[^<>]*+)*>)
     |(?P<ref>%[\w.$-]++(?:\#\d{1,9}+)?)
     |(?P<symbol>@(?:[\w.$-]++|"[^"\n]*+"))
     |(?P<word>[A-Za-z_][\w.$]*+)
