@@ -256,7 +256,7 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
             (chains(out="out"), r"ops_left gives 2, but(.|\n)*'u', 'a', 'b'"),
             (chains(inputs="True"), r"ops_left gives 2, but(.|\n)*'Step'"),
             (chains(group="True"), "ops_left gives 3, but a chain ends"),
-            (chains(devices="True"), "ops_left gives 3, but a chain ends"),
+            (chains(devices="True"), "no device is allowed for all ops that would be merged into"),
             (chains(label="out[0]"), "ops_left gives 5, but"),
             ("merge_chains = lambda problem: problem", "a pair"),
             (
