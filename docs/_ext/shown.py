@@ -59,7 +59,7 @@ class Shown(SphinxDirective):
         if page.stat().st_size > MOST_BYTES:
             raise ExtensionError(f"{page.name} has {page.stat().st_size:,} bytes; choose a smaller graph")
         up = "../" * self.env.docname.count("/")
-        controls = 320 if page.read_text(encoding="utf-8").count('<script type="module"') > 1 else 0
+        controls = 320 if '<body class="live">' in page.read_text(encoding="utf-8") else 0
         height = min(210 + 58 * schedule.problem.cluster.n_devices + controls, 900)
         return (
             f'<iframe src="{up}{PAGES}/{name}.html" style="height:{height}px" loading="lazy" '

@@ -60,25 +60,23 @@ def test_page_holds_the_schedule(schedule, tmp_path):
     assert buffers["names"].decode().split("\n")[0] == HOSTILE
 
 
-def test_page_runs_and_fetches_nothing_but_its_own_code(schedule, tmp_path):
-    """The policy has the hash of the page's one script, and allows no other source."""
-    page = export.html(schedule, tmp_path / "page.html", live=False).read_text(encoding="utf-8")
-    code = re.search(r'<script type="module" nonce="[^"]+">(.*?)</script>', page, re.DOTALL)[1]
-    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+@pytest.mark.parametrize("live", [True, False])
+def test_page_runs_and_fetches_nothing_but_its_own_code(schedule, tmp_path, live):
+    """The policy has the hashes of what unpacks the code and of the code, and allows no other source."""
+    page = export.html(schedule, tmp_path / "page.html", live=live).read_text(encoding="utf-8")
+    (unpack,) = re.findall(r'<script type="module" nonce="[^"]+">(.*?)</script>', page, re.DOTALL)
+    code = gzip.decompress(base64.b64decode(re.search(r'id="placelab-code">([A-Za-z0-9+/=]*)</script>', page)[1]))
+    digests = [base64.b64encode(hashlib.sha256(text).digest()).decode() for text in (unpack.encode(), code)]
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
-    assert policy.startswith("default-src 'none'; ") and f"script-src 'sha256-{digest}'; " in policy
-    assert "unsafe" not in policy and "http" not in policy
-    assert page.count("<script") == 2
-
-
-def test_a_page_that_recomputes_runs_two_scripts(schedule, tmp_path):
-    """Its policy has the hashes of both and allows nothing more; the data of the chart are those of a page that only plays."""
-    page = export.html(schedule, tmp_path / "live.html", live=True).read_text(encoding="utf-8")
-    codes = re.findall(r'<script type="module" nonce="[^"]+">(.*?)</script>', page, re.DOTALL)
-    digests = [base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() for code in codes]
-    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
-    assert "script-src " + " ".join(f"'sha256-{digest}'" for digest in digests) + "; " in policy and len(codes) == 2
+    assert policy.startswith("default-src 'none'; ")
+    assert "script-src " + " ".join(f"'sha256-{digest}'" for digest in digests) + "; " in policy
     assert "unsafe" not in policy and "http" not in policy and "alert(1)</script>" not in page
+    assert page.count("<script") == 3 and f'<body class="{"live" if live else "plays"}">' in page
+
+
+def test_a_page_that_recomputes_has_the_data_of_one_that_plays(schedule, tmp_path):
+    """Those of the chart; and `live` is a truth value or None."""
+    page = export.html(schedule, tmp_path / "live.html", live=True).read_text(encoding="utf-8")
     still = export.html(schedule, tmp_path / "still.html", live=False).read_text(encoding="utf-8")
     assert payload(page)[1]["schedule"] == payload(still)[1]["schedule"] and "live" not in payload(still)[0]
     with pytest.raises(pl.UnsupportedError, match="live is 3; expected True or False"):

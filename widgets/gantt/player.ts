@@ -14,7 +14,7 @@ type Render = (context: { model: Model<GanttTraits>; el: HTMLElement; alone: boo
 
 /** Shows the schedule in this page; does nothing in a page without one. */
 export async function play(render: Render): Promise<void> {
-  const payload = document.getElementById(PAYLOAD);
+  const payload = globalThis.document?.getElementById(PAYLOAD);
   if (!payload) return;
   const traits = unpack(await gunzip(Uint8Array.from(atob(payload.textContent!), (c) => c.charCodeAt(0))));
   const model = modelOf(traits);

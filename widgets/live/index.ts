@@ -1,4 +1,5 @@
 /** A page that recomputes: the kernels in the browser, and controls above the chart. Written by placelab/app/export.py. */
+import "../gantt/index.ts"; // shows the schedule of the page, and tells of its model
 import { isShort } from "../kernels/memory.ts";
 import { place } from "../kernels/place.ts";
 import {
