@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import comm
 import pytest
+from ipykernel.comm.comm import BaseComm
+from ipykernel.kernelbase import Kernel
 from ipywidgets.widgets.widget import Widget, _instances
 
 from placelab.app.widgets import controls as w
@@ -116,6 +119,18 @@ def test_a_menu_keeps_its_value_when_its_choices_change():
         menu.value = 3
     menu.options = []
     assert (menu.value, menu.index) == (None, -1)
+
+
+def test_messages_pass_a_running_cell(monkeypatch):
+    """Where ipykernel would hand them to the shell that wrote last, they go where the page has sent them."""
+    monkeypatch.setattr(Kernel, "initialized", lambda: False)
+    for make in (lambda: Whole([w.Button()]), Gantt):
+        with monkeypatch.context() as patch:
+            patch.setattr(comm, "create_comm", lambda **_: BaseComm(comm_id="c"))
+            made = make()
+        made.comm._reply_subshell_id = None  # the main shell
+        assert made.comm._reply_subshell_for({}, "of widgets") == "of widgets"
+        made.close()
 
 
 def test_parts_are_widgets():

@@ -422,14 +422,8 @@ time.sleep(8)
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(
-    reason="one widget has one queue: what JupyterLab sends behind the running cell holds up what follows"
-)
 def test_a_busy_kernel(explore):
-    """While a cell runs, pickers still respond; drags made meanwhile take effect in the end.
-
-    (JupyterLab sends the first message of each widget behind the running cell, all later ones past it.)
-    """
+    """While a cell runs, pickers and drags are answered."""
     hand = explore('"convolutional_network"')
     hand.menu("Partitioner").select_option("cpop")
     hand.becomes("explorer.state.partitioner", "cpop")

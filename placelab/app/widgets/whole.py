@@ -46,6 +46,16 @@ class PartComm:
         self.whole = None
 
 
+def pass_running_cells(comm: Any) -> None:
+    """Have messages of the page handled where the page sends them, which is past a running cell if the host can.
+
+    From 7.4 on ipykernel hands them to the shell that has last written to the comm; if a cell or a thread did, that is the main
+    shell, and they wait until the running cell has ended.
+    """
+    if hasattr(comm, "_reply_subshell_for"):
+        comm._reply_subshell_for = lambda data, subshell: subshell
+
+
 class Part(ipywidgets.Widget):
     """A widget that is a part of a whole if its comm is a :class:`PartComm`: hosts do not hear of it, and do not keep it."""
 
@@ -58,6 +68,7 @@ class Part(ipywidgets.Widget):
     @traitlets.observe("comm")
     def _comm_changed(self, change: Any) -> None:
         if not isinstance(change["new"], PartComm):
+            pass_running_cells(change["new"])
             return super()._comm_changed(change)
         self._model_id = change["new"].comm_id
         change["new"].on_msg(self._handle_msg)
@@ -115,6 +126,7 @@ class Whole(anywidget.AnyWidget):
         for part in parts:
             self._join(part)
         super().__init__(root=references(parts), **traits)
+        pass_running_cells(self.comm)
         self.on_msg(self._deliver)
 
     def close(self) -> None:
