@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from placelab.plans.degrees import Plan
     from placelab.plans.layer_split import LayerSplit
     from placelab.plans.plan_steps import PlanResult, plan
+    from placelab.plans.shared_batch import share_batch
     from placelab.problem import clusters
     from placelab.problem.cluster import Cluster
     from placelab.problem.graph import OpGraph
@@ -130,6 +131,7 @@ __all__ = [
     "scheduler",
     "schedulers",
     "sensitivity",
+    "share_batch",
     "simulate",
     "solve",
     "split_layers",
@@ -224,6 +226,7 @@ HOMES = {
     "scheduler": "schedule.catalogue",
     "schedulers": "schedule.catalogue",
     "sensitivity": "analysis.studies.over_values",
+    "share_batch": "plans.shared_batch",
     "simulate": "simulation.event_simulation",
     "solve": "strategies.placing",
     "split_layers": "plans.best_split",

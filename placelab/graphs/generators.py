@@ -13,12 +13,14 @@ import numpy as np
 
 from placelab.base.errors import FormatError, count, expect
 from placelab.base.seeds import generator
+from placelab.graphs.collective_graph import collective
 from placelab.graphs.training_steps import pipeline_training
 from placelab.problem.graph import OpGraph
 from placelab.schedule.catalogue import Limits, checked
 
 __all__ = [
     "Costs",
+    "collective",
     "costs",
     "fft",
     "fork",

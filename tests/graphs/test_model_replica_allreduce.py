@@ -107,3 +107,86 @@ def test_buckets_are_filled_in_order_of_the_backward_pass():
         gradients = inputs[is_role(made, "backward")[inputs]]
         assert set(made.names[gradients]) == {f"it0/w0/gradients/{name}_grad" for name in wanted}
     assert column(model_replica(layers(3, 4.0), 2, sync="allreduce", bucket_bytes=1.0), "bucket").max() == 2
+
+
+def parameters(sizes: list[float]) -> pl.OpGraph:
+    """A chain of ops, each of which reads a parameter, p0 first."""
+    n = len(sizes)
+    edges = [(i, n + i) for i in range(n)] + [(n + i, n + i + 1) for i in range(n - 1)]
+    names = [f"p{i}/read" for i in range(n)] + [f"f{i}" for i in range(n)]
+    return pl.OpGraph.from_arrays(
+        names, [0] * n + [1] * n, edges, edge_bytes=[*sizes, *[0] * (n - 1)], kind=["read"] * n + [""] * n
+    )
+
+
+def bucket_bytes(made: pl.OpGraph) -> list[float]:
+    """Bytes of each bucket over two workers, each hop of whose ring has half of them."""
+    bucket = np.array(made.metadata["replica"]["bucket"])
+    hop = [v for v in range(made.n_ops) if made.names[v].endswith("reduce0@1")]
+    into = np.isin(made.consumer, hop)
+    return (2 * np.bincount(bucket[made.consumer[into]], made.edge_bytes[into])).tolist()
+
+
+def resnet18() -> list[float]:
+    """Bytes of its 62 parameters in float32, in the order of the module."""
+    sizes = [3 * 64 * 49, 64, 64]
+    width = 64
+    for i, c in enumerate((64, 128, 256, 512)):
+        for j in range(2):
+            sizes += [width * c * 9, c, c, c * c * 9, c, c]
+            sizes += [width * c, c, c] if i and not j else []
+            width = c
+    return [4.0 * n for n in (*sizes, 512_000, 1000)]
+
+
+@pytest.mark.parametrize(("mib", "wanted"), [(25, [2052000, 28852224, 15853824]), (35, [2052000, 38297600, 6408448])])
+def test_the_buckets_of_pytorch(mib, wanted):
+    """Golden D1 (PyTorch #48880): ResNet-18, whose first bucket has a cap of 1 MiB."""
+    how = dict(buckets="reach") if mib == 25 else dict(buckets="reach", bucket_bytes=mib * 2**20)
+    assert bucket_bytes(model_replica(parameters(resnet18()), 2, sync="allreduce", **how)) == wanted
+
+
+def test_buckets_by_name():
+    """Buckets are reduced in the order given; each parameter is in one."""
+    graph = parameters([4.0, 8.0, 16.0])
+    made = model_replica(graph, 2, sync="allreduce", buckets=[["p1"], ["p2", "p0"]])
+    assert bucket_bytes(made) == [8, 20]
+    for buckets, words in (
+        ([["p0", "p1"]], "parameter 'p2' is in none of the buckets"),
+        ([["p0", "p1", "p2"], ["p1"]], "parameter 'p1' is in two places of the buckets"),
+        ([["p3"]], "bucket 0 has 'p3', which is no parameter"),
+        ([0], "bucket 0 needs"),
+        ("largest", "buckets is 'largest'; expected 'fit', 'reach' or lists"),
+    ):
+        with pytest.raises(pl.PlacelabError, match=words):
+            model_replica(graph, 2, sync="allreduce", buckets=buckets)
+
+
+@pytest.mark.parametrize(
+    ("more", "wanted"), [({}, 14), (dict(rings=4, hosts=2), 3.5), (dict(algorithm="hierarchical", hosts=2), 5)]
+)
+def test_hosts_of_four(more, wanted):
+    """Golden C1, gradients of eight bytes: one ring, four, and a hierarchy."""
+    near = np.arange(8) // 4
+    cluster = with_streams(8, np.where(near[:, None] == near, 4.0, 1.0))
+    graph = parameters([8.0])
+    made = model_replica(graph.replace(compute=np.zeros(2)), 8, sync="allreduce", **more)
+    assert run(made, cluster).makespan == wanted
+
+
+@pytest.mark.parametrize("sync", ["allreduce", "ps"])
+def test_uneven_batches(sync):
+    """A worker with three of four samples computes three times as long, and its activations have three times the bytes."""
+    graph = parameters([4.0, 4.0]).replace(compute=[0, 0, 1.0, 1.0])
+    graph = pl.OpGraph.from_arrays(
+        graph.names, graph.compute, graph.edges, edge_bytes=[4.0, 4.0, 10.0], kind=graph.kind
+    )
+    even, uneven = (model_replica(graph, 2, sync=sync, samples=samples) for samples in (None, (3, 1)))
+    for w, factor in ((0, 1.5), (1, 0.5)):
+        mine = np.char.find(even.names.astype(str), f"it0/w{w}/") == 0
+        assert uneven.compute[mine].tolist() == (factor * even.compute[mine]).tolist()
+    assert sorted(size for size in even.edge_bytes if size > 4) == [10] * 4
+    assert sorted(size for size in uneven.edge_bytes if size > 4) == [5, 5, 15, 15]
+    assert (even.edge_bytes == 4).sum() == (uneven.edge_bytes == 4).sum()
+    with pytest.raises(pl.FormatError, match="samples is"):
+        model_replica(graph, 2, sync=sync, samples=(1, 2, 3))

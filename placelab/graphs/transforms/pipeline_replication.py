@@ -8,7 +8,8 @@ import numpy as np
 
 from placelab.base.errors import FormatError, UnsupportedError, count, expect
 from placelab.base.limits import MAX_OPS
-from placelab.graphs.transforms.reduce_steps import Hops, Reduction, all_reduce, counts, hops
+from placelab.graphs.transforms.collective_hops import Hops, counts, hops
+from placelab.graphs.transforms.reduce_steps import Reduction, all_reduce
 from placelab.graphs.transforms.replica_ops import BACKWARD, FORWARD, UPDATE, ReplicaOps
 from placelab.problem.clusters import replicated
 from placelab.problem.graph import OpGraph
@@ -106,8 +107,8 @@ def pipeline_replica(
     expect(problem, Problem, "pipeline_replica")
     r = count(replicas, "replicas")
     pipeline = required(problem.graph, "pipeline_replica")
-    how = Reduction(algorithm, bucket_bytes)
-    if not how.bucket_bytes > 0:
+    most = float(Reduction(algorithm, bucket_bytes).bucket_bytes or 0.0)
+    if not most > 0:
         raise FormatError("bucket_bytes is 0; expected more, or inf for one bucket per stage")
     steps = hops(algorithm, r)
     device = _devices(problem)
@@ -120,7 +121,7 @@ def pipeline_replica(
     if r == 1:
         return problem
     gradients = _gradients(problem.graph, pipeline, device, _sizes(gradient, pipeline))
-    shares = [max(1, int(np.ceil(each.size / how.bucket_bytes))) for each in gradients]
+    shares = [max(1, int(np.ceil(each.size / most))) for each in gradients]
     if (n := r * problem.graph.n_ops + sum(shares) * (len(steps.source) + r)) > MAX_OPS:
         raise FormatError(f"{r} replicas have {n:,} ops; at most {MAX_OPS:,} are made")
     cluster = replicated(problem.cluster, r, bandwidth=bandwidth, latency=latency)

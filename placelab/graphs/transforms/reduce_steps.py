@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from placelab.base.errors import FormatError, expect
-from placelab.base.limits import MAX_OPS
+from placelab.base.errors import FormatError, UnsupportedError, count, expect
+from placelab.graphs.transforms.collective_hops import Hops, counts, hops
 from placelab.graphs.transforms.replica_ops import GATHER, READ, READY, REDUCE, STEP, UPDATE, Model, ReplicaOps
 
 WINDOWS = ("end", "start")
-ALGORITHMS = ("ring", "tree", "halving")
+MIB = 2**20
+REACHED = 25 * MIB  # bytes of a bucket by PyTorch's rule where none are given
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,22 +21,71 @@ class Reduction:
     """How gradients are summed: see :func:`placelab.transforms.model_replica`."""
 
     algorithm: str = "ring"
-    bucket_bytes: float = np.inf
+    bucket_bytes: float | None = None
     window: str = "end"
     streams: bool = True
+    buckets: Any = "fit"
+    first_bucket: float = MIB
+    rings: int = 1
+    hosts: int = 1
 
     def __post_init__(self) -> None:
         if self.window not in WINDOWS:
             raise FormatError(f"window is {self.window!r:.60}; expected one of {', '.join(WINDOWS)}")
-        expect(self.bucket_bytes, (int, float, np.number), "bucket_bytes")
-        if not self.bucket_bytes >= 0:
-            raise FormatError(f"bucket_bytes is {self.bucket_bytes!r:.60}; expected bytes, 0 or more")
+        if isinstance(self.buckets, str) and self.buckets not in ("fit", "reach"):
+            raise UnsupportedError(f"buckets is {self.buckets!r:.60}; expected 'fit', 'reach' or lists of parameters")
+        if self.bucket_bytes is None:
+            object.__setattr__(self, "bucket_bytes", REACHED if self.buckets == "reach" else np.inf)
+        for label in ("bucket_bytes", "first_bucket"):
+            value = getattr(self, label)
+            expect(value, (int, float, np.number), label)
+            if not value >= 0:
+                raise FormatError(f"{label} is {value!r:.60}; expected bytes, 0 or more")
+        for label in ("rings", "hosts"):
+            object.__setattr__(self, label, count(getattr(self, label), label))
 
 
-def buckets_of(model: Model, most: float) -> np.ndarray:
-    """The bucket of each parameter: gradients in order of the backward pass, as many as fit into `most` bytes, at least one.
+def buckets_of(model: Model, how: Reduction) -> np.ndarray:
+    """The bucket of each parameter, shape (n_reads,)."""
+    if how.buckets == "reach":
+        return _reached(model.size, how)
+    return _fitting(model, float(how.bucket_bytes or 0.0)) if how.buckets == "fit" else _named(model, how.buckets)
 
-    A gradient's place is that of the last gradient op before it; ties: the later read first. Shape (n_reads,).
+
+def _reached(size: np.ndarray, how: Reduction) -> np.ndarray:
+    """PyTorch's rule: parameters in reverse order; a bucket is closed once its bytes reach the cap, the first one's its own."""
+    bucket = np.zeros(len(size), dtype=int)
+    b, load, cap = 0, 0.0, how.first_bucket
+    for p in reversed(range(len(size))):
+        bucket[p] = b
+        load += size[p]
+        if load >= cap:
+            b, load, cap = b + 1, 0.0, float(how.bucket_bytes or 0.0)
+    return bucket
+
+
+def _named(model: Model, buckets: Any) -> np.ndarray:
+    """Buckets as lists of parameters, each of which is in one."""
+    number = {name: p for p, name in enumerate(model.forward.parameters)}
+    bucket = np.full(len(number), -1)
+    expect(buckets, (list, tuple), "buckets")
+    for b, names in enumerate(buckets):
+        expect(names, (list, tuple), f"bucket {b}")
+        for name in names:
+            if not isinstance(name, str) or name not in number:
+                raise FormatError(f"bucket {b} has {name!r:.60}, which is no parameter of the graph")
+            if bucket[number[name]] >= 0:
+                raise FormatError(f"parameter {name!r:.60} is in two places of the buckets; expected once")
+            bucket[number[name]] = b
+    if (bucket < 0).any():
+        raise FormatError(f"parameter {model.forward.parameters[int(bucket.argmin())]!r:.60} is in none of the buckets")
+    return np.unique(bucket, return_inverse=True)[1]
+
+
+def _fitting(model: Model, most: float) -> np.ndarray:
+    """Gradients in order of the backward pass, as many as fit into `most` bytes, at least one.
+
+    A gradient's place is that of the last gradient op before it; ties: the later read first.
     """
     place = np.full(model.n_reads, -1)
     np.maximum.at(place, *model.gradients)
@@ -50,24 +100,35 @@ def buckets_of(model: Model, most: float) -> np.ndarray:
 
 
 def reduce_steps(
-    model: Model, workers: int, how: Reduction, *, barrier: bool, iterations: int, update: float
+    model: Model,
+    workers: int,
+    how: Reduction,
+    *,
+    barrier: bool,
+    iterations: int,
+    update: float,
+    scale: np.ndarray | None = None,
 ) -> ReplicaOps:
-    """All ops of the job. Devices are worker w, numbered w, and its stream, numbered ``workers + w``."""
+    """All ops of the job. Devices are worker w, numbered w, and its stream, numbered ``workers + w``.
+
+    `scale` has the share of the mean batch that each worker has; None: equal ones.
+    """
     ops = ReplicaOps(model.step)
-    bucket = buckets_of(model, how.bucket_bytes)
-    steps = hops(how.algorithm, workers)
+    bucket = buckets_of(model, how)
+    steps = hops(how.algorithm, workers, rings=how.rings, hosts=how.hosts)
+    shares = np.ones(workers) if scale is None else scale
     per_parameter = lambda made: made[bucket].T  # noqa: E731
     number: np.ndarray | None = None  # the copies of the iteration before
     summed: np.ndarray | None = None  # its updates, by bucket and worker
     for k in range(iterations):
         if how.window == "end":
             before = None if summed is None else per_parameter(summed)
-            number = _copies(ops, k, model, before if before is None or not barrier else _step(ops, k, before), workers)
+            number = _copies(ops, k, model, before if before is None or not barrier else _step(ops, k, before), shares)
             summed = _reductions(ops, k, model, bucket, steps, number, how, update)
         else:
             last = None if number is None or not barrier else _step(ops, k, number[:, model.gradients[1]])
             summed = _reductions(ops, k, model, bucket, steps, number if last is None else last, how, update)
-            number = _copies(ops, k, model, per_parameter(summed), workers)
+            number = _copies(ops, k, model, per_parameter(summed), shares)
     return ops
 
 
@@ -81,10 +142,10 @@ def _step(ops: ReplicaOps, k: int, before: np.ndarray) -> np.ndarray:
     return made
 
 
-def _copies(ops: ReplicaOps, k: int, model: Model, before: np.ndarray | None, workers: int) -> np.ndarray:
+def _copies(ops: ReplicaOps, k: int, model: Model, before: np.ndarray | None, scale: np.ndarray) -> np.ndarray:
     """The number of each op in each worker's copy, -1 for gradient ops of reads; reads wait for `before`."""
-    number = np.full((workers, model.step.n_ops), -1)
-    for w in range(workers):
+    number = np.full((len(scale), model.step.n_ops), -1)
+    for w, share in enumerate(scale.tolist()):
         number[w, model.reads] = ops.add(
             [f"it{k}/w{w}/{name}" for name in model.step.names[model.reads]],
             "read",
@@ -95,8 +156,8 @@ def _copies(ops: ReplicaOps, k: int, model: Model, before: np.ndarray | None, wo
             role=READ,
             op=model.origin[model.reads],
         )
-        number[w, model.own] = model.add_copy(ops, model.own, k, w, w)
-        ops.copy_edges(number[w])
+        number[w, model.own] = model.add_copy(ops, model.own, k, w, w, share)
+        ops.copy_edges(number[w], model.growth(share))
     if before is not None:
         ops.connect(before, number[:, model.reads])
     return number
@@ -181,116 +242,5 @@ def all_reduce(
     things, joins = np.concatenate([things, hop]), steps.joined >= 0
     ops.connect(things[steps.sent], hop, size * steps.share, np.arange(len(hop)))
     ops.connect(things[steps.joined[joins]], hop[joins])
+    ops.connect(things[steps.waits[:, 0]], hop[steps.waits[:, 1]])
     return things[np.concatenate(steps.last)]
-
-
-def counts(steps: Hops) -> list[int]:
-    """For how many things each replica waits at the end."""
-    return [len(last) for last in steps.last]
-
-
-@dataclass(frozen=True, eq=False)
-class Hops:
-    """The hops of one all-reduce over n replicas. Things are numbered 0 to n - 1 for the replicas' own values, n + h for hop h.
-
-    Attributes
-    ----------
-    source, destination : ndarray of int, shape (hops,)
-        Replicas.
-    share : ndarray, shape (hops,)
-        Bytes over those of the whole.
-    gather : ndarray of bool, shape (hops,)
-        Whether it carries a finished sum, else a part of one.
-    sent, joined : ndarray of int, shape (hops,)
-        What it sends on, which is at its source; and what it joins at its destination, -1 for nothing.
-    last : list of arrays
-        For each replica, all that it has to wait for until it has the whole sum.
-    """
-
-    source: np.ndarray
-    destination: np.ndarray
-    share: np.ndarray
-    gather: np.ndarray
-    sent: np.ndarray
-    joined: np.ndarray
-    last: list[np.ndarray]
-
-
-def hops(algorithm: str, n: int) -> Hops:
-    """The hops of an algorithm over `n` replicas, each after those that it needs.
-
-    Parameters
-    ----------
-    algorithm
-        ``"ring"``: chunk c of n starts at replica c and goes round twice: the first time it is summed, the
-        second time handed on.
-        ``"tree"``: pairs of growing distance reduce to replica 0, which sends the sum back the same way, to the farthest first.
-        ``"halving"``: pairs of falling distance exchange halves, and pairs of growing distance the sums.
-
-    Raises
-    ------
-    FormatError
-        Another algorithm; ``"halving"`` where n is no power of two; too many hops.
-    """
-    if algorithm not in ALGORITHMS:
-        raise FormatError(f"algorithm is {algorithm!r:.60}; expected one of {', '.join(ALGORITHMS)}")
-    if algorithm == "halving" and n & (n - 1):
-        raise FormatError(f"halving takes a power of two workers, found {n}; choose ring or tree")
-    many = {"ring": 2 * n * (n - 1), "tree": 2 * (n - 1), "halving": 2 * n * (n.bit_length() - 1)}[algorithm]
-    if many > MAX_OPS:
-        raise FormatError(
-            f"an all-reduce over {n:,} replicas by {algorithm} has {many:,} hops; at most {MAX_OPS:,} ops are made"
-        )
-    return {"ring": _ring, "tree": _tree, "halving": _halving}[algorithm](n)
-
-
-def _ring(n: int) -> Hops:
-    hop, chunk = (grid.ravel() for grid in np.mgrid[: 2 * n - 2, :n])
-    destination = (chunk + hop + 1) % n
-    last = [n + np.flatnonzero((destination == w) & (hop >= n - 2)) for w in range(n)]
-    return Hops(
-        (chunk + hop) % n,
-        destination,
-        np.full(len(hop), 1 / n),
-        hop >= n - 1,
-        np.where(hop == 0, chunk, chunk + hop * n),  # n + its place in the row before
-        np.where(hop < n - 1, destination, -1),
-        last if n > 1 else [np.array([0])],
-    )
-
-
-def _tree(n: int) -> Hops:
-    distances = [2**i for i in range((n - 1).bit_length())]
-    up = [(i, i - d, False) for d in distances for i in range(d, n, 2 * d)]
-    down = [(i, i + d, True) for d in distances[::-1] for i in range(0, n - d, 2 * d)]
-    rows, has = [], list(range(n))  # what each replica has so far
-    for source, destination, gather in up + down:
-        rows.append((source, destination, 1.0, gather, has[source], -1 if gather else has[destination]))
-        has[destination] = n + len(rows) - 1
-    return _hops(rows, [np.array([thing]) for thing in has])
-
-
-def _halving(n: int) -> Hops:
-    distances = [2**i for i in range((n - 1).bit_length())]
-    rows = []
-    has = list(range(n))
-    for d, gather in [*((d, False) for d in distances[::-1]), *((d, True) for d in distances)]:
-        before = tuple(has)
-        for source in range(n):
-            rows.append((source, source ^ d, d / n, gather, before[source], before[source ^ d]))
-            has[source ^ d] = n + len(rows) - 1
-    return _hops(rows, [np.array([thing]) for thing in has])
-
-
-def _hops(rows: list[tuple], last: list[np.ndarray]) -> Hops:
-    source, destination, share, gather, sent, joined = zip(*rows, strict=True) if rows else ((),) * 6
-    whole = lambda column: np.array(column, dtype=np.int64)  # noqa: E731
-    return Hops(
-        whole(source),
-        whole(destination),
-        np.array(share, dtype=np.float64),
-        np.array(gather, dtype=bool),
-        whole(sent),
-        whole(joined),
-        last,
-    )

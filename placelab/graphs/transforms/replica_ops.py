@@ -23,7 +23,7 @@ RULE = (
 )
 ROLES = ("read", "forward", "backward", "update", "step", "ready", "reduce", "gather")
 READ, FORWARD, BACKWARD, UPDATE, STEP, READY, REDUCE, GATHER = range(8)
-USUAL = {"cost": -1, "compute": 0.0, "held": 0.0, "worker": -1, "op": -1, "bucket": -1}
+USUAL = {"cost": -1, "compute": 0.0, "held": 0.0, "worker": -1, "op": -1, "bucket": -1, "scale": 1.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,7 +247,8 @@ class ReplicaOps:
         """Numbers of new ops of these names and kinds.
 
         Columns are numbers, one for all new ops or one for each: ``device``, ``iteration`` and ``role``; ``worker``, ``op`` and
-        ``bucket``, -1 for none; ``cost``, the op of the model whose costs it has, or ``compute`` and ``held`` bytes.
+        ``bucket``, -1 for none; ``cost``, the op of the model whose costs it has, ``scale`` times, or ``compute`` and ``held``
+        bytes.
         """
         first, names = len(self.names), list(names)
         self.names += names
@@ -264,10 +265,11 @@ class ReplicaOps:
         self.edges.append(pairs)
         self.tensors.append(tuple(np.broadcast_to(column, len(pairs)) for column in tensor))
 
-    def copy_edges(self, number: np.ndarray) -> None:
+    def copy_edges(self, number: np.ndarray, scale: Any = 1.0) -> None:
         """The model's edges and unused outputs in a copy whose op v has the number ``number[v]``, -1 where it has none.
 
-        Tensors of a copy share the storages that those of the model do, with an op that several copies have, too.
+        Tensors have `scale` times the bytes, one number or one per tensor. Those of a copy share the storages that those of the
+        model do, with an op that several copies have, too.
         """
         model = self.model
         storage = self._storages(number)
@@ -275,11 +277,14 @@ class ReplicaOps:
         here = (edges >= 0).all(axis=1)
         tensor = model.edge_tensor[here]
         self.edges.append(edges[here])
-        self.tensors.append((model.edge_bytes[here], tensor, model.tensor_control[tensor], storage[tensor]))
+        share = np.broadcast_to(scale, model.n_tensors)
+        self.tensors.append(
+            (model.edge_bytes[here] * share[tensor], tensor, model.tensor_control[tensor], storage[tensor])
+        )
         free = (number[model.tensor_producer] >= 0) & ~model.tensor_control
         free[tensor] = False
         rows = output_rows(model, np.flatnonzero(free), number)
-        self.unused += [(v, t, size, int(storage[t])) for v, t, size, _ in rows]
+        self.unused += [(v, t, float(size * share[t]), int(storage[t])) for v, t, size, _ in rows]
 
     def _storages(self, number: np.ndarray) -> np.ndarray:
         """Storage of each tensor in a copy: a number for the first of its tensors that the copy has; -1 where none is shared."""
@@ -300,6 +305,7 @@ class ReplicaOps:
         cost = column["cost"]
         first = column["iteration"] == 0
         known = cost >= 0
+        scale = column["scale"]
         of = lambda values, otherwise=0.0: np.where(known, values[cost], otherwise)  # noqa: E731
         size, output, control, storage = (np.concatenate(parts) for parts in zip(*self.tensors, strict=True))
         ties = [(device,) for device in devices]
@@ -308,7 +314,7 @@ class ReplicaOps:
             facts["bucket"] = column["bucket"].tolist()
         return OpGraph.from_arrays(
             self.names,
-            of(model.compute, column["compute"]),
+            of(model.compute, column["compute"]) * scale,
             np.concatenate(self.edges),
             edge_bytes=size,
             edge_output=output,
@@ -316,10 +322,10 @@ class ReplicaOps:
             edge_storage=storage,
             outputs=self.unused,
             persistent=of(model.persistent) * first + column["held"],
-            temporary=of(model.temporary),
-            memory=of(model.memory) * first + column["held"],
+            temporary=of(model.temporary) * scale,
+            memory=(of(model.persistent) + (of(model.memory) - of(model.persistent)) * scale) * first + column["held"],
             kind=self.kinds,
-            **time_arguments(model, lambda time: np.where(known[:, None], time[cost], np.nan)),
+            **time_arguments(model, lambda time: np.where(known[:, None], time[cost], np.nan) * scale[:, None]),
             devices={v: ties[d] for v, d in enumerate(column["device"].tolist())},
             metadata={**metadata, "replica": {**replica, "roles": list(ROLES), **facts}},
         )
@@ -382,14 +388,26 @@ class Model:
         last = np.flatnonzero((push < self.n_reads) & self.training)
         return push[last], self.step.producer[last]
 
-    def add_copy(self, ops: ReplicaOps, chosen: np.ndarray, iteration: int, worker: int, device: int) -> np.ndarray:
-        """Numbers of a worker's copies of the chosen ops of `step`."""
+    def growth(self, scale: float) -> np.ndarray:
+        """Factor of each tensor in a copy with `scale` times the samples: 1 for parameters and their gradients."""
+        step = self.step
+        push = np.zeros(step.n_ops, bool)
+        push[self.pushes] = True
+        whole = step.tensor_producer < self.n_reads
+        whole[step.edge_tensor[push[step.consumer]]] = True
+        return np.where(whole, 1.0, scale)
+
+    def add_copy(
+        self, ops: ReplicaOps, chosen: np.ndarray, iteration: int, worker: int, device: int, scale: float = 1.0
+    ) -> np.ndarray:
+        """Numbers of a worker's copies of the chosen ops of `step`, with `scale` times their costs."""
         prefix = f"it{iteration}/w{worker}/"
         step = self.step
         return ops.add(
             [prefix + name for name in step.names[chosen]],
             step.kind[chosen],
             cost=chosen,
+            scale=scale,
             device=device,
             iteration=iteration,
             worker=worker,

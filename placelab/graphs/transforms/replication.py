@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -29,10 +30,15 @@ def model_replica(
     update: float = 0.0,
     *,
     ratio: Any = 1.0,
-    algorithm: Literal["ring", "tree", "halving"] = "ring",
-    bucket_bytes: float = np.inf,
+    algorithm: Literal["ring", "tree", "halving", "hierarchical"] = "ring",
+    buckets: Literal["fit", "reach"] | Sequence[Sequence[str]] = "fit",
+    bucket_bytes: float | None = None,
+    first_bucket: float = 2**20,
     window: Literal["end", "start"] = "end",
     streams: bool = True,
+    rings: int = 1,
+    hosts: int = 1,
+    samples: Sequence[float] | None = None,
 ) -> OpGraph:
     """The graph of a data-parallel job: a copy of the model per worker and iteration, and how their parameters are kept alike.
 
@@ -86,15 +92,29 @@ def model_replica(
         Cost of each gradient op over its op's; a number, or one per op of `graph`.
     algorithm
         ``"ring"``; ``"tree"``, by pairs of growing distance to worker 0 and back; ``"halving"``, recursive halving, then
-        doubling, for a power of two workers.
+        doubling, for a power of two workers; ``"hierarchical"``, as in :func:`placelab.collective_time`.
+    buckets
+        ``"fit"``: gradients in order of the backward pass, as many as fit. ``"reach"`` (PyTorch's DistributedDataParallel):
+        parameters in reverse order; a bucket is closed once its bytes reach the cap. Or lists of parameters, in the order in
+        which buckets are reduced.
     bucket_bytes
-        Most bytes of a bucket; a larger gradient has one of its own.
+        Most bytes of a bucket that ``"fit"`` fills, where a larger gradient has one of its own; the cap of ``"reach"``. None:
+        no limit, and 25 MiB with ``"reach"``.
+    first_bucket
+        Cap of the first bucket of ``"reach"``.
     window
         ``"end"``: a bucket is reduced when its gradients are ready. ``"start"``: at the start of the next iteration, after
         the step, in order of the forward pass; the first iteration reduces what the one before has left, and the last one's
         gradients stay.
     streams
         False: the ops of a bucket run on ``worker:w`` and wait there for a compute op to end; buckets may overlap.
+    rings
+        Rings that share a bucket: :func:`placelab.generators.collective`.
+    hosts
+        Hosts of equally many workers, in their order, for ``"hierarchical"`` and several rings.
+    samples
+        Samples of each worker, as :func:`placelab.share_batch` gives them: costs and tensors of its copy are times its samples
+        over their mean. Gradients are weighted by them, which takes no time. None: equally many.
 
     Returns
     -------
@@ -110,7 +130,8 @@ def model_replica(
     Raises
     ------
     FormatError
-        No reads; a read that depends on more than its variable; a number below 1; all-reduce without training.
+        No reads; a read that depends on more than its variable; a number below 1; all-reduce without training; lists of
+        buckets in which a parameter is not once.
 
     Notes
     -----
@@ -149,20 +170,22 @@ def model_replica(
     if (n := k * w * step.n_ops) > MAX_OPS:
         raise FormatError(f"{w:,} workers and {k:,} iterations have over {n:,} ops; at most {MAX_OPS:,} are made")
     model = Model(forward, step, bool(training))
+    scale = _scale(samples, w)
     wait = bool(barrier)
     if sync == "allreduce":
         ops = reduce_steps(
             model,
             w,
-            Reduction(algorithm, bucket_bytes, window, streams),
+            Reduction(algorithm, bucket_bytes, window, streams, buckets, first_bucket, rings, hosts),
             barrier=wait,
             iterations=k,
             update=update,
+            scale=scale,
         )
         others = [f"worker:{i}/stream" for i in range(w)]
     else:
         server = servers_of(model.size, s, assign)
-        ops = server_steps(model, w, server, joint=sync == "ps", barrier=wait, iterations=k, update=update)
+        ops = server_steps(model, w, server, scale, joint=sync == "ps", barrier=wait, iterations=k, update=update)
         others = [f"ps:{i}" for i in range(s)]
     return ops.graph(
         [*(f"worker:{i}" for i in range(w)), *others],
@@ -180,6 +203,19 @@ def model_replica(
 def _of_ops(ratio: Any, graph: OpGraph, forward: Forward) -> Any:
     """The ratio of each op of the forward graph, from one number or one per op of the given graph."""
     return np.asarray(ratio)[forward.origin] if np.shape(ratio) == (graph.n_ops,) else ratio
+
+
+def _scale(samples: Sequence[float] | None, workers: int) -> np.ndarray:
+    """Samples of each worker over their mean."""
+    if samples is None:
+        return np.ones(workers)
+    try:
+        given = np.asarray(samples, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.array(np.nan)
+    if given.shape != (workers,) or not (np.isfinite(given) & (given >= 0)).all() or not given.any():
+        raise FormatError(f"samples is {samples!r:.60}; expected a number of 0 or more for each of {workers} workers")
+    return given / given.mean()
 
 
 def servers_of(size: np.ndarray, servers: int, assign: str) -> np.ndarray:
@@ -201,7 +237,15 @@ def servers_of(size: np.ndarray, servers: int, assign: str) -> np.ndarray:
 
 
 def server_steps(
-    model: Model, workers: int, server: np.ndarray, *, joint: bool, barrier: bool, iterations: int, update: float
+    model: Model,
+    workers: int,
+    server: np.ndarray,
+    scale: np.ndarray,
+    *,
+    joint: bool,
+    barrier: bool,
+    iterations: int,
+    update: float,
 ) -> ReplicaOps:
     """All ops of the job. Devices are worker w, numbered w, and server s, numbered ``workers + s``.
 
@@ -209,6 +253,8 @@ def server_steps(
     ----------
     server
         Of each parameter.
+    scale
+        Of the costs of each worker's copy.
     joint
         Whether an update waits for all workers.
     """
@@ -236,12 +282,12 @@ def server_steps(
             ops.connect(before, reads)
         number[:, :p] = reads.T
         for w in range(workers):
-            number[w, model.own] = model.add_copy(ops, model.own, k, w, w)
+            number[w, model.own] = model.add_copy(ops, model.own, k, w, w, scale[w])
         if model.training:
             last = _updates(ops, k, model, workers, workers + server, joint, update)
             number[:, model.pushes] = last.T
         for w in range(workers):
-            ops.copy_edges(number[w])
+            ops.copy_edges(number[w], model.growth(scale[w]))
     return ops
 
 
