@@ -16,6 +16,7 @@ from placelab.app.widgets.decisions import Decisions
 from placelab.app.widgets.frame import CodeButton, Files, Frame
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.app.widgets.graph_view import ModelGraph
+from placelab.app.widgets.layer_strip import LayerStrip
 from placelab.app.widgets.tables import ComparisonTable, DifferenceTable, TrainingChart, WhatMattersTable
 from placelab.app.widgets.whole import Whole
 
@@ -33,6 +34,7 @@ WIDGETS = [
     (ModelGraph, "graph", "GraphTraits"),
     (DifferenceTable, "difference", "DifferenceTraits"),
     (TrainingChart, "job", "JobTraits"),
+    (LayerStrip, "layers", "LayersTraits"),
 ]
 CONTROLS = {  # what the page draws
     name: made

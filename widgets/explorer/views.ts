@@ -10,6 +10,7 @@ import frame from "../frame/index.ts";
 import gantt from "../gantt/index.ts";
 import graph from "../graph/index.ts";
 import job from "../job/index.ts";
+import layers from "../layers/index.ts";
 import matters from "../matters/index.ts";
 import palette from "../palette/index.ts";
 
@@ -27,6 +28,7 @@ export const VIEWS: Record<string, View> = {
   Files: files,
   Frame: frame,
   Gantt: gantt,
+  LayerStrip: layers,
   ModelGraph: graph,
   TrainingChart: job,
   WhatMattersTable: matters,

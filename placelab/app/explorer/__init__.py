@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from placelab.app.explorer.application import Explorer
+from placelab.app.explorer.panels.layers_panel import LayersPanel
 from placelab.app.explorer.state import initial_state
 from placelab.base.errors import expect
 from placelab.problem.cluster import Cluster
@@ -34,7 +35,8 @@ def explore(
     ----------
     problem_or_graph
         A Problem, whose rules are kept; a Schedule, whose problem is shown with its strategies, as far as the catalogues have
-        them, and which is kept to compare with; or what :func:`placelab.load` takes: a dataset's name, a path, a networkx
+        them, and which is kept to compare with; a Transformer of :func:`placelab.models.read`, or what that reads, whose layers
+        are split over the devices (tab *Layers*); or what :func:`placelab.load` takes: a dataset's name, a path, a networkx
         DiGraph, an OpGraph. Default: the dataset ``inception_v3``.
     cluster
         A Cluster, or the name of a preset, as ``"pcie_box"``. Default: the problem's, the graph's own processors, or
@@ -50,7 +52,7 @@ def explore(
     height
         Height in CSS pixels, at least 400. Default: what the window leaves, at least 590.
     tab
-        Title of the tab to open, as ``"Decisions"``. Default: the first.
+        Title of the tab to open, as ``"Decisions"``. Default: the first; of a Transformer ``"Layers"``.
 
     Returns
     -------
@@ -79,6 +81,7 @@ def explore(
         expect(name, str, "explore, in prepare,")
     state = initial_state(problem_or_graph, cluster).with_choices(partitioner, scheduler, options or {}, tuple(names))
     explorer = Explorer(state, state.problem(), height=height)
+    tab = tab or (LayersPanel.title if state.layers is not None else None)
     if tab is not None:
         explorer.tabs.open(tab)
     if compare_with is not None:

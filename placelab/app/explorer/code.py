@@ -15,6 +15,7 @@ from placelab.app.explorer.state import PIPELINE, Preset, State, pins_on
 from placelab.formats.python_code import COLUMNS, broken, cluster_code, column_code, number, problem_code
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
+from placelab.problem.problem import CHOSEN
 from placelab.schedule.catalogue import Strategy, partitioners, schedulers, transforms
 
 Devices = str | tuple[str, ...]
@@ -80,17 +81,22 @@ def cell(state: State) -> str:
     """
     return "\n".join(
         [
-            *(["import functools"] if any(options for _, options in state.preparation) else []),
-            "import placelab as pl",
+            *_imports(state),
             *_reminder(state),
             "",
-            *_graph(state),
-            *_cluster(state),
+            *_graph_and_cluster(state, named=False),
             _problem(state),
             _solve(state),
             "schedule",
         ]
     )
+
+
+def _imports(state: State) -> list[str]:
+    split = (state.base or state).layers
+    roomy = split is not None and not split.best((state.base or state).cluster).fits
+    library = ["import dataclasses"] * roomy + ["import functools"] * any(options for _, options in state.preparation)
+    return [*library, "import placelab as pl"]
 
 
 def file_name(state: State, title: str = "") -> str:
@@ -108,10 +114,22 @@ def _reminder(state: State) -> list[str]:
     return [f"# run the cell that defines {' and '.join(own)} first"] if own else []
 
 
+def _graph_and_cluster(state: State, named: bool = True) -> list[str]:
+    """Lines that make both; of a split, whose problem has a graph, only what is needed unless it is to be `named`."""
+    if state.layers is None:
+        return [*_graph(state), *_cluster(state)]
+    scaled = _scaled(state)
+    graph = ["graph = split.problem().graph"] if named or scaled else []
+    return [*_cluster(state), *state.layers.lines(state.cluster), *graph, *scaled]
+
+
 def _graph(state: State) -> list[str]:
-    lines = [*_step(state), f"graph = {state.model.code or f'pl.load({file_name(state)!r})'}"]
+    return [*_step(state), f"graph = {state.model.code or f'pl.load({file_name(state)!r})'}", *_scaled(state)]
+
+
+def _scaled(state: State) -> list[str]:
     change = {"mayer": "mayer", "seconds": "in_seconds"}.get(state.costs)
-    lines += [f"graph = pl.costs.{change}(graph)"] if change else []
+    lines = [f"graph = pl.costs.{change}(graph)"] if change else []
     factors = {"compute": state.compute, "transfer": state.transfer}
     given = ", ".join(f"{label}={number(factor)}" for label, factor in factors.items() if factor != 1)
     return lines + ([f"graph = pl.costs.scale(graph, {given})"] if given else [])
@@ -121,9 +139,9 @@ def _step(state: State) -> list[str]:
     """Graph and, of a pipeline, cluster that the present job is made of."""
     step = state.base
     if step is None or state.job is None or state.job.kind != PIPELINE:
-        return [] if step is None else _graph(step)
+        return [] if step is None else _graph(step) if step.layers is None else _graph_and_cluster(step)
     stages = stages_of(state.job, step.cluster)
-    return [*_graph(step), *_cluster(step), *([] if stages is step.cluster else cluster_code(stages))]
+    return [*_graph_and_cluster(step), *([] if stages is step.cluster else cluster_code(stages))]
 
 
 def _cluster(state: State) -> list[str]:
@@ -155,7 +173,16 @@ def _changes(start: Preset, now: Cluster, changed: list[str]) -> list[str]:
 def _problem(state: State) -> str:
     pins = [shortened(pins_on(where, state.cluster), state.graph) for where in state.pins]
     calls = [f"problem = problem.pin({broken(where)})" for where in pins]
-    return "\n".join([problem_code(state), *calls])
+    return "\n".join([problem_code(state) if state.layers is None else _split_problem(state), *calls])
+
+
+def _split_problem(state: State) -> str:
+    """The problem of a split, with other rules and costs than its own."""
+    assert state.layers is not None
+    own, shown = state.layers.problem(state.cluster), state.problem()
+    rules = [f"{label}={getattr(shown, label)!r}" for label in CHOSEN if getattr(shown, label) != getattr(own, label)]
+    problem = "problem = split.problem()" + f".replace({', '.join(rules)})" * bool(rules)
+    return problem + ".with_costs(graph=graph)" * (len(_scaled(state)) > 0)
 
 
 def _solve(state: State) -> str:

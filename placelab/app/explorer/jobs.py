@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from placelab.app.explorer.state import PIPELINE, SERVERS, Job, Model, Preset, State, default_memory
+from placelab.app.explorer.state import PIPELINE, SERVERS, TIED, Job, Model, Preset, State, default_memory
 from placelab.app.widgets.cluster_edit import Layout
 from placelab.base.errors import InfeasibleError, UnsupportedError
 from placelab.graphs.transforms import backward, microbatches, model_replica, pipeline_replica
@@ -21,7 +21,6 @@ from placelab.problem.shared_links import links_among
 from placelab.strategies.placing import place
 from placelab.strategies.preparing.gradients import backward_part
 
-PARTITIONER = "round-robin"  # the quickest; ops of a job are tied to their devices, so that all give the same placement
 STAGES = ("contiguous", "layers")  # partitioners that give stages
 ETHERNET = 1.25e9, 50e-6  # 10 Gbit: bytes/s, s
 COLUMNS = (
@@ -52,7 +51,7 @@ def with_job(state: State, job: Job) -> State:
         preset=preset,
         cluster=cluster,
         layout=Layout.of(cluster),
-        partitioner=state.partitioner if same else PARTITIONER,
+        partitioner=state.partitioner if same else TIED,
         scheduler=state.scheduler if same else job.scheduler,
         requested_scheduler="",
         seed=state.seed,
@@ -66,6 +65,7 @@ def with_job(state: State, job: Job) -> State:
         prepare=(),
         job=job,
         base=base,
+        layers=None,
         transfers="channel" if channels else base.transfers,
         duplex=base.duplex and not channels,
     )

@@ -11,6 +11,7 @@ from placelab.app.explorer.state import State, said_of_costs
 from placelab.problem.problem import Problem
 
 STEPS = 200  # steps kept for undo
+HELD = "held "  # begins the key of one movement of a hand, which is one step however long it takes
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,10 @@ class Undoable:
     time: float = 0.0
 
     def to(self, state: State, key: str, time: float) -> Undoable:
-        """Add a step, or replace the latest one when it has the same key and is less than a second old."""
+        """Add a step, or replace the latest one when it has the same key and is less than a second old or `HELD`."""
         if state == self.now:
             return self
-        if key and key == self.key and time - self.time < 1.0:
+        if key and key == self.key and (key.startswith(HELD) or time - self.time < 1.0):
             return replace(self, now=state, time=time)
         return Undoable(state, (*self.past, self.now)[-STEPS:], (), key, time)
 

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from os.path import isfile  # of Path, it would raise where a folder may not be read
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 import placelab.costs as costs
+from placelab.app.explorer.layers import Layers, layers_of
 from placelab.app.widgets.cluster_edit import Layout
 from placelab.base.errors import InfeasibleError
 from placelab.costs import Profile
 from placelab.costs.new_costs import counts_plainly
 from placelab.graphs import datasets
 from placelab.graphs.loading import load
+from placelab.models import Transformer, read
+from placelab.models import names as decoder_names
+from placelab.models.config_file import CONFIG
 from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
@@ -25,6 +30,7 @@ from placelab.problem.rules import groups_of, merged_groups
 from placelab.schedule.catalogue import PLANNED, find, keywords, partitioners, schedulers, transforms
 
 MODEL, CLUSTER, PARTITIONER, SCHEDULER = "inception_v3", "rtx2080ti_box", "heft", PLANNED  # defaults
+TIED = "round-robin"  # the partitioner where each op is tied to its device: the quickest
 GIVEN, OWN = "as given", "the model's own"  # titles of clusters that are not presets
 SERVERS = "parameter servers"
 ALL_REDUCE = "all-reduce"
@@ -34,11 +40,15 @@ KINDS = (SERVERS, ALL_REDUCE, PIPELINE)  # of jobs
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A graph, its title in the picker, and the Python expression that loads it ("" when it has to be saved first)."""
+    """A graph, its title in the picker, and the Python expression that loads it ("" when it has to be saved first).
+
+    Of a decoder, `layers` is how its layers are split at first, and `graph` that of its next token.
+    """
 
     title: str
     graph: OpGraph
     code: str = ""
+    layers: Layers | None = None
 
     @cached_property
     def mayer(self) -> OpGraph:
@@ -172,6 +182,8 @@ class State:
         The scheduler that a user has chosen, where it could not run for want of a plan; "" where it runs.
     job, base
         The training job that `model` is, and the state of one step that it is made of; None where `model` is the step itself.
+    layers
+        How a decoder's layers are split over the devices; the problem is then that of the split. None for other models.
     pins
         Device constraints of a given problem, and pins set by hand: ``{op: names of devices, types, hosts}``, all of which
         hold.
@@ -199,11 +211,13 @@ class State:
     requested_scheduler: str = ""
     job: Job | None = None
     base: State | None = None
+    layers: Layers | None = None
 
     @property
     def graph(self) -> OpGraph:
         """The graph with the costs chosen."""
-        return self.model.with_scaled_costs(self.costs, self.compute, self.transfer)
+        model = self.model if self.layers is None else _split_model(self.layers, self.cluster)
+        return model.with_scaled_costs(self.costs, self.compute, self.transfer)
 
     @property
     def edited(self) -> bool:
@@ -255,16 +269,29 @@ class State:
         if self.base is not None:
             return self.base.with_model(model)
         changed = replace(self, model=model, groups=(), pins=(), costs=self._fitting(model, self.preset))
+        changed = changed.with_layers(model.layers)
         if model.cluster:
             return changed.with_preset(model.cluster)
         return changed.with_preset(preset(CLUSTER)) if self.preset.title == OWN else changed
+
+    def with_layers(self, layers: Layers | None) -> State:
+        """A decoder's layers split so, or no decoder; a split ties ops to devices, so that the quickest strategies will do."""
+        if layers is None:
+            free = replace(self, layers=None)
+            return free if self.layers is None else replace(free, partitioner=PARTITIONER, scheduler=SCHEDULER)
+        changed = replace(self, layers=layers)
+        if self.layers is None:
+            changed = replace(changed, partitioner=TIED)
+        if self.layers is None or self.layers.scheduler != layers.scheduler:
+            changed = replace(changed, scheduler=layers.scheduler, requested_scheduler="")
+        return changed
 
     def with_profile(self, name: str, profile: Profile) -> State:
         """The same graph with measured times, which hold for a device of the cluster's median speed."""
         if self.base is not None:
             return self.base.with_profile(name, profile)
         graph = costs.measured(self.model.graph, profile, reference_speed=float(np.median(self.cluster.speed)))
-        return replace(self, model=Model(f"{self.model.title}, {name}", graph), costs="model")
+        return replace(self, model=Model(f"{self.model.title}, {name}", graph), costs="model").with_layers(None)
 
     def with_preset(self, preset: Preset) -> State:
         """Another cluster, with costs that fit."""
@@ -309,13 +336,19 @@ class State:
     @property
     def rules(self) -> tuple:
         """The arguments of the problem; states with equal ones have the same problem."""
-        labels = ("graph", "cluster", *CHOSEN, "groups", "pins")
+        labels = ("graph", "cluster", "layers", *CHOSEN, "groups", "pins")
         return tuple(getattr(self, label) for label in labels)
 
     def problem(self) -> Problem:
         """The problem described; raise PlacelabError when it is invalid."""
         chosen = {label: getattr(self, label) for label in CHOSEN}
-        problem = Problem(self.graph, self.cluster, **chosen, groups=self.groups)
+        if self.layers is None:
+            problem = Problem(self.graph, self.cluster, **chosen, groups=self.groups)
+        else:
+            if not self.layers.fits(self.cluster):  # the strip says what is missing, and the chart shows what would be
+                chosen["memory"] = "none"
+            problem = self.layers.problem(self.cluster).replace(**chosen)
+            problem = problem if self.graph is problem.graph else problem.with_costs(graph=self.graph)
         for where in self.pins:
             problem = problem.pin(pins_on(where, self.cluster))
         return problem
@@ -344,14 +377,39 @@ def initial_state(given: Any = None, cluster: Cluster | str | None = None) -> St
     state = State(model, start, start.cluster, Layout.of(start.cluster), memory=default_memory(start.cluster))
     if problem is not None:
         state = replace(state, **_rules(problem))
+    if model.layers is not None:
+        state = state.with_layers(model.layers)
     return state if problem is not None and cluster is None else replace(state, costs=costs_for(model.graph, start))
 
 
 def model_of(what: Any) -> Model:
-    """Load anything that :func:`placelab.load` takes; raise FormatError when it cannot be read."""
+    """Load a decoder, or anything that :func:`placelab.load` takes; raise FormatError when it cannot be read."""
+    if isinstance(what, Transformer):
+        return decoder_model(layers_of(what))
+    if is_decoder(what):
+        return decoder_model(layers_of(read(what), f"pl.models.read({str(what)!r})"))
     graph = load(what)
     code = f"pl.load({str(what)!r})" if isinstance(what, (str, Path)) else ""
     return Model(str(what) if code else f"{graph.metadata.get('name', 'graph')}, given", graph, code)
+
+
+def is_decoder(what: Any) -> bool:
+    """Whether it is the name of a bundled decoder, or the path of a ``config.json`` or of its folder."""
+    if not isinstance(what, (str, Path)) or str(what) in datasets.names():
+        return False
+    return str(what) in decoder_names() or isfile(what if Path(what).name == CONFIG else Path(what) / CONFIG)
+
+
+def decoder_model(layers: Layers) -> Model:
+    """A decoder, its layers to be split; alone, its graph is that of the next token."""
+    graph = layers.model.graph("decode", context=layers.context)
+    return Model(layers.model.name, graph, f"{layers.source}.graph('decode', context={layers.context})", layers)
+
+
+@lru_cache(maxsize=8)
+def _split_model(layers: Layers, cluster: Cluster) -> Model:
+    """The graph of a split; the same object when asked again."""
+    return Model(layers.model.name, layers.problem(cluster).graph)
 
 
 def preset(name: str) -> Preset:

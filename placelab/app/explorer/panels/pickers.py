@@ -12,19 +12,32 @@ from typing import Any
 
 from placelab.analysis.comparing import fitting_schedulers
 from placelab.app.explorer.engine.failure import sentence
+from placelab.app.explorer.layers import layers_of
 from placelab.app.explorer.panels.options import Controls, CostsPicker, PreparePicker
 from placelab.app.explorer.panels.panel import Popover, button, choose, opens
-from placelab.app.explorer.state import GIVEN, Change, Model, Preset, State, model_names, model_of, preset
+from placelab.app.explorer.state import (
+    GIVEN,
+    Change,
+    Model,
+    Preset,
+    State,
+    decoder_model,
+    model_names,
+    model_of,
+    preset,
+)
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.frame import Files
 from placelab.app.widgets.whole import PartComm
 from placelab.base.interrupts import lacking
 from placelab.base.leaving import Abandoned, run_abandonable
+from placelab.base.limits import json_of
 from placelab.base.threads import Background, Worker
 from placelab.base.units import si
 from placelab.costs import Profile
 from placelab.formats.catalogue import GRAPH, PROFILE, readers
 from placelab.graphs.loading import SAVED_MODEL, opened, suffixes
+from placelab.models import config_file, read
 from placelab.problem.clusters import PRESETS
 from placelab.problem.resource_models import LATENCIES, MEMORY_MODELS, TRANSFER_MODELS, summary
 from placelab.schedule.catalogue import partitioners, schedulers
@@ -188,6 +201,8 @@ class ModelPicker:
         shown = self._opened[self._title].graph
 
         def read() -> Any:
+            if decoder := decoder_of(data, name):
+                return decoder
             content = opened(data, name, shown)
             return (name, content) if isinstance(content, Profile) else Model(name, content)
 
@@ -215,6 +230,18 @@ class ModelPicker:
     def _list_files(self, _: Any) -> None:
         if self.toggle.value:
             self.path.options = openable_files(Path())
+
+
+def decoder_of(data: bytes, name: str) -> Model | None:
+    """The decoder of which a file is the ``config.json``; None for another file."""
+    if not name.lower().endswith(".json") or len(data) > config_file.MOST_BYTES:
+        return None
+    document = json_of(data, name, "a graph")
+    return (
+        decoder_model(layers_of(read(document), f"pl.models.read({document!r})"))
+        if config_file.matches(document)
+        else None
+    )
 
 
 def openable_files(folder: Path) -> list[str]:

@@ -10,6 +10,7 @@ from placelab.app.explorer.panels.decisions_panel import DecisionsPanel
 from placelab.app.explorer.panels.difference_panel import DifferencePanel
 from placelab.app.explorer.panels.graph_panel import GraphPanel
 from placelab.app.explorer.panels.job_panel import JobPanel
+from placelab.app.explorer.panels.layers_panel import LayersPanel
 from placelab.app.explorer.panels.panel import Panel, PanelFactory, Shared
 from placelab.app.explorer.panels.what_matters import WhatMatters
 from placelab.app.explorer.state import State
@@ -24,6 +25,7 @@ PANELS: tuple[PanelFactory, ...] = (  # in the order of their tabs
     WhatMatters,
     DifferencePanel,
     JobPanel,
+    LayersPanel,
 )
 
 

@@ -1,0 +1,187 @@
+"""A decoder split by layers, as the explorer keeps it: the question, borders set by hand, and the problem that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from placelab.base.errors import InfeasibleError
+from placelab.models import Transformer, names, read
+from placelab.plans.best_split import split_layers
+from placelab.plans.layer_split import Facts, LayerSplit, facts_of
+from placelab.problem.cluster import Cluster
+from placelab.problem.problem import Problem
+
+CONTEXT = 8192  # tokens in the cache before, at first
+ALWAYS = ("objective", "phase", "batch", "headroom")
+SIZES = {"decode": ("context",), "prefill": ("sequence", "context"), "train": ("sequence", "microbatches")}  # by phase
+
+
+@dataclass(frozen=True)
+class Layers:
+    """What :func:`placelab.split_layers` is asked, and where a hand has put the borders.
+
+    Attributes
+    ----------
+    model
+        The decoder.
+    source
+        The Python expression that reads it.
+    objective, phase, batch, sequence, context, microbatches, headroom
+        As in :func:`placelab.split_layers`.
+    borders
+        First block of each device, and the number of blocks; () for the best split.
+    """
+
+    model: Transformer
+    source: str
+    objective: str = "stage"
+    phase: str = "decode"
+    batch: int = 1
+    sequence: int = 4096
+    context: int = 0
+    microbatches: int = 1
+    headroom: float = 0.0
+    borders: tuple[int, ...] = ()
+
+    @property
+    def scheduler(self) -> str:
+        """The scheduler that the pass is shown with at first."""
+        return "1f1b" if self.phase == "train" else "fifo"
+
+    def best(self, cluster: Cluster, objective: str = "") -> LayerSplit:
+        """The best split; where nothing fits, the one that would be if memories were unlimited.
+
+        Raises
+        ------
+        PlacelabError
+            More devices than blocks; numbers that the model does not have.
+        """
+        asked = {label: getattr(self, label) for label in (*ALWAYS, *SIZES[self.phase])}
+        return _best(self.model, cluster, tuple((asked | ({"objective": objective} if objective else {})).items()))
+
+    def split(self, cluster: Cluster) -> LayerSplit:
+        """The split shown: the best one with the borders of the hand, if the cluster has as many."""
+        found = self.best(cluster)
+        for border, by in moves(found.borders, self.borders):
+            found = found.moved(border, by)
+        return found
+
+    def fits(self, cluster: Cluster) -> bool:
+        """Whether each device has the memory, headroom aside."""
+        split = self.split(cluster)
+        return bool((split.memory <= split.capacity).all())
+
+    def widths(self, cluster: Cluster, what: str) -> list[float]:
+        """Of each block on its device its ``"seconds"``, or its ``"bytes"`` without what blocks share, as buffers."""
+        split = self.split(cluster)
+        facts = _facts(self.best(cluster))
+        device = np.repeat(split.order, np.diff(split.borders))
+        if what == "seconds":
+            return facts.seconds[device, np.arange(len(device))].tolist()
+        return (sum(facts.memory.kept.values()) + facts.memory.activations).tolist()
+
+    def problem(self, cluster: Cluster) -> Problem:
+        """The pass with each op tied to its device; the same object when asked again."""
+        return _problem(self, cluster)
+
+    def moved(self, cluster: Cluster, border: int, to: int) -> Layers:
+        """The border put before block `to`, or as close as it can get: each device keeps one block."""
+        now = self.split(cluster).borders
+        if not 0 <= border < len(now) - 2:
+            return self
+        to = max(now[border] + 1, min(to, now[border + 2] - 1))
+        return replace(self, borders=(*now[: border + 1], to, *now[border + 2 :]))
+
+    def lines(self, cluster: Cluster) -> list[str]:
+        """Code that makes ``split`` on ``cluster``."""
+        usual = {field.name: field.default for field in fields(self)}
+        labels = (*ALWAYS, *SIZES[self.phase])
+        given = {label: getattr(self, label) for label in labels if getattr(self, label) != usual[label]}
+        written = "".join(f", {label}={value!r}" for label, value in given.items())
+        found = self.best(cluster)
+        lines = [f"model = {self.source}", f"split = pl.split_layers(model, cluster{written})"]
+        if not found.fits:  # what does not fit is split as if it did
+            lines[1:] = [
+                "roomy = cluster.replace(memory=[float('inf')] * cluster.n_devices)",
+                f"split = dataclasses.replace(pl.split_layers(model, roomy{written}), cluster=cluster)",
+            ]
+        return lines + [f"split = split.moved({border}, {by})" for border, by in moves(found.borders, self.borders)]
+
+    def limits(self, cluster: Cluster) -> list[tuple[int, int]]:
+        """Of each border the least and the most block that it can be put before so that what fits now, or would, fits."""
+        split = self.split(cluster)
+        room = split.capacity * (1 - self.headroom)
+        return [self._limits(split, room, border) for border in range(len(split.borders) - 2)]
+
+    def _limits(self, split: LayerSplit, room: np.ndarray, border: int) -> tuple[int, int]:
+        low, here, high = split.borders[border : border + 3]
+
+        def fits(side: int, at: int) -> bool:
+            return bool(split.moved(border, at - here).memory[border + side] <= room[border + side])
+
+        most = _last(lambda at: fits(0, at), low + 1, high - 1)
+        least = -_last(lambda at: fits(1, -at), 1 - high, -low - 1)
+        return min(least, here), max(most, here)
+
+
+def layers_of(model: Transformer, source: str = "") -> Layers:
+    """A decoder to be split, with a cache of `CONTEXT` tokens if it may be so long."""
+    longest = model.shape.positions or CONTEXT + 1
+    return Layers(model, source or _source(model), context=min(CONTEXT, longest - 1), sequence=min(4096, longest))
+
+
+def moves(start: Sequence[int], end: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Borders to move one after the other, and by how many blocks, so that none ever passes the next one.
+
+    Those that go to the right come first, from the right; nothing where `end` has another number of borders.
+
+    >>> list(moves((0, 2, 4, 6), (0, 3, 5, 6))), list(moves((0, 3, 5, 6), (0, 1, 2, 6)))
+    ([(1, 1), (0, 1)], [(0, -2), (1, -3)])
+    """
+    if len(start) != len(end):
+        return
+    by = [after - before for before, after in zip(start, end, strict=True)][1:-1]
+    yield from ((border, n) for border, n in reversed(list(enumerate(by))) if n > 0)
+    yield from ((border, n) for border, n in enumerate(by) if n < 0)
+
+
+def _source(model: Transformer) -> str:
+    """The expression of a bundled model; of another one, that of the file that it may have been read from."""
+    dtype = "" if model.dtype == "bfloat16" else f", dtype={model.dtype!r}"
+    if model.name in names() and read(model.name, dtype=model.dtype) == model:
+        return f"pl.models.read({model.name!r}{dtype})"
+    return f"pl.models.read('config.json'{dtype})  # of {model.name}"
+
+
+def _last(fits: Any, low: int, high: int) -> int:
+    """The last number from `low` to `high` that fits, where none does that comes after one that does not; `low` if none."""
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
+
+
+@lru_cache(maxsize=32)
+def _best(model: Transformer, cluster: Cluster, question: tuple[tuple[str, Any], ...]) -> LayerSplit:
+    given = dict(question)
+    try:
+        return split_layers(model, cluster, **given)
+    except InfeasibleError:
+        given["objective"] = "stage" if given["objective"] == "memory" else given["objective"]
+        roomy = cluster.replace(memory=np.full(cluster.n_devices, np.inf))
+        return replace(split_layers(model, roomy, **given), cluster=cluster)
+
+
+@lru_cache(maxsize=8)
+def _facts(split: LayerSplit) -> Facts:
+    return facts_of(split.model, split.cluster, split.wanted)
+
+
+@lru_cache(maxsize=8)
+def _problem(layers: Layers, cluster: Cluster) -> Problem:
+    return layers.split(cluster).problem()

@@ -1,0 +1,208 @@
+"""The tab with a decoder's layers as a strip over the devices: phase and sizes, borders to drag, seconds and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from placelab.app.explorer.engine.failure import sentence
+from placelab.app.explorer.engine.solving import Result
+from placelab.app.explorer.layers import SIZES, Layers, layers_of
+from placelab.app.explorer.panels.panel import Shared
+from placelab.app.explorer.session import HELD
+from placelab.app.explorer.state import State, decoder_model
+from placelab.app.widgets import controls as w
+from placelab.app.widgets.layer_strip import LayerStrip
+from placelab.app.widgets.whole import PartComm
+from placelab.base.errors import PlacelabError
+from placelab.base.units import percent, seconds, si
+from placelab.models import names, read
+from placelab.plans.borders import TIE
+from placelab.plans.layer_split import LayerSplit
+from placelab.problem.problem import Problem
+
+PHASES = {"Decode": "decode", "Prefill": "prefill", "Train": "train"}
+OF = {"decode": "time per token", "prefill": "time of the prompt", "train": "time of a micro-batch"}
+WIDTHS = {"width: bytes": "bytes", "width: seconds": "seconds"}
+MOST = 10_000_000
+# field of Layers: label, what it means, least value
+FIELDS = {
+    "batch": ("batch", "Sequences at a time; in training, of a micro-batch", 1),
+    "sequence": ("tokens", "New tokens of each sequence", 1),
+    "context": ("context", "Tokens of each sequence in the cache before", 0),
+    "microbatches": ("micro-batches", "Micro-batches of a step; early stages keep the activations of most", 1),
+}
+INVITATION = (
+    "A decoder's layers, split over devices: choose one, open a config.json, or call pl.explore('path/config.json')."
+)
+CHOOSE = "choose a decoder …"
+
+
+class LayersPanel:
+    """A :class:`placelab.app.explorer.panels.panel.Panel`.
+
+    Attributes
+    ----------
+    view
+        The strip.
+    phase, fields, width, decoders
+        The controls above it: what the devices do, its sizes, what the width of a cell means, and the bundled decoders.
+    """
+
+    title = "Layers"
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._quiet = False
+        self._visible = True
+        self._state: State | None = None
+        self.view = LayerStrip(comm=PartComm())
+        self.phase = w.ToggleButtons(options=list(PHASES.items()), description="phase").add_class("pl-phase")
+        self.fields = {name: self._field(name) for name in FIELDS}
+        self.width = w.Dropdown(options=list(WIDTHS.items()), tooltip="What the width of a layer means")
+        self.decoders = w.Dropdown(options=[CHOOSE, *names()], tooltip="Bundled decoders")
+        self.head = w.HBox([self.decoders, self.phase, *self.fields.values(), self.width]).add_class("pl-layers-head")
+        self.box: w.Widget = w.VBox([self.head, self.view]).add_class("pl-layers-tab")
+        self.phase.observe(lambda change: self._set("phase", change["new"]), "value")
+        self.width.observe(lambda _: self._draw(), "value")
+        self.decoders.observe(lambda change: self._choose(change["new"]), "value")
+        self.view.observe(lambda change: self._asked(change["new"]), "asked")
+
+    @property
+    def visible(self) -> bool:
+        """Whether its tab is chosen."""
+        return self._visible
+
+    @visible.setter
+    def visible(self, chosen: bool) -> None:
+        appears = chosen and not self._visible
+        self._visible = chosen
+        if appears:
+            self._draw()
+
+    def show(self, state: State, problem: Problem, dragging: bool) -> None:
+        """Show the split of a state: it needs no schedule."""
+        self._state = state
+        if self._visible:
+            self._draw()
+
+    def result(self, result: Result | None) -> None:
+        """Nothing: the strip is that of the newest state."""
+
+    def close(self) -> None:
+        """No thread to end."""
+
+    # ---------------------------------------------------------------- what a hand changes
+
+    def _field(self, name: str) -> w.BoundedIntText:
+        label, tip, least = FIELDS[name]
+        field = w.BoundedIntText(value=least, min=least, max=MOST, description=label, tooltip=tip)
+        field.observe(lambda change: self._set(name, change["new"]), "value")
+        return field
+
+    def _set(self, name: str, value: Any) -> None:
+        """Another phase or size, with the borders where they are."""
+        self._change(lambda layers: replace(layers, **{name: value}), f"layers {name}")
+
+    def _choose(self, name: str) -> None:
+        if not self._quiet and name != CHOOSE:
+            self._shared.change(lambda state: state.with_model(decoder_model(layers_of(read(name)))))
+
+    def _asked(self, asked: dict[str, Any]) -> None:
+        """Put a border where the browser wants it; what it sends may be anything."""
+        state = self._state
+        border, to, drag = (asked.get(key) for key in ("border", "to", "drag"))
+        if state is not None and isinstance(border, int) and isinstance(to, int) and isinstance(drag, int):
+            self._change(lambda layers: layers.moved(state.cluster, border, to), f"{HELD}layers border {border} {drag}")
+
+    def _change(self, change: Callable[[Layers], Layers], key: str) -> None:
+        if self._quiet:
+            return
+
+        def changed(state: State) -> State:
+            return state if state.layers is None else state.with_layers(change(state.layers))
+
+        self._shared.change(changed, key)
+
+    # ---------------------------------------------------------------- what is shown
+
+    def _draw(self) -> None:
+        state = self._state
+        layers = None if state is None else state.layers
+        self._quiet = True
+        try:
+            self._show_controls(layers)
+        finally:
+            self._quiet = False
+        if state is None or layers is None:
+            self._say(INVITATION)
+            return
+        try:
+            traits = self._traits(layers, state)
+        except PlacelabError as error:
+            self._say(sentence(error))
+            return
+        with self.view.hold_sync():
+            for name, value in traits.items():
+                self.view.set_trait(name, value)
+
+    def _show_controls(self, layers: Layers | None) -> None:
+        self.decoders.value = CHOOSE
+        self.decoders.hidden = layers is not None
+        for control in (self.phase, self.width):
+            control.hidden = layers is None
+        for name, field in self.fields.items():
+            field.hidden = layers is None or name not in ("batch", *SIZES[layers.phase])
+            if layers is not None:
+                field.value = getattr(layers, name)
+        if layers is not None:
+            self.phase.value = layers.phase
+
+    def _say(self, message: str) -> None:
+        with self.view.hold_sync():
+            self.view.message = message
+            self.view.devices, self.view.borders, self.view.rows = [], [], []
+
+    def _traits(self, layers: Layers, state: State) -> dict[str, Any]:
+        split, best = layers.split(state.cluster), layers.best(state.cluster)
+        shown = rows(split, 1 - layers.headroom)
+        return dict(
+            devices=list(split.devices),
+            borders=list(split.borders),
+            limits=[list(limits) for limits in layers.limits(state.cluster)],
+            sizes=layers.widths(state.cluster, self.width.value),
+            rows=shown,
+            best=float(best.seconds.max()),
+            said=said(split, best, [row["lacks"] for row in shown]),
+            of=OF[layers.phase],
+            message="",
+        )
+
+
+def rows(split: LayerSplit, share: float) -> list[dict[str, Any]]:
+    """A row per device: its seconds, bytes by category, capacity, and what it lacks of the share of it that may be used."""
+    frame = split.frame
+    categories = [name for name in frame.columns[4:-2] if frame[name].any()]
+    lacks = np.maximum(split.memory - split.capacity * share, 0.0)
+    return [
+        dict(
+            seconds=float(row["seconds"]),
+            parts=[[name, float(row[name])] for name in categories],
+            capacity=None if np.isinf(row["capacity"]) else float(row["capacity"]),
+            lacks=float(lack),
+        )
+        for (_, row), lack in zip(frame.iterrows(), lacks, strict=True)
+    ]
+
+
+def said(split: LayerSplit, best: LayerSplit, missing: list[float]) -> str:
+    """The seconds of the slowest device and of all, and how far the first is from the best; or what devices lack."""
+    if any(missing):
+        lacking = [f"{d} lacks {si(lack, 'B')}" for d, lack in zip(split.devices, missing, strict=True) if lack]
+        return f"does not fit: {', '.join(lacking)}"
+    slowest, least = float(split.seconds.max()), float(best.seconds.max())
+    over = f", {percent(slowest / least - 1)} over the best" if slowest > least * (1 + TIE) else ""
+    return f"slowest device {seconds(slowest)}{over} · one after the other {seconds(float(split.seconds.sum()))}"

@@ -1,0 +1,84 @@
+"""The tab Layers in JupyterLab at 1280 × 720: a border dragged, keys, undo, dark; its numbers are the library's."""
+
+from __future__ import annotations
+
+import pytest
+from browser.test_explorer import Hand
+from playwright.sync_api import expect
+
+OPEN = """import placelab as pl
+types = ["rtx4090", "rtx3090", "t4"]
+known = [pl.costs.specs()[name] for name in types]
+memory = [spec.memory for spec in known]
+gpus = pl.Cluster([spec.speed for spec in known], memory=memory, names=types, types=types, bandwidth=16e9, latency=1e-5)
+best = pl.split_layers("llama-3-8b", gpus, context=8192)
+explorer = pl.explore(pl.models.read("llama-3-8b"), gpus)
+explorer"""
+CLOSE_SIDEBAR = "() => window.jupyterapp.shell.collapseLeft()"
+BORDERS = "list(explorer.tabs.panels['Layers'].view.borders)"
+
+
+@pytest.fixture
+def hand(page, open_notebook):
+    page.set_viewport_size(dict(width=1280, height=720))
+    found = Hand(open_notebook([OPEN]))
+    page.evaluate(CLOSE_SIDEBAR)
+    found.notebook.set_theme("JupyterLab Light")  # the test before may have left the dark one
+    found.settled()
+    found.root.scroll_into_view_if_needed()
+    return found
+
+
+def follows(hand: Hand, split: str) -> None:
+    """The strip shows the borders, seconds and bytes of a split of the library."""
+    hand.becomes(BORDERS, hand.notebook.value(f"list(({split}).borders)"))
+    words = "from placelab.base.units import seconds, si"
+    times = hand.notebook.value(f"(exec({words!r}, globals()), [seconds(float(t)) for t in ({split}).seconds])[1]")
+    expect(hand.root.locator(".pl-layers .value.time")).to_have_text(times)
+    sizes = hand.notebook.value(f"({split}).memory.tolist()")
+    for d, size in enumerate(sizes):
+        parts = hand.root.locator(f".pl-layers .row[data-device='{d}'] .memory [data-bytes]")
+        expect(parts.first).to_be_visible()
+        assert sum(float(part.get_attribute("data-bytes")) for part in parts.all()) == pytest.approx(size)
+
+
+def test_a_border_is_dragged(hand, screenshot):
+    """It snaps to layers, seconds and memory follow, one undo takes it back; keys move it; all inside its box, light and dark."""
+    follows(hand, "best")
+    handle = hand.root.locator(".pl-layers .handle").first
+    screenshot("best")
+    block = hand.root.locator(".pl-layers [data-block='20']").bounding_box()
+    here = handle.locator(".line").bounding_box()
+    hand.pull(handle, block["x"] - here["x"] - here["width"] / 2)
+    hand.becomes(f"{BORDERS}[1]", 20)
+    follows(hand, "best.moved(0, 20 - best.borders[1])")
+    assert hand.notebook.value("len(explorer.steps.past)") == 1
+    expect(handle).to_have_attribute("aria-valuenow", "20")
+    expect(hand.root.locator(".pl-layers .said")).to_contain_text("over the best")
+    hand.page.keyboard.press("Shift+ArrowLeft")
+    hand.becomes(f"{BORDERS}[1]", 16)
+    hand.page.keyboard.press("Home")
+    hand.becomes(f"{BORDERS}[1]", int(handle.get_attribute("aria-valuemin")))
+    for _ in range(3):
+        hand.button("↶").click()
+        hand.settled()
+    follows(hand, "best")
+    hand.notebook.set_theme("JupyterLab Dark")
+    hand.page.wait_for_timeout(300)
+    screenshot("dark")
+    outer = hand.root.locator(".pl-tabs").bounding_box()
+    for part in (".pl-layers-head", ".pl-layers .strip", ".pl-layers .rows", ".pl-layers .legend"):
+        inner = hand.root.locator(part).bounding_box()
+        assert inner["x"] >= outer["x"] and inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1
+        assert inner["y"] >= outer["y"] and inner["y"] + inner["height"] <= outer["y"] + outer["height"] + 1
+
+
+def test_training_says_what_is_missing(hand, screenshot):
+    """Another phase keeps the explorer's history; bars are red past the capacity and say what lacks."""
+    hand.root.locator(".pl-phase").get_by_role("button", name="Train").click()
+    hand.becomes("explorer.state.layers.phase", "train")
+    follows(hand, "explorer.state.layers.split(gpus)")
+    expect(hand.root.locator(".pl-layers .value.bad").first).to_contain_text("too much")
+    expect(hand.root.locator(".pl-layers .past").first).to_be_visible()
+    expect(hand.root.locator(".pl-layers .said")).to_contain_text("does not fit: ")
+    screenshot("train")

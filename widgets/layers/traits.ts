@@ -1,0 +1,38 @@
+/** The synced traits of `placelab.app.widgets.layer_strip.LayerStrip`; a Python test compares names and kinds with the Python class. */
+export interface LayersTraits {
+  devices: string[];
+  /** First block of each device, and the number of blocks: embedding, layers, head. */
+  borders: number[];
+  /** Of each border the least and the most block that it can be put before so that everything fits. */
+  limits: number[][];
+  /** Width of each block. */
+  sizes: number[];
+  rows: Row[];
+  /** Seconds of the slowest device of the best split. */
+  best: number;
+  said: string;
+  /** What the seconds are of. */
+  of: string;
+  /** Where a hand wants a border; set by the browser. */
+  asked: Asked;
+  /** Why there is no strip; empty when there is one. */
+  message: string;
+}
+
+/** Seconds and bytes of a device. */
+export interface Row {
+  seconds: number;
+  /** Categories of memory with their bytes. */
+  parts: [string, number][];
+  /** Bytes; null is unlimited. */
+  capacity: number | null;
+  /** Bytes that are missing; 0 where it fits. */
+  lacks: number;
+}
+
+/** A border before a block; `drag` grows from one movement of a hand to the next. */
+export interface Asked {
+  border: number;
+  to: number;
+  drag: number;
+}

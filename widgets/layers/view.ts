@@ -1,0 +1,284 @@
+/** Layers as cells in a row, coloured by device; borders between them that a hand drags; below, seconds and memory of each device. */
+import { h, listen, s, set, style } from "../shared/dom.ts";
+import { bytes, seconds } from "../shared/format.ts";
+import { markTheme, THEME_CSS } from "../shared/theme.ts";
+import { inside } from "../shared/zoom.ts";
+import css from "./layers.css";
+import { blockName, content, edges, named, nearest } from "./place.ts";
+import type { Asked, LayersTraits, Row } from "./traits.ts";
+
+type Shown = Omit<LayersTraits, "asked">;
+
+const LABELS = 15; // height of the names over the cells
+const CELLS = 26;
+const HANDLE = 34; // height of a border that can be dragged
+const GRASP = 16; // width in which a pointer finds it
+const PATIENCE = 40; // ms between two places that are sent
+const ANSWER = 500; // ms after the last of them in which the kernel may still speak of an earlier one
+const KEYS: Record<string, number> = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, Home: -1e9, End: 1e9 };
+const NAMES: Record<string, string> = { cache: "KV cache" };
+
+export class LayersView {
+  readonly element: HTMLElement;
+  readonly #said = h("div.said", { role: "status" });
+  readonly #cells = s("g");
+  readonly #labels = s("g");
+  readonly #handles = s("g");
+  readonly #strip = s("svg.strip", {}, this.#cells, this.#labels, this.#handles);
+  readonly #head = h("div.row.head");
+  readonly #rows = h("div.rows", { role: "table" });
+  readonly #legend = h("div.legend");
+  readonly #message = h("p", { hidden: true });
+  readonly #watch = new ResizeObserver(() => this.draw());
+  readonly #send: (asked: Asked) => void;
+  #traits: Shown | null = null;
+  #borders: number[] = []; // shown; ahead of the kernel while a hand drags, and a moment longer
+  #places: number[] = [];
+  #held = -1; // the border that a pointer has
+  #before: number[] = []; // where the borders were when the pointer took it
+  #drag = Date.now(); // grows from one movement of a hand to the next, also after the page was loaded again
+  #timer = 0;
+  #waiting = 0; // timer that ends with the kernel's answer
+
+  constructor(send: (asked: Asked) => void) {
+    this.#send = send;
+    this.element = h(
+      "div.placelab.pl-layers",
+      { "data-lm-suppress-shortcuts": "true" },
+      style(THEME_CSS, css),
+      this.#strip,
+      this.#said,
+      this.#rows,
+      this.#legend,
+      this.#message,
+    );
+    listen(this.#strip, "pointermove", (event) => this.#held >= 0 && this.#follow(event));
+    for (const end of ["pointerup", "pointercancel"] as const) listen(this.#strip, end, () => this.#release());
+    this.#watch.observe(this.element);
+  }
+
+  show(traits: Shown): void {
+    this.#traits = traits;
+    if (this.#held < 0 && !this.#timer && !this.#waiting) this.#borders = traits.borders;
+    if (this.#borders.length !== traits.borders.length) this.#borders = traits.borders;
+    this.#message.textContent = traits.message;
+    this.#said.textContent = traits.said;
+    this.#drawRows(traits);
+    this.draw();
+  }
+
+  dispose(): void {
+    clearTimeout(this.#timer);
+    clearTimeout(this.#waiting);
+    this.#watch.disconnect();
+  }
+
+  /** Draws the strip at the present size. */
+  draw(): void {
+    markTheme(this.element);
+    const traits = this.#traits;
+    const width = this.element.clientWidth;
+    if (!traits) return;
+    const none = !traits.devices.length;
+    this.#message.hidden = !traits.message;
+    for (const part of [this.#strip, this.#said, this.#rows, this.#legend]) part.toggleAttribute("hidden", none);
+    if (none || !width) return;
+    set(this.#strip, { viewBox: `0 0 ${width} ${LABELS + HANDLE}`, height: LABELS + HANDLE });
+    this.#places = edges(traits.sizes, width);
+    this.#drawCells(traits);
+    this.#drawHandles(traits);
+  }
+
+  #drawCells({ devices, sizes }: Shown): void {
+    const places = this.#places;
+    const top = LABELS + (HANDLE - CELLS) / 2;
+    const names = new Set(named(places));
+    const cells: SVGElement[] = [];
+    const labels: SVGElement[] = [];
+    devices.forEach((device, d) => {
+      const [first, end] = [this.#borders[d]!, this.#borders[d + 1]!];
+      const colour = `fill: var(--pl-device-${d % 8})`;
+      for (let block = first; block < end; block++) {
+        const [x, wide] = [places[block]!, places[block + 1]! - places[block]!];
+        const gap = wide > 4 ? 1 : 0;
+        cells.push(
+          s("rect", { x, y: top, width: Math.max(wide - gap, 0.5), height: CELLS, style: colour, "data-block": block }),
+        );
+        if (names.has(block))
+          cells.push(
+            s("text.cell", { x: x + wide / 2, y: top + 17, "text-anchor": "middle" }, blockName(block, sizes.length)),
+          );
+      }
+      const says = `${device}: ${content(first, end, sizes.length)}`;
+      const [left, right] = [places[first]!, places[end]!];
+      const at = Math.min(Math.max((left + right) / 2, 40), places.at(-1)! - 40);
+      if (right - left >= 6 * says.length)
+        labels.push(s("text", { x: at, y: 11, "text-anchor": "middle", style: colour }, says));
+    });
+    this.#cells.replaceChildren(...cells);
+    this.#labels.replaceChildren(...labels);
+  }
+
+  /** One per border, kept from one drawing to the next, so that a hand and the focus stay on it. */
+  #drawHandles({ devices, limits, sizes }: Shown): void {
+    const wanted = devices.length - 1;
+    while (this.#handles.children.length > Math.max(wanted, 0)) this.#handles.lastElementChild!.remove();
+    while (this.#handles.children.length < wanted) this.#handles.append(this.#handle(this.#handles.children.length));
+    [...this.#handles.children].forEach((handle, border) => {
+      const block = this.#borders[border + 1]!;
+      const [low, high] = limits[border]!;
+      const sides = [border, border + 1].map(
+        (d) => `${devices[d]}: ${content(this.#borders[d]!, this.#borders[d + 1]!, sizes.length)}`,
+      );
+      set(handle, {
+        transform: `translate(${this.#places[block]!.toFixed(1)} ${LABELS})`,
+        "aria-label": `Border between ${devices[border]} and ${devices[border + 1]}`,
+        "aria-valuemin": low!,
+        "aria-valuemax": high!,
+        "aria-valuenow": block,
+        "aria-valuetext": sides.join(", "),
+        class: border === this.#held ? "handle held" : "handle",
+      });
+    });
+  }
+
+  #handle(border: number): SVGElement {
+    const handle = s(
+      "g.handle",
+      { tabindex: 0, role: "slider" },
+      s("rect.grasp", { x: -GRASP / 2, width: GRASP, height: HANDLE }),
+      s("rect.line", { x: -3, width: 6, height: HANDLE, rx: 2 }),
+    );
+    listen(handle, "pointerdown", (event) => this.#grasp(event, border));
+    listen(handle, "keydown", (event) => this.#key(event, border));
+    return handle;
+  }
+
+  #drawRows({ devices, rows, best, of }: Shown): void {
+    const slowest = Math.max(best, ...rows.map((row) => row.seconds)) || 1;
+    this.#head.replaceChildren(h("span"), h("span", {}, of), h("span"), h("span", {}, "memory"));
+    const lines = rows.map((row, d) => {
+      const time = h("span.bar", {}, bar(row.seconds / slowest, `var(--pl-device-${d % 8})`));
+      const mark = h("i.best", { title: `The slowest device of the best split: ${seconds(best)}` });
+      mark.style.left = `${(100 * best) / slowest}%`;
+      time.append(mark);
+      return h(
+        "div.row",
+        { role: "row", "data-device": d },
+        h("span.name", { role: "rowheader", title: devices[d] ?? "" }, devices[d] ?? ""),
+        time,
+        h("span.value.time", { role: "cell" }, seconds(row.seconds)),
+        memoryBar(row),
+        h(row.lacks ? "span.value.bytes.bad" : "span.value.bytes", { role: "cell" }, used(row)),
+      );
+    });
+    this.#rows.replaceChildren(...(rows.length ? [this.#head, ...lines] : []));
+    const kinds = (rows[0]?.parts ?? []).map(([category]) =>
+      h("span", {}, h(`i.pl-memory-${category}`), NAMES[category] ?? category),
+    );
+    this.#legend.replaceChildren(...kinds);
+  }
+
+  // ---------------------------------------------------------------- hands
+
+  #grasp(event: PointerEvent, border: number): void {
+    if (event.button) return;
+    this.#held = border;
+    this.#before = this.#borders;
+    this.#drag += 1;
+    this.#strip.setPointerCapture(event.pointerId);
+    (this.#handles.children[border] as SVGElement).focus();
+    event.preventDefault();
+    this.draw();
+  }
+
+  #follow(event: PointerEvent): void {
+    const [low, high] = this.#traits!.limits[this.#held]!;
+    this.#set(this.#held, nearest(this.#places, inside(event, this.#strip)[0], low!, high!));
+  }
+
+  #release(): void {
+    if (this.#held < 0) return;
+    const border = this.#held;
+    this.#held = -1;
+    if (this.#borders[border + 1] !== this.#before[border + 1]) this.#tell(border, 0);
+    this.draw();
+  }
+
+  #key(event: KeyboardEvent, border: number): void {
+    if (event.key === "Escape" && this.#held >= 0) {
+      this.#set(this.#held, this.#before[this.#held + 1]!);
+      this.#held = -1;
+      this.draw();
+    } else if (KEYS[event.key] === undefined || event.ctrlKey || event.metaKey || event.altKey) {
+      return;
+    } else {
+      if (!event.repeat) this.#drag += 1;
+      const [low, high] = this.#traits!.limits[border]!;
+      const to = this.#borders[border + 1]! + KEYS[event.key]! * (event.shiftKey ? 4 : 1);
+      this.#set(border, Math.min(Math.max(to, low!), high!));
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** Shows a border before another block at once, and tells the kernel soon. */
+  #set(border: number, to: number): void {
+    if (this.#borders[border + 1] === to) return;
+    this.#borders = this.#borders.with(border + 1, to);
+    this.draw();
+    if (!this.#timer) this.#tell(border, PATIENCE);
+  }
+
+  #tell(border: number, after: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => {
+      this.#timer = 0;
+      this.#send({ border, to: this.#borders[border + 1]!, drag: this.#drag });
+      this.#wait();
+    }, after);
+  }
+
+  /** Takes the kernel's word again when it may be expected to be of the last place. */
+  #wait(): void {
+    clearTimeout(this.#waiting);
+    this.#waiting = window.setTimeout(() => {
+      this.#waiting = 0;
+      if (this.#traits && this.#held < 0) this.show(this.#traits);
+    }, ANSWER);
+  }
+}
+
+function bar(share: number, colour: string): HTMLElement {
+  const filled = h("i");
+  filled.style.width = `${100 * share}%`;
+  filled.style.background = colour;
+  return filled;
+}
+
+/** Categories of memory one after the other, up to the capacity; past it red. */
+function memoryBar(row: Row): HTMLElement {
+  const sum = row.parts.reduce((all, [, size]) => all + size, 0);
+  const whole = Math.max(row.capacity ?? sum, sum) || 1;
+  const parts = row.parts.map(([category, size]) => {
+    const part = h(`i.pl-memory-${category}`, {
+      title: `${NAMES[category] ?? category} ${bytes(size)}`,
+      "data-bytes": size,
+    });
+    part.style.width = `${(100 * size) / whole}%`;
+    return part;
+  });
+  const found = h("span.bar.memory", {}, ...parts);
+  if (row.capacity !== null && sum > row.capacity) {
+    const past = h("i.past", { title: `${bytes(sum - row.capacity)} past the capacity` });
+    past.style.left = `${(100 * row.capacity) / whole}%`;
+    found.append(past);
+  }
+  return found;
+}
+
+function used({ parts, capacity, lacks }: Row): string {
+  const sum = bytes(parts.reduce((all, [, size]) => all + size, 0));
+  if (lacks) return `${sum}, ${bytes(lacks)} too much`;
+  return capacity === null ? sum : `${sum} of ${bytes(capacity)}`;
+}
