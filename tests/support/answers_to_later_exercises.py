@@ -44,7 +44,7 @@ LEAST = """def least_memory(graph, cluster):
             pl.place(pl.Problem(graph, cluster.replace(memory=memory), memory="dynamic"), "m-etf", fallback=False)
         except pl.InfeasibleError:
             return {last}
-        memory /= 1.01
+        memory *= 0.98
 """
 UPWARDS = """def least_memory(graph, cluster):
     memory = graph.persistent.sum() / cluster.n_devices
@@ -53,7 +53,7 @@ UPWARDS = """def least_memory(graph, cluster):
             problem = pl.Problem(graph, cluster.replace(memory=memory), memory="dynamic")
             return memory * bool(pl.place(problem, "m-etf", fallback=False))
         except pl.InfeasibleError:
-            memory *= 1.01
+            memory /= 0.98
 """
 PEAKS = """def peaks():
     found = {}
@@ -207,7 +207,7 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
         ],
     ),
     "least_memory": (
-        [LEAST.format(last="1.01 * memory"), UPWARDS],
+        [LEAST.format(last="memory / 0.98"), UPWARDS],
         [
             (LEAST.format(last="memory"), "m-etf must find a placement with it"),
             ("least_memory = lambda graph, cluster: 2.4e9", "m-etf must find a placement with it"),
