@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -76,6 +77,18 @@ def transfers_csv(schedule: Schedule, *, as_it_is: bool = False) -> Iterator[str
                 *(_numbers(column) for column in (graph.tensor_bytes[tensor], some["start"], some["finish"])),
             ]
         )
+
+
+def columns_csv(columns: Mapping[str, Any]) -> str:
+    """A table as CSV, a column per head: texts, numbers, truth values; what is not known is empty."""
+    heads = [[head] for head in _cells(list(columns), False)]
+    return _text(heads) + _text([_column(np.asarray(column)) for column in columns.values()])
+
+
+def _column(values: np.ndarray) -> list[str]:
+    if values.dtype.kind == "f":
+        return _numbers(values, unknown="")
+    return _cells(["" if value is None or value != value else str(value) for value in values.tolist()], False)
 
 
 def _text(columns: Columns) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import inspect
+import io
 import json
 import re
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
+import pandas as pd
 import pytest
 from explorer_hands import (
     CLUSTER,
@@ -634,18 +636,62 @@ def test_options_of_every_strategy_have_controls():
 
 
 def test_downloads_are_handed_to_the_browser(explorer, here, monkeypatch):
-    """Page, trace, table of ops and numbers arrive whole, and nothing is left where the kernel runs."""
+    """Page, trace, tables and numbers arrive whole, and nothing is left where the kernel runs."""
     sent = {}
     monkeypatch.setattr(
         explorer.actions.frame, "send", lambda what, buffers: sent.update({what["download"]: buffers[0]})
     )
-    for button in explorer.actions.downloads.values():
-        button.click()
+    for text in ("Page .html", "Trace .json", "Numbers .tsv", "Ops", "Transfers"):
+        explorer.actions.downloads.buttons[text].click()
     contents = {name.partition(".")[2]: content.decode() for name, content in sent.items()}
     assert contents["html"].startswith("<!doctype html>") and json.loads(contents["trace.json"])
     assert len(contents["csv"].splitlines()) == 1 + explorer.problem.graph.n_ops
     assert contents["tsv"].startswith("Makespan\t")
     assert not list(here.iterdir()) and not message(explorer)
+
+
+def test_tables_of_the_tabs_are_downloaded(explorer, monkeypatch):
+    """Raw numbers with units in the head; a table that is not there yet says how to get it."""
+    sent = {}
+    monkeypatch.setattr(
+        explorer.actions.frame, "send", lambda what, buffers: sent.update({what["download"]: buffers[0].decode()})
+    )
+
+    def table(title):
+        sent.clear()
+        explorer.actions.downloads.buttons[title].click()
+        [text] = sent.values()
+        return pd.read_csv(io.StringIO(text))
+
+    explorer.actions.downloads.buttons["Difference"].click()
+    assert not sent and "◈ Keep" in message(explorer)
+    kept = explorer.schedule
+    explorer.keep(kept)
+    pick(explorer, "Partitioner", "single")
+    explorer.tabs.open("Difference")
+    assert explorer.settled(60)
+    rows = table("Difference")
+    assert [rows[f"finish_{side} [s]"].max() for side in "ab"] == [kept.makespan, explorer.schedule.makespan]
+    explorer.tabs.open("Comparison")
+    wait_for(lambda: explorer.comparison.frame is not None and not explorer.comparison.running)
+    rows = table("Comparison").set_index(["partitioner", "scheduler"])
+    assert rows["makespan [s]"]["single", explorer.state.scheduler] == explorer.schedule.makespan
+    explorer.tabs.open("What matters")
+    view = explorer.tabs.panels["What matters"].view
+    wait_for(lambda: view.rows and view.fraction == 1.0 and not any(row["stale"] for row in view.rows))
+    rows = table("What matters")
+    assert rows.filter(like="faster [s]").iloc[:, 0].max() > 0 and set(rows["what"]) >= {"op", "device"}
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "ends"), [("PNG", 0, ".png"), ("SVG, in mm", 85, ".svg"), ("PDF", 85, ".pdf")]
+)
+def test_pictures_for_a_paper_have_a_width(explorer, monkeypatch, text, width, ends):
+    asked = []
+    monkeypatch.setattr(explorer.gantt, "send", lambda what, *_: asked.append(what))
+    explorer.actions.downloads.width.value = 85
+    explorer.actions.downloads.buttons[text].click()
+    assert asked[-1]["width"] == width and asked[-1]["name"].endswith(ends)
 
 
 def test_a_kept_schedule_is_what_others_are_compared_with(explorer):

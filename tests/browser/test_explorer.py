@@ -453,19 +453,35 @@ def test_a_busy_kernel(explore):
     hand.shows(LIBRARY)
 
 
+def test_keys_play_and_find_wherever_the_click_was(explore):
+    """Space and / reach the chart from a place beside all controls; in a field they are text."""
+    hand = explore('"topcuoglu"')
+    chart = hand.root.locator(".pl-gantt")
+    hand.root.locator(".pl-numbers").click()
+    before = chart.get_attribute("data-time")
+    hand.page.keyboard.press(" ")
+    expect(chart).not_to_have_attribute("data-time", before)
+    hand.root.locator(".pl-numbers").click()
+    hand.page.keyboard.press("/")
+    hand.page.keyboard.type("7/ ")
+    assert hand.page.evaluate("document.activeElement.value") == "7/ "
+
+
 def test_downloads(explore, page: Page, tmp_path):
     """The browser saves a page that plays without a kernel, a trace, and the ops as a table."""
     hand = explore('"topcuoglu"')
     saved = {}
-    for name in ("Page", "Trace", "Ops"):
+    for name in ("Page .html", "Trace .json", "Ops"):
         hand.open("Download")
         with page.expect_download() as begun:
             hand.button(name).click()
         saved[name] = tmp_path / begun.value.suggested_filename
         begun.value.save_as(saved[name])
-    assert saved["Trace"].name == "topcuoglu-heft-planned.trace.json" and json.loads(saved["Trace"].read_text())
+    assert saved["Trace .json"].name == "topcuoglu-heft-planned.trace.json" and json.loads(
+        saved["Trace .json"].read_text()
+    )
     assert len(saved["Ops"].read_text().splitlines()) == 11
-    page.goto(saved["Page"].as_uri())
+    page.goto(saved["Page .html"].as_uri())
     expect(page.locator(".pl-gantt")).to_have_attribute("data-makespan", "80")
 
 

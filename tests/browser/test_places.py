@@ -103,7 +103,7 @@ def test_the_core(hand_in, page: Page, screenshot, tmp_path, place):
 
     hand.open("Download")
     with page.expect_download() as begun:
-        hand.button("Page").click()
+        hand.button("Page .html").click()
     saved = tmp_path / begun.value.suggested_filename
     begun.value.save_as(saved)
     assert saved.name.startswith(f"{MODEL}-critical-path-") and saved.suffix == ".html"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -136,6 +137,39 @@ def test_the_chart_as_picture(explore, page: Page, tmp_path):
     expect(hand.root.locator(".pl-gantt")).not_to_have_attribute("data-span", whole)
     assert saved("PNG", "b.png").read_bytes() != png
     assert saved("SVG", "b.svg").read_text() != svg
+
+
+def test_pictures_for_a_paper(explore, page: Page, tmp_path):
+    """As wide as asked, 300 pixels per inch, light on a dark page; PDF is printed on a page of that size."""
+    hand = explore('"topcuoglu"')
+    hand.notebook.set_theme("JupyterLab Dark")
+
+    def press(name: str) -> None:
+        hand.open("Download")
+        width = hand.root.get_by_role("spinbutton", name="mm")
+        width.fill("85")
+        width.press("Enter")
+        hand.becomes("explorer.actions.downloads.width.value", 85)
+        hand.button(name).click()
+
+    def saved(name: str) -> bytes:
+        with page.expect_download() as begun:
+            press(name)
+        begun.value.save_as(tmp_path / "picture")
+        return (tmp_path / "picture").read_bytes()
+
+    png = saved("PNG, 300 dpi")
+    assert int.from_bytes(png[16:20], "big") == round(85 / 25.4 * 300) and png[37:41] == b"pHYs"
+    svg = saved("SVG, in mm").decode()
+    root = ElementTree.fromstring(svg)
+    assert root.get("width") == "85mm" and float(root.get("height").removesuffix("mm")) > 20
+    assert "#ffffff" in svg and "#111111" in svg
+    texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"P1", "P2", "P3", "critical path"} <= set(texts) and not any("makespan" in text for text in texts)
+    page.evaluate("() => { window.print = () => {} }")
+    press("PDF")
+    printed = page.locator("iframe.pl-printed")
+    expect(printed).to_have_attribute("srcdoc", re.compile(r"@page\{size:85mm \d+mm;margin:0\}.*<svg", re.DOTALL))
 
 
 def test_what_differs_from_the_kept_schedule(explore, screenshot):

@@ -20,6 +20,8 @@ import { memoryOf } from "./targets.ts";
 import { type Action, toolbar } from "./toolbar.ts";
 import type { ClusterTraits, Curve, Edit } from "./traits.ts";
 
+const HINT = "Pull a value ← →"; // whole where the page is narrow
+const HINTS = `${HINT} to change it, Enter to type it. Drag a device into another host, or out of its own.`;
 const SIDE_BY_SIDE = 900; // pixels from which cards and matrix stand beside each other
 const CLOSE = 480; // the same in a larger view, which gives little height
 const MANY = 24; // devices beyond which a drawing with links is unreadable
@@ -193,8 +195,8 @@ class Canvas {
   }
 
   #say(text: string): void {
-    this.#status.title = this.#status.textContent =
-      text || "Pull a value ← → to change it, Enter to type it. Drag a device into another host, or out of its own.";
+    this.#status.textContent = text || HINT;
+    this.#status.title = text || HINTS;
   }
 
   #act(action: Action): void {

@@ -2,7 +2,7 @@
 import type { Render } from "@anywidget/types";
 import { h, listen, set, style } from "../shared/dom.ts";
 import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
-import { commandOf, isTyping, moved } from "./keys.ts";
+import { commandOf, isForChart, isTyping, moved } from "./keys.ts";
 import css from "./palette.css";
 import type { PaletteTraits } from "./traits.ts";
 
@@ -125,8 +125,15 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
     if (!found) return;
     found.append(over);
     found.dataset.lmSuppressShortcuts = "true";
+    found.tabIndex = -1; // a click beside all controls leaves the keys to the explorer
     markTheme(over);
     const pressed = (event: KeyboardEvent) => {
+      if (isForChart(event, event.target)) {
+        const stage = found.querySelector<HTMLElement>(".pl-gantt .stage");
+        stage?.focus({ preventScroll: true });
+        stage?.dispatchEvent(new KeyboardEvent("keydown", { key: event.key }));
+        return event.preventDefault();
+      }
       const command = commandOf(event);
       if (!command || (command !== "open" && isTyping(event.target))) return;
       event.preventDefault();

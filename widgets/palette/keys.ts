@@ -11,6 +11,16 @@ export function commandOf({ key, ctrlKey, metaKey, altKey, shiftKey }: Key): "op
   return letter === "y" && !shiftKey ? "redo" : "";
 }
 
+const OF_THE_CHART = [" ", "/"]; // play and find
+
+/** Whether a key is meant for the chart wherever the focus is: no control there takes it. */
+export function isForChart({ key, ctrlKey, metaKey, altKey }: Key, target: unknown): boolean {
+  const free = !ctrlKey && !metaKey && !altKey && OF_THE_CHART.includes(key);
+  return (
+    free && target instanceof Element && !target.closest("button, input, select, textarea, summary, [tabindex='0']")
+  );
+}
+
 /** Whether keys typed there are text, which has an undo of its own. */
 export function isTyping(target: unknown): boolean {
   const { tagName = "", type = "", isContentEditable = false } = (target ?? {}) as Partial<HTMLInputElement>;

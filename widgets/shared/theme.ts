@@ -24,6 +24,18 @@ font-family:var(--jp-ui-font-family,system-ui,sans-serif);font-size:var(--jp-ui-
 .placelab[data-theme=dark]{--pl-1:#111;--pl-2:#2a2a2a;--pl-3:#444;--pl-4:#f2f2f2;--pl-5:#a8a8a8;--pl-6:#64b5f6;
 --pl-critical:#ff5a52;--pl-good:#4cc38a;--pl-warn:#f0b429;--pl-bad:#ff8a80;${ofDevices(true)}}`;
 
+/** Colours of a picture on paper, whatever the page has. */
+export const PAPER: Theme = {
+  dark: false,
+  bg: "#ffffff",
+  surface: "#eeeeee",
+  line: "#dddddd",
+  ink: "#111111",
+  faint: "#616161",
+  accent: "#1976d2",
+  critical: "#c4161c",
+};
+
 /** The colours of devices as `--pl-device-0` and so on. */
 function ofDevices(dark: boolean): string {
   return devicePalette(dark)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import traitlets
 from IPython.display import display
@@ -16,10 +16,11 @@ from placelab.app.explorer.computation import Computation
 from placelab.app.explorer.engine.curve import Curve
 from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.engine.solving import Result
-from placelab.app.explorer.panels.actions import Actions, Shown
+from placelab.app.explorer.panels.actions import Actions
 from placelab.app.explorer.panels.commands import Around, Command, Commands, said_of_change
 from placelab.app.explorer.panels.comparison import Comparison
-from placelab.app.explorer.panels.panel import Item, Message, Shared
+from placelab.app.explorer.panels.downloads import Shown, Table
+from placelab.app.explorer.panels.panel import Item, Message, Shared, Tabular
 from placelab.app.explorer.panels.pickers import ChangeState, Pickers
 from placelab.app.explorer.panels.result_view import ResultView
 from placelab.app.explorer.panels.tabs import Tabs
@@ -142,8 +143,8 @@ class Inputs:
         Its lock is the canvas', too: with one of its own, two threads could wait for each other.
     change, undo, redo
         Called by the controls.
-    shown
-        Returns state, schedule and numbers that are shown.
+    shown, table
+        What can be downloaded: state, schedule and numbers that are shown; the table of a tab.
     keep
         Called with whether the schedule shown is to be kept.
 
@@ -163,12 +164,13 @@ class Inputs:
         undo: Callable[[], None],
         redo: Callable[[], None],
         shown: Shown,
+        table: Table,
         keep: Callable[[bool], None],
     ) -> None:
         self._session = session
         self.message = Message()
         self.pickers = Pickers(change, self.message.say, session.state)
-        self.actions = Actions(undo, redo, lambda: session.state, shown, keep, self.message.say)
+        self.actions = Actions(undo, redo, lambda: session.state, shown, table, keep, self.message.say)
         self.canvas = ClusterCanvas(session.state.cluster, lock=session.lock, embedded=True, comm=PartComm())
         self.canvas.on_step = lambda kind: {"undo": undo, "redo": redo}[kind]()
         self.bar = w.HBox([*self.pickers.bar, self.actions.box]).add_class("pl-top")
@@ -227,7 +229,13 @@ class Explorer(Readable):
     def __init__(self, state: State, problem: Problem, *, height: int | None = None) -> None:
         self._session = session = Session(state, problem)
         self._inputs = Inputs(
-            session, change=self.change, undo=self.undo, redo=self.redo, shown=self._shown, keep=self._toggle_kept
+            session,
+            change=self.change,
+            undo=self.undo,
+            redo=self.redo,
+            shown=self._shown,
+            table=lambda title: cast(Tabular, self.tabs.panels[title]).columns(),
+            keep=self._toggle_kept,
         )
         self.message = self._inputs.message
         self.pickers = self._inputs.pickers
@@ -249,7 +257,7 @@ class Explorer(Readable):
         self._computation = Computation(
             lambda: session.now, lambda: self.canvas.dragging, self._view, self._adopt_scheduler, self._full_result
         )
-        self.actions.draw = self.gantt.download
+        self.actions.downloads.draw = self.gantt.download
         self.commands = Commands(
             Around(
                 state=lambda: self.state,
@@ -411,7 +419,7 @@ class Explorer(Readable):
         yield Command("details", "Facts, why here, why then", "view", self._toggle_drawer, "why explain drawer")
         for title in self.tabs.panels:
             yield Command(title.lower(), "Open this tab", "view", partial(self.tabs.open, title), "show tab view")
-        for text, button in self.actions.downloads.items():
+        for text, button in self.actions.downloads.buttons.items():
             yield Command(f"download {text}", str(button.tooltip), "file", button.click, "save export file")
 
     def _toggle_drawer(self) -> None:

@@ -219,17 +219,20 @@ class Gantt(View):
             shown = self._shown or schedule
             self.kept = pack_kept(schedule, shown.problem) if schedule is not None and shown is not None else b""
 
-    def download(self, name: str, title: str) -> None:
-        """Have the browser download the chart as it is shown: span of time, colours, selection.
+    def download(self, name: str, title: str, width: int = 0) -> None:
+        """Have the browser download the chart: the span of time, colours and selection that are shown.
 
         Parameters
         ----------
         name
-            Of the file; ends in ``.png`` or ``.svg``.
+            Of the file; ends in ``.png``, ``.svg`` or ``.pdf``; the last opens the browser's print dialog.
         title
-            A line above the chart.
+            A line above the chart as it is shown; what screen readers say of it.
+        width
+            In mm, for a page of paper: all devices in light colours, without the title, PNG with 300 pixels per inch. 0: as the
+            chart is shown, which PDF cannot be.
         """
-        self.send({"picture": name.rpartition(".")[2], "name": name, "title": title})
+        self.send({"picture": name.rpartition(".")[2], "name": name, "title": title, "width": width})
 
     def _offer_lanes(self, schedule: Schedule, already: bool) -> None:
         """Show the lanes when memory gets scarce, and keep them, unless `memory_shown` was set."""

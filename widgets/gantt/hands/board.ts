@@ -2,7 +2,7 @@
 import { SI } from "../../shared/format.ts";
 import type { Damage } from "../../shared/frames.ts";
 import { type Span, toTime, zoomAround } from "../../shared/scale.ts";
-import type { Theme } from "../../shared/theme.ts";
+import { PAPER, type Theme } from "../../shared/theme.ts";
 import { ratioOf } from "../../shared/zoom.ts";
 import { bounded, carried, closeUp, moved, showing, turned, whole } from "../scene/camera.ts";
 import { type Colouring, colouring } from "../scene/colouring.ts";
@@ -90,6 +90,23 @@ export class Board {
       paint: this.look,
       span: this.seen,
       scroll: Math.round(this.surface.scroll * ratio),
+    };
+  }
+
+  /** The same span for a page of paper of `width` CSS pixels: all devices, in light colours. */
+  onPaper(width: number, ratio: number): Scene | null {
+    const scene = this.scene();
+    if (!scene) return null;
+    const { lanes } = scene.chart;
+    const gutter = Math.min(gutterWidth(this.labels.devices), width / 3);
+    const drawn = scene.links?.pairs.length;
+    const height = preferredHeight(lanes, this.laned, drawn);
+    const lay = layout(lanes, width, height, ratio, gutter, this.laned, drawn, this.kept !== null);
+    return {
+      ...scene,
+      layout: { ...lay, height: lay.content + lay.axis },
+      paint: paint(PAPER, this.colours.palette),
+      scroll: 0,
     };
   }
 

@@ -1,27 +1,35 @@
-/** The chart as it is shown, with a title and the meaning of its colours, as a picture to keep. */
+/** The chart with the meaning of its colours as a picture to keep: as it is shown, or for a page of paper. */
+import { h } from "../../shared/dom.ts";
 import { download } from "../../shared/download.ts";
 import { painter } from "../paint/draw.ts";
 import { drawOverlay, type Moving } from "../paint/overlay.ts";
 import { escaped, hex, SvgContext } from "../paint/vector.ts";
-import { FONT, IDLE_TEXT, isAwaited, TRANSFER } from "../scene/colours.ts";
+import { FONT, IDLE_LOOK, IDLE_TEXT, isAwaited, type Pattern, TRANSFER } from "../scene/colours.ts";
 import type { Scene } from "../scene/scene.ts";
 import { IDLE_REASONS } from "../wire/decode.ts";
 import type { Board } from "./board.ts";
+import { withDensity } from "./density.ts";
 
-/** A message from Python: save the chart as `picture`, in a file of this name. */
+/** A message from Python: save the chart as `picture`, in a file of this name, `width` mm wide (0: as it is shown). */
 export interface Wanted {
-  picture: "png" | "svg";
+  picture: "png" | "svg" | "pdf";
   name: string;
   title: string;
+  width: number;
 }
 
 const HEAD = 30; // CSS pixels above the chart
 const LINE = 20; // CSS pixels of a line of the legend
 const SWATCH = 11;
+const DPI = 300; // of pictures for paper
+const INCH = 25.4; // mm
+const CSS = 96; // CSS pixels per inch
 
 interface Entry {
   readonly colour: string;
   readonly text: string;
+  /** Drawn in the swatch; solid where none is given. */
+  readonly pattern?: Pattern | "line";
 }
 interface Placed extends Entry {
   readonly x: number;
@@ -35,37 +43,72 @@ interface Sheet {
   readonly head: number;
   readonly title: string;
   readonly entries: readonly Placed[];
+  /** Width on paper; 0: none. */
+  readonly mm: number;
 }
 
 /** Saves what `board` shows. */
-export async function savePicture(board: Board, moving: Moving, { picture, name, title }: Wanted): Promise<void> {
-  const scene = board.scene();
+export async function savePicture(board: Board, moving: Moving, wanted: Wanted): Promise<void> {
+  const { picture, name, title, width } = wanted;
+  const scene = width ? board.onPaper((width / INCH) * CSS, DPI / CSS) : board.scene();
   if (!scene) return;
-  const sheet = sheetOf(scene, title, entriesOf(board));
-  if (picture === "svg") download(name, new Blob([vectors(scene, moving, sheet)], { type: "image/svg+xml" }));
-  else download(name, await pixels(scene, moving, sheet));
+  const sheet = sheetOf(scene, title, entriesOf(board, scene), width);
+  if (picture === "png") {
+    const png = await pixels(scene, moving, sheet);
+    return download(name, width ? new Blob([withDensity(await png.arrayBuffer(), DPI)], { type: png.type }) : png);
+  }
+  const svg = vectors(scene, moving, sheet);
+  if (picture === "svg") download(name, new Blob([svg], { type: "image/svg+xml" }));
+  else print(pageOf(svg, name, sheet));
 }
 
-function entriesOf({ colours, look, chart }: Board): Entry[] {
+/** A page of the picture's size in mm, for the browser's print dialog, which saves it as PDF. */
+function pageOf(svg: string, name: string, { width, height, mm }: Sheet): string {
+  const size = `${mm}mm ${Math.ceil((mm * height) / width)}mm`;
+  const css = `@page{size:${size};margin:0}body{margin:0}svg{display:block}`;
+  return `<!doctype html><title>${escaped(name)}</title><style>${css}</style>${svg}`;
+}
+
+function print(page: string): void {
+  const frame = h("iframe.pl-printed", { "aria-hidden": "true", tabindex: -1 });
+  frame.style.cssText = "position:fixed;left:-9999px;border:0";
+  frame.srcdoc = page;
+  frame.onload = () => {
+    frame.contentWindow!.onafterprint = () => frame.remove();
+    frame.contentWindow!.print();
+  };
+  document.querySelector("iframe.pl-printed")?.remove();
+  document.body.append(frame);
+}
+
+function entriesOf({ colours, chart }: Board, { paint }: Scene): Entry[] {
   const { columns } = chart!;
   const present = new Set(colours.index);
-  const kinds = colours.names.flatMap((text, i) => (text && present.has(i) ? [{ colour: look.barCss[i]!, text }] : []));
-  const moved = columns.nTransfers ? [{ colour: look.barCss[TRANSFER]!, text: "transfer" }] : [];
+  const kinds = colours.names.flatMap((text, i) =>
+    text && present.has(i) ? [{ colour: paint.barCss[i]!, text }] : [],
+  );
+  const moved = columns.nTransfers ? [{ colour: paint.barCss[TRANSFER]!, text: "transfer" }] : [];
   const reasons = new Set(columns.idle.reason);
   const idle = IDLE_REASONS.flatMap((reason, i) =>
     isAwaited(reason) && reasons.has(i)
-      ? [{ colour: hex(look.idle[reason].mark), text: `idle: ${IDLE_TEXT[reason]}` }]
+      ? [
+          {
+            colour: hex(paint.idle[reason].mark),
+            text: `idle: ${IDLE_TEXT[reason]}`,
+            pattern: IDLE_LOOK[reason].pattern,
+          },
+        ]
       : [],
   );
-  return [...kinds, ...moved, { colour: look.theme.critical, text: "critical path" }, ...idle];
+  return [...kinds, ...moved, { colour: paint.theme.critical, text: "critical path", pattern: "line" }, ...idle];
 }
 
 /** Where title, chart and legend are. */
-function sheetOf(scene: Scene, title: string, entries: readonly Entry[]): Sheet {
+function sheetOf(scene: Scene, title: string, entries: readonly Entry[], mm: number): Sheet {
   const { width, height, ratio } = scene.layout;
   const ruler = document.createElement("canvas").getContext("2d")!;
   ruler.font = legendFont(ratio);
-  const head = Math.round(HEAD * ratio);
+  const head = mm ? 0 : Math.round(HEAD * ratio); // a paper has a caption
   const line = Math.round(LINE * ratio);
   let [x, y] = [8 * ratio, head + height + line / 2 + 4 * ratio];
   const placed = entries.map((entry) => {
@@ -75,7 +118,7 @@ function sheetOf(scene: Scene, title: string, entries: readonly Entry[]): Sheet 
     x += wide;
     return at;
   });
-  return { width, height: Math.ceil(y + line / 2 + 4 * ratio), ratio, head, title, entries: placed };
+  return { width, height: Math.ceil(y + line / 2 + 4 * ratio), ratio, head, title, entries: placed, mm };
 }
 
 const legendFont = (ratio: number) => `${12 * ratio}px ${FONT}`;
@@ -90,14 +133,51 @@ function frame(context: CanvasRenderingContext2D, scene: Scene, sheet: Sheet): v
   context.textAlign = "left";
   context.fillStyle = theme.ink;
   context.font = `600 ${14 * ratio}px ${FONT}`;
-  context.fillText(sheet.title, 8 * ratio, sheet.head / 2, sheet.width - 16 * ratio);
+  if (sheet.head) context.fillText(sheet.title, 8 * ratio, sheet.head / 2, sheet.width - 16 * ratio);
   context.font = legendFont(ratio);
-  for (const { colour, text, x, y } of sheet.entries) {
-    context.fillStyle = colour;
-    context.fillRect(x, y - (SWATCH * ratio) / 2, SWATCH * ratio, SWATCH * ratio);
+  for (const entry of sheet.entries) {
+    swatch(context, entry, SWATCH * ratio, ratio);
     context.fillStyle = theme.ink;
-    context.fillText(text, x + (SWATCH + 5) * ratio, y);
+    context.fillText(entry.text, entry.x + (SWATCH + 5) * ratio, entry.y);
   }
+}
+
+/** Colour and pattern of an entry, as the chart has them. */
+function swatch(
+  context: CanvasRenderingContext2D,
+  { colour, pattern, x, y }: Placed,
+  size: number,
+  ratio: number,
+): void {
+  const top = y - size / 2;
+  context.fillStyle = context.strokeStyle = colour;
+  context.lineWidth = ratio;
+  if (pattern === undefined || pattern === "solid") return context.fillRect(x, top, size, size);
+  if (pattern === "line") return context.fillRect(x, y + size / 2 - 2 * ratio, size, 2 * ratio);
+  context.strokeRect(x, top, size, size);
+  context.beginPath();
+  for (let at = size / 4; at < size; at += size / 4) {
+    if (pattern === "dots")
+      for (let down = size / 4; down < size; down += size / 4) dot(context, x + at, top + down, ratio);
+    if (pattern === "upright") line(context, x + at, top, x + at, top + size);
+    if (pattern === "diagonal" || pattern === "cross") {
+      line(context, x, top + at, x + at, top);
+      line(context, x + at, top + size, x + size, top + at);
+    }
+    if (pattern === "cross") {
+      line(context, x, top + size - at, x + at, top + size);
+      line(context, x + at, top, x + size, top + size - at);
+    }
+  }
+  context.stroke();
+}
+
+const dot = (context: CanvasRenderingContext2D, x: number, y: number, ratio: number) =>
+  context.fillRect(x - ratio / 2, y - ratio / 2, ratio, ratio);
+
+function line(context: CanvasRenderingContext2D, x0: number, y0: number, x1: number, y1: number): void {
+  context.moveTo(x0, y0);
+  context.lineTo(x1, y1);
 }
 
 function pixels(scene: Scene, moving: Moving, sheet: Sheet): Promise<Blob> {
@@ -122,14 +202,17 @@ function pixels(scene: Scene, moving: Moving, sheet: Sheet): Promise<Blob> {
 }
 
 function vectors(scene: Scene, moving: Moving, sheet: Sheet): string {
-  const { width, height, ratio, head, title } = sheet;
+  const { width, height, ratio, head, title, mm } = sheet;
+  const size = mm
+    ? `width="${mm}mm" height="${Math.round((1e3 * mm * height) / width) / 1e3}mm"`
+    : `width="${width / ratio}" height="${height / ratio}"`;
   const [around, chart] = [new SvgContext(), new SvgContext()];
   frame(around as unknown as CanvasRenderingContext2D, scene, sheet);
   const canvas = { getContext: () => chart, width: 0, height: 0 } as unknown as HTMLCanvasElement;
   painter(canvas)(scene);
   drawOverlay(canvas, scene, moving);
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="${escaped(title)}" width="${width / ratio}" height="${height / ratio}" viewBox="0 0 ${width} ${height}">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="${escaped(title)}" ${size} viewBox="0 0 ${width} ${height}">`,
     ...around.markup,
     `<g transform="translate(0 ${head})">`,
     ...chart.markup,

@@ -21,6 +21,7 @@ from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import Model, State
 from placelab.app.widgets.tables import ComparisonTable
 from placelab.app.widgets.whole import PartComm
+from placelab.base.errors import UnsupportedError
 from placelab.base.leaving import Abandoned, run_abandonable
 from placelab.base.progress import Progress
 from placelab.base.threads import Background, Worker
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 PAUSE = 0.4  # seconds without a change before all pairs are compared again
 REFRESH = 0.1  # seconds between two messages to the browser
 POLL = 0.02  # seconds between two looks at the hand that drags
+UNITS_OF = {"makespan": " [s]", "seconds": " [s]", "peak_memory": " [bytes]", "bytes_moved": " [bytes]"}
 SMALL = 20  # ops; searches on smaller graphs end in about a second and run without a request
 
 # Problem (equal only to itself), seed, preparation, version of the catalogues.
@@ -152,6 +154,12 @@ class Comparison(Background):
     def frame(self) -> pd.DataFrame | None:
         """The latest complete result of :func:`placelab.compare`, all quick partitioners at least; None before the first."""
         return self._frame
+
+    def columns(self) -> dict[str, Any]:
+        """Columns of `frame` for a file; UnsupportedError while there is none."""
+        if self._frame is None:
+            raise UnsupportedError("the comparison has not ended yet; open its tab, wait, and download it again")
+        return {f"{name}{UNITS_OF.get(name, '')}": column.to_numpy() for name, column in self._frame.items()}
 
     @property
     def best(self) -> list[Pair]:

@@ -15,7 +15,7 @@ from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.tables import DifferenceTable
 from placelab.app.widgets.whole import PartComm
-from placelab.base.errors import FormatError
+from placelab.base.errors import FormatError, UnsupportedError
 from placelab.base.threads import Background, Worker
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
@@ -64,6 +64,18 @@ class DifferencePanel(Background):
         """Compare a result with the kept schedule, unless it is a preview."""
         self._schedule = None if result is None or result.preview else result.schedule
         self._wake()
+
+    def columns(self) -> dict[str, Any]:
+        """A row per op, of :attr:`placelab.analysis.two_schedules.Difference.ops`; an error while there is nothing to compare."""
+        before = self._shared.kept
+        after = self._schedule
+        if before is None or after is None or before is after:
+            raise UnsupportedError(
+                "there is no difference to download: keep a schedule with ◈ Keep, then change something"
+            )
+        ops = difference(before, after).ops
+        timed = ("start", "finish", "critical")
+        return {f"{name}{' [s]' * name.startswith(timed)}": column.to_numpy() for name, column in ops.items()}
 
     def close(self) -> None:
         """End the thread."""

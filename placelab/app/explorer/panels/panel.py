@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from html import escape
 from math import inf
 from typing import Any, Protocol
@@ -173,6 +173,13 @@ class Panel(Protocol):
 
     def close(self) -> None:
         """End its threads."""
+
+
+class Tabular(Panel, Protocol):
+    """A panel whose table can be downloaded."""
+
+    def columns(self) -> Mapping[str, Any]:
+        """Columns by their heads, with units; UnsupportedError while there is no table."""
 
 
 PanelFactory = Callable[[Shared], Any]  # makes a Panel

@@ -16,6 +16,7 @@ from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.tables import WhatMattersTable
 from placelab.app.widgets.whole import PartComm
+from placelab.base.errors import UnsupportedError
 from placelab.base.leaving import Abandoned, run_abandonable
 from placelab.base.threads import Background, Worker
 from placelab.problem.problem import Problem
@@ -71,6 +72,19 @@ class WhatMatters(Background):
             self.view.stale = True
             self.view.status = ""
         self._wake()
+
+    def columns(self) -> dict[str, Any]:
+        """A row per op, device and link; UnsupportedError while some are not simulated for what is shown."""
+        if self._schedule is None or self._known != (self._schedule, self.view.percent):
+            raise UnsupportedError("what matters is not known yet; open its tab, wait, and download it again")
+        rows = [*self._rows.values()]
+        head = f"saved if {self.view.percent} % faster [s]"
+        saved = [np.nan if row["saved"] is None else row["saved"] for row in rows]
+        return {
+            "what": [row["what"] for row in rows],
+            "name": [row["name"] for row in rows],
+            head: np.array(saved, float),
+        }
 
     def close(self) -> None:
         """End the thread."""
