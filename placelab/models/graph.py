@@ -91,7 +91,8 @@ def graph_of(shape: Shape, name: str, run: Pass) -> OpGraph:
     if run.training:
         _backward(ops, columns, run.width)
     title = f"{name}, {run.phase}, {run.batch} x {run.queries} tokens"
-    metadata = {"name": title, "costs": {"compute": "FLOP", "precision": run.dtype}}
+    sizes = dict(heads=shape.heads, kv_heads=shape.kv_heads, vocabulary=shape.vocabulary, experts=shape.experts)
+    metadata = {"name": title, "costs": {"compute": "FLOP", "precision": run.dtype}, "model": sizes}
     return with_estimates(with_coverage(columns.graph(metadata)))
 
 

@@ -30,3 +30,9 @@ def test_what_does_not_fit_has_a_sentence(names):
     """It names the plan that lacks least, its stage and what fills it."""
     assert names["message"].startswith("llama-3.1-70b does not fit; the plan that lacks least is dp 1, tp 8, pp 1")
     assert "lacks 80.2 GB, most of it has optimizer" in names["message"]
+
+
+def test_gathering_ahead_helps(names):
+    """Two units at a time take less than one, and a tensor group's step is legal."""
+    step = next(value for value in names["values"].values() if isinstance(value, dict) and 1 in value)
+    assert step[1] > step[2] >= step[3]

@@ -6,11 +6,14 @@ function from its placements to those of `problem`. ``placelab.place(problem, "h
 
 from placelab.costs.new_costs import perturb
 from placelab.graphs.transforms.backward_graph import backward, backward_schedule, proportionality
+from placelab.graphs.transforms.expert_parallelism import expert_parallel
 from placelab.graphs.transforms.micro_batching import microbatches
 from placelab.graphs.transforms.passes_together import together
 from placelab.graphs.transforms.pipeline_replication import pipeline_replica
 from placelab.graphs.transforms.replication import model_replica
 from placelab.graphs.transforms.send_receive import send_recv
+from placelab.graphs.transforms.sharding import sharded
+from placelab.graphs.transforms.tensor_parallelism import tensor_parallel
 from placelab.schedule.catalogue import transform
 from placelab.schedule.catalogue import transforms as catalogue
 from placelab.strategies.preparing.chain import chain
@@ -33,6 +36,7 @@ __all__ = [
     "contract",
     "coplace",
     "expand_backward",
+    "expert_parallel",
     "forward_only",
     "fuse",
     "microbatches",
@@ -42,6 +46,8 @@ __all__ = [
     "post_adjust",
     "proportionality",
     "send_recv",
+    "sharded",
+    "tensor_parallel",
     "together",
     "transform",
 ]
