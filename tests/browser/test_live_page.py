@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from random import Random
-from urllib.parse import quote
 
 import pytest
 from browser.test_accessibility import CHECK, axe  # noqa: F401
@@ -54,13 +53,13 @@ def schedule_of_the_library(page: Page, schedule: pl.Schedule) -> pl.Schedule:
     return eval(compile(ast.Expression(last.value), "page", "eval"), names)
 
 
-def drag(page: Page, key: str, share: float) -> None:
-    """Drag a slider from its middle, by a share of its width, with the pointer."""
-    box = page.locator(f'[data-key="{key}"]').bounding_box()
+def drag(page: Page, key: str, decades: float) -> None:
+    """Drag a value of the canvas with the pointer, times ten to so many decades."""
+    box = page.locator(f'.cluster [data-key="{key}"]').bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x, y)
     page.mouse.down()
-    page.mouse.move(x + box["width"] * share, y, steps=5)
+    page.mouse.move(x + 120 * decades, y, steps=5)
     page.mouse.up()
     settled(page)
 
@@ -71,13 +70,13 @@ def test_a_drag_gives_the_librarys_makespan(page, schedule, tmp_path, screenshot
     assert makespans(page) == (schedule.makespan,) * 2
     expect(page.locator(".pl-live .change")).to_have_text("as saved")
     seen = {schedule.makespan}
-    for key, share in (
-        ("bandwidth:a – b", -0.3),
-        ("latency:inside a", 0.25),
-        ("speed:b/gpu:0", 0.2),
-        ("speed:a/gpu:0", -0.1),
+    for key, decades in (
+        ("bandwidth:between a and b", -1.2),
+        ("latency:inside a", 1),
+        ("speed:2", 0.8),
+        ("speed:0", -0.4),
     ):
-        drag(page, key, share)
+        drag(page, key, decades)
         expected = of_the_library(page, schedule)
         assert makespans(page) == (expected, expected)
         seen.add(expected)
@@ -89,10 +88,55 @@ def test_a_drag_gives_the_librarys_makespan(page, schedule, tmp_path, screenshot
     assert of_the_library(page, schedule) == schedule.makespan
 
 
+def test_the_canvas_changes_values_and_no_devices(page, schedule, tmp_path):
+    """A typed bandwidth and a matrix' cell count; keys that would move, copy, rename or remove a device do nothing."""
+    opened(page, schedule, tmp_path)
+    page.locator('.cluster [data-key="bandwidth:between a and b"]').press("Enter")
+    page.keyboard.type("3 GB/s")
+    page.keyboard.press("Enter")
+    settled(page)
+    assert makespans(page) == (of_the_library(page, schedule),) * 2 and makespans(page)[0] != schedule.makespan
+    assert page.url.endswith("#2;heft+planned;bandwidth%3Aa%20%E2%80%93%20b=3000000000")
+    before = makespans(page)
+    card = page.locator(".cluster .card").first
+    for key in ("h", "F2", "ArrowRight", "Control+d", "Delete"):
+        card.press(key)
+    settled(page)
+    assert makespans(page) == before and page.locator(".cluster .card").count() == 3
+    assert page.locator(".cluster .toolbar button:visible").all_inner_texts() == ["Links", "Matrix"]
+    page.get_by_role("button", name="Draw devices and the matrix of their links").click()
+    expect(page.locator(".cluster canvas")).to_be_visible()
+    page.locator('.cluster [data-key="speed:1"]').press("PageUp")
+    settled(page)
+    assert makespans(page) == (of_the_library(page, schedule),) * 2 and makespans(page) != before
+
+
+def test_memories_and_shared_links_can_be_dragged(page, tmp_path):
+    """A link that all pairs share, in the model that knows it; a device's memory, which then does not suffice."""
+    pairs = [(i, j) for i in range(4) for j in range(4) if i != j]
+    cluster = pl.Cluster.uniform(4).replace(links={"bus": (3e8, pairs)})
+    saved = pl.solve(
+        pl.Problem(pl.generators.layered(100, seed=2), cluster, transfers="fair", memory="dynamic"), "heft"
+    )
+    opened(page, saved, tmp_path)
+    drag(page, "shared:bus", 0.5)
+    assert makespans(page) == (of_the_library(page, saved),) * 2 and makespans(page)[0] != saved.makespan
+    expect(page.locator(".pl-live .facts")).to_contain_text("fits")
+    page.get_by_label("Partitioner").select_option("as placed")
+    page.locator('.cluster [data-key="memory:0"]').press("Enter")
+    page.keyboard.type("4 MB")
+    page.keyboard.press("Enter")
+    settled(page)
+    assert len(schedule_of_the_library(page, saved).oom)
+    expect(page.locator(".pl-live .facts")).to_contain_text("out of memory")
+    page.get_by_label("Transfers").select_option("parallel")
+    expect(page.locator('.cluster [data-key="shared:bus"]')).to_have_attribute("aria-disabled", "true")
+
+
 def test_other_strategies_give_the_librarys_makespan(page, schedule, tmp_path):
     """Each pair that the menus offer, on a cluster that was dragged."""
     opened(page, schedule, tmp_path)
-    drag(page, "bandwidth:a – b", -0.2)
+    drag(page, "bandwidth:between a and b", -0.8)
     for partitioner in page.get_by_label("Partitioner").locator("option").all_inner_texts():
         page.get_by_label("Partitioner").select_option(partitioner)
         for scheduler in ("fifo", "pct", "msr", "planned"):
@@ -112,7 +156,7 @@ def test_other_transfer_models_give_the_librarys_makespan(page, schedule, tmp_pa
             settled(page)
             assert makespans(page) == (of_the_library(page, schedule),) * 2, (model, partitioner)
             seen.add(makespans(page)[0])
-        drag(page, "bandwidth:a – b", -0.1 - len(seen) / 200)
+        drag(page, "bandwidth:between a and b", -0.2 - len(seen) / 50)
     assert len(seen) > 8
 
 
@@ -159,7 +203,7 @@ def test_an_op_moved_by_hand_gives_the_librarys_makespan(page, schedule, tmp_pat
     expect(page.locator(".pl-live .makespan")).to_have_text(offered)
     op = list(schedule.problem.graph.names).index(name)
     assert f"device[[{op}]] = [{new}]" in page.locator(".pl-live pre").text_content()
-    drag(page, "bandwidth:a – b", -0.3)
+    drag(page, "bandwidth:between a and b", -1.2)
     expected = of_the_library(page, schedule)
     assert makespans(page) == (expected, expected) and expected != moved
     page.keyboard.press("Control+z")
@@ -191,8 +235,8 @@ def test_a_group_moves_as_one(page, tmp_path):
 def test_a_link_shows_what_was_found(page, browser, schedule, tmp_path):
     """The address after drags, another pair and a move by hand, opened in a fresh browser: the same makespan to the last bit."""
     opened(page, schedule, tmp_path)
-    drag(page, "bandwidth:a – b", -0.3)
-    drag(page, "speed:b/gpu:0", 0.2)
+    drag(page, "bandwidth:between a and b", -1.2)
+    drag(page, "speed:2", 0.8)
     page.get_by_label("Partitioner").select_option("cpop")
     page.get_by_label("Scheduler").select_option("fifo")
     page.get_by_label("Transfers").select_option("fair")
@@ -208,8 +252,8 @@ def test_a_link_shows_what_was_found(page, browser, schedule, tmp_path):
     assert fresh.get_by_label("Partitioner").input_value() == "cpop"
     fresh.get_by_role("button", name="Undo").click()
     settled(fresh)
-    assert makespans(fresh) == (schedule.makespan,) * 2 and "#1" not in fresh.url
-    fresh.evaluate("() => { location.hash = '#1;cpop+fifo'; }")
+    assert makespans(fresh) == (schedule.makespan,) * 2 and "#2" not in fresh.url
+    fresh.evaluate("() => { location.hash = '#2;cpop+fifo'; }")
     fresh.wait_for_function("() => document.querySelector('.pl-live select').value === 'cpop'")
     settled(fresh)
     assert makespans(fresh) == (pl.solve(schedule.problem, "cpop", "fifo").makespan,) * 2
@@ -219,19 +263,19 @@ def test_a_link_shows_what_was_found(page, browser, schedule, tmp_path):
 def test_a_link_of_another_page_is_refused(page, schedule, tmp_path):
     """One sentence says what it names that this page lacks, and the saved schedule is shown."""
     path = pl.export.html(schedule, tmp_path / "live.html")
-    page.goto(f"{path.as_uri()}#1;heft+planned;speed%3Aof%20another=3")
+    page.goto(f"{path.as_uri()}#2;heft+planned;speed%3Aof%20another=3")
     settled(page)
-    expect(page.get_by_role("alert")).to_have_text("This link has the dial speed:of another, which this page lacks.")
+    expect(page.get_by_role("alert")).to_have_text("This link changes the speed:of another, which this page lacks.")
     assert makespans(page) == (schedule.makespan,) * 2
 
 
 def test_the_link_can_be_copied(page, schedule, tmp_path):
     """The clipboard gets the address; where the browser does not allow it, a field shows it, selected."""
     opened(page, schedule, tmp_path)
-    drag(page, "bandwidth:a – b", -0.3)
+    drag(page, "bandwidth:between a and b", -1.2)
     page.evaluate("() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; }")
     page.get_by_role("button", name="Copy link").click()
-    page.wait_for_function("() => window.copied === location.href && location.hash.startsWith('#1;heft+planned;')")
+    page.wait_for_function("() => window.copied === location.href && location.hash.startsWith('#2;heft+planned;')")
     expect(page.get_by_role("button", name="Copied ✓")).to_be_visible()
     expect(page.get_by_role("button", name="Copy link")).to_be_visible()
     page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no')); }")
@@ -242,7 +286,7 @@ def test_the_link_can_be_copied(page, schedule, tmp_path):
 def test_all_strategies_are_compared_after_a_drag(page, schedule, tmp_path, screenshot):
     """Each row has the library's makespans, as saved and now; a click on a name takes that strategy."""
     opened(page, schedule, tmp_path)
-    drag(page, "bandwidth:a – b", -0.3)
+    drag(page, "bandwidth:between a and b", -1.2)
     page.wait_for_function("() => document.querySelector('.race').dataset.done")
     names = {"pl": pl, "schedule": schedule}
     exec(page.locator(".pl-live pre").text_content().rpartition("pl.solve")[0], names)
@@ -253,12 +297,12 @@ def test_all_strategies_are_compared_after_a_drag(page, schedule, tmp_path, scre
         assert float(row.get_attribute("data-makespan")) == now, name
         best = min(best, now)
     screenshot("compared")
-    page.evaluate(
-        "() => { const dial = document.querySelector('[data-key]'); dial.value = '9'; dial.dispatchEvent(new Event('input')); }"
-    )
+    page.locator('.cluster [data-key="speed:0"]').hover()
+    page.mouse.down()
+    page.mouse.move(400, 300, steps=3)
     page.wait_for_timeout(500)
     assert page.locator(".race[data-done]").count() == 0, "strategies are compared in the midst of a drag"
-    page.evaluate("() => document.querySelector('[data-key]').dispatchEvent(new Event('change'))")
+    page.mouse.up()
     expect(page.locator(".race[data-done]")).to_be_visible()
     page.get_by_role("button", name="Undo").click()
     settled(page)
@@ -273,8 +317,9 @@ def test_plain_numbers_stay_plain(page, tmp_path):
     schedule = pl.solve(pl.datasets.problem("topcuoglu"), "heft")
     opened(page, schedule, tmp_path)
     expect(page.locator(".pl-live .makespan")).to_have_text("80")
-    assert page.locator('.pl-live [data-key^="speed"]').count() == 0
-    page.locator('.pl-live [data-key^="bandwidth"]').first.press("PageUp")
+    speeds = page.locator('.cluster [data-key^="speed"]')
+    assert speeds.evaluate_all("all => all.map(each => each.getAttribute('aria-disabled'))") == 3 * ["true"]
+    page.locator('.cluster [data-key^="bandwidth"]').first.press("PageUp")
     settled(page)
     assert makespans(page) == (of_the_library(page, schedule),) * 2
 
@@ -296,7 +341,7 @@ def test_a_placement_by_hand_stays(page, schedule, tmp_path):
     by_hand = pl.simulate(schedule.problem, pl.Placement(schedule.problem, schedule.device), "fifo")
     opened(page, by_hand, tmp_path)
     expect(page.locator(".pl-live .said")).to_contain_text("The ops were placed by hand. Ops stay on their devices.")
-    drag(page, "bandwidth:a – b", -0.3)
+    drag(page, "bandwidth:between a and b", -1.2)
     assert makespans(page) == (of_the_library(page, by_hand),) * 2
     page.get_by_label("Scheduler").select_option("planned")
     expect(page.get_by_role("alert")).to_contain_text("without a plan")
@@ -308,14 +353,16 @@ def test_a_plan_that_is_short_of_memory_is_refused(page, schedule, tmp_path):
     cluster = schedule.problem.cluster.replace(memory=94.2e6)
     tight = pl.solve(pl.Problem(graph, cluster), "heft", "planned")
     opened(page, tight, tmp_path)
-    slider = page.locator('[data-key="bandwidth:a – b"]')
-    slider.press("PageUp")
+    pill = page.locator('.cluster [data-key="bandwidth:between a and b"]')
+    pill.press("PageUp")
     settled(page)
     expect(page.locator(".pl-gantt")).to_have_attribute("data-memory", "true")
     before = makespans(page)
     assert before == (of_the_library(page, tight),) * 2 and before[0] != tight.makespan
     expect(page.locator(".pl-live .facts")).to_contain_text(" · fits")
-    slider.press("Home")
+    pill.press("Enter")
+    page.keyboard.type(f"{tight.problem.cluster.bandwidth[0, 2] / 100} B/s")
+    page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_have_text(
         "At these values the plan of heft is short of memory. placelab plans around that; this page does not."
     )
@@ -335,8 +382,8 @@ def test_the_page_says_what_moves_and_whether_it_fits(page, schedule, tmp_path):
     seen = set()
     for scheduler in ("planned", "fifo"):
         page.get_by_label("Scheduler").select_option(scheduler)
-        for key in ("PageUp", "Home", "End"):
-            page.locator('[data-key="bandwidth:a – b"]').press(key)
+        for key in ("PageUp", *9 * ["PageDown"], "End"):
+            page.locator('.cluster [data-key="bandwidth:between a and b"]').press(key)
             settled(page)
             of_library = schedule_of_the_library(page, tight)
             moved = f"{pl.metrics(of_library)['bytes_moved'] / 1e6:.0f} MB"
@@ -352,16 +399,20 @@ def test_the_page_says_what_moves_and_whether_it_fits(page, schedule, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["inception_v3", "bert_base", "gpt2"])
 def test_drags_on_real_models(page, tmp_path, model):
-    """Thirteen drags on each, of bandwidths, latencies and speeds, under four pairs of strategies: the library's makespans."""
+    """Thirteen states of each, of other bandwidths and speeds, under four pairs of strategies: the library's makespans."""
     random = Random(model)
     saved = pl.solve(pl.Problem(pl.load(model), pl.clusters.rtx2080ti_box(4)), "heft", "planned")
     opened(page, saved, tmp_path)
-    keys = page.locator(".pl-live [data-key]").evaluate_all("sliders => sliders.map(slider => slider.dataset.key)")
     seen = set()
+    k = saved.problem.cluster.n_devices
     for i in range(13):
         pair = ("heft+planned", "cpop+fifo", "etf+planned", "tf-greedy+pct")[i % 4]
-        dials = [f"{quote(key, safe='')}={random.randint(-40, 40)}" for key in random.sample(keys, min(len(keys), 2))]
-        state = ";".join(["#1", pair, *dials])
+        factor = 10 ** random.uniform(-2, 2)
+        rate = float(saved.problem.cluster.bandwidth[0, 1] * factor)
+        pairs = ".".join(str(p) for p in range(k * k) if p % (k + 1) and random.random() < 0.8)
+        one = random.randrange(k)
+        speed = float(saved.problem.cluster.speed[one] * 10 ** random.uniform(-1, 1))
+        state = ";".join(["#2", pair, f"bandwidth~{pairs}={rate!r}", f"speed~{one}={speed!r}"])
         page.evaluate("state => { location.hash = state; }", state)
         page.wait_for_function(
             "pair => [...document.querySelectorAll('.pl-live select')].slice(0, 2)"
@@ -397,15 +448,16 @@ def test_nothing_serious(page, schedule, tmp_path, screenshot, axe):  # noqa: F8
 
 
 DRAGGED = """async () => {
-  const slider = document.querySelector('[data-key^="bandwidth"]');
   const took = [];
-  for (let step = -20; step < 20; step++) {
-    slider.value = String(step);
+  const key = (type) => new KeyboardEvent(type, { key: took.length < 20 ? "ArrowLeft" : "ArrowRight", bubbles: true });
+  const pill = () => document.querySelector('.cluster [data-key^="bandwidth"]');
+  for (let step = 0; step < 40; step++) {
     const begun = performance.now();
-    slider.dispatchEvent(new Event("input"));
+    pill().dispatchEvent(key("keydown"));
     await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
     took.push(performance.now() - begun);
   }
+  pill().dispatchEvent(key("keyup"));
   return took;
 }"""
 

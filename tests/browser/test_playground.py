@@ -55,7 +55,7 @@ def test_a_link_of_the_playground_shows_what_was_found(page, browser, playground
     expect(frame(page).locator("h1")).to_contain_text("8 devices")
     assert makespan(page) == pl.solve(problem, "heft", "planned").makespan
     frame(page).get_by_label("Partitioner").select_option("etf")
-    frame(page).locator('[data-key^="bandwidth"]').first.press("PageDown")
+    frame(page).locator('.cluster [data-key^="bandwidth"]').first.press("PageDown")
     page.wait_for_function("() => /etf.planned;bandwidth/.test(location.hash)")
     expect(page.get_by_label("Link to this state")).to_have_value(page.url)
     page.wait_for_timeout(200)
@@ -78,6 +78,6 @@ def test_a_link_of_the_playground_shows_what_was_found(page, browser, playground
 
 def test_an_unknown_address_opens_the_first_page(page, playground):
     """Ten tasks on three processors, whose plan by HEFT takes 80."""
-    page.goto(f"{playground}#nothing/%zz/1;heft+fifo")
+    page.goto(f"{playground}#nothing/%zz/2;heft+fifo")
     assert makespan(page) == 80
     expect(page.get_by_label("Model")).to_have_value("topcuoglu")

@@ -60,7 +60,7 @@ export function carry(
     last = `${own.host}/${own.members.indexOf(device)}`;
   });
   listen(element, "pointermove", (event) => {
-    if (!grip) return;
+    if (!grip || editor.model.get("values_only")) return;
     const p = at(event);
     const corner = { x: p.x - grip.x, y: p.y - grip.y };
     if (!moved && Math.hypot(corner.x - home.x, corner.y - home.y) < 5) return;

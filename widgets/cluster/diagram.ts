@@ -49,7 +49,8 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
     const own = small || selected < 0 || selected >= scene.cards.length ? [] : deviceLinks(adjust, scene, selected);
     links = [...hosts, ...own];
     const ordered = scene.boxes.flatMap((box) => box.members);
-    const plates = small && scene.boxes.length === 1 ? [] : scene.boxes.map((box) => plate(box, small));
+    const fixed = editor.model.get("values_only");
+    const plates = small && scene.boxes.length === 1 ? [] : scene.boxes.map((box) => plate(box, small, fixed));
     svg.replaceChildren(
       s("g.hosts", {}, ...plates),
       s("g", { class: own.length ? "lines dim" : "lines" }, ...hosts.flatMap((link) => link.lines)),
@@ -122,22 +123,18 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
   return { svg, build, update, light, point };
 }
 
-function plate(box: Scene["boxes"][number], small: boolean): SVGGElement {
+/** The box of a host, whose name can be changed unless it is fixed. */
+function plate(box: Scene["boxes"][number], small: boolean, fixed: boolean): SVGGElement {
   const room = box.w - (small || box.members.length === 1 ? 24 : 170);
   const name = s(
     "text.host-name",
     { x: box.x + (small ? 9 : 14), y: box.y + (small ? 15 : 22) },
     fitted(box.host, room, "600 12px sans-serif"),
   );
-  const label = `host ${box.host}: Enter or double-click to rename`;
+  const label = `host ${box.host}${fixed ? "" : ": Enter or double-click to rename"}`;
   name.append(s("title", {}, label));
-  set(name, {
-    tabindex: 0,
-    role: "button",
-    "aria-label": label,
-    "data-key": `host:${box.host}`,
-    "data-host": box.host,
-  });
+  const renamed = { tabindex: 0, role: "button", "aria-label": label, "data-key": `host:${box.host}` };
+  if (!fixed) set(name, { ...renamed, "data-host": box.host });
   const element = s(
     "g.host",
     {},

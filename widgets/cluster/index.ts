@@ -67,6 +67,7 @@ class Canvas {
       this.#matrix.fade(share?.link.pairs ?? null);
     });
     this.root.classList.toggle("embedded", model.get("embedded"));
+    this.root.classList.toggle("values-only", model.get("values_only"));
     this.root.append(
       style(THEME_CSS, css),
       this.#toolbar.element,
@@ -196,7 +197,7 @@ class Canvas {
 
   #say(text: string): void {
     this.#status.textContent = text || HINT;
-    this.#status.title = text || HINTS;
+    this.#status.title = text || (this.#still ? HINT : HINTS);
   }
 
   #act(action: Action): void {
@@ -227,7 +228,13 @@ class Canvas {
     }
   }
 
+  /** Whether devices and hosts stay as they are. */
+  get #still(): boolean {
+    return this.#model.get("values_only");
+  }
+
   #copy(device: number): void {
+    if (this.#still) return;
     const { devices } = this.#editor.cluster;
     this.#focus = `card:${devices.length}`;
     this.#say(`${devices[device]!.name} copied`);
@@ -235,6 +242,7 @@ class Canvas {
   }
 
   #remove(device: number): void {
+    if (this.#still) return;
     const { devices } = this.#editor.cluster;
     this.#focus = `card:${Math.min(device, devices.length - 2)}`;
     if (devices.length > 1) this.#say(`${devices[device]!.name} removed`);
@@ -272,6 +280,7 @@ class Canvas {
       ArrowDown: box.columns,
     };
     const slot = box.members.indexOf(device) + (steps[event.key] ?? 0);
+    if (this.#still && (steps[event.key] || event.key === "h")) return true;
     if (steps[event.key]) {
       if (slot < 0 || slot >= box.members.length) return true;
       this.#say(`place ${slot + 1} of ${box.members.length} in ${box.host}`);
@@ -289,6 +298,7 @@ class Canvas {
   }
 
   #rename(element: SVGElement, name: string, renamed: (name: string) => Edit): void {
+    if (this.#still) return;
     this.#entry.open(boxOf(element), name, `name of ${name}`, element, (typed) => {
       if (!typed.trim()) return "It needs a name.";
       if (element.dataset.host) this.#focus = `host:${typed.trim()}`;

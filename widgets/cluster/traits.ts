@@ -15,6 +15,8 @@ export interface ClusterTraits {
   sharing: boolean;
   /** Inside a larger view, which has the undo buttons and gives the height. */
   embedded: boolean;
+  /** Devices and hosts stay as they are: in a page that recomputes. */
+  values_only: boolean;
   can_undo: boolean;
   can_redo: boolean;
 }

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { modelOf, unpack } from "./player.ts";
+import { modelOf } from "../shared/model.ts";
+import { unpack } from "./player.ts";
 import type { GanttTraits } from "./wire/traits.ts";
 
 it("unpacks plain and binary traits", () => {

@@ -5,7 +5,7 @@
  * plain traits, and name and length of each binary one.
  */
 import { publish } from "../shared/bus.ts";
-import type { Model } from "../shared/model.ts";
+import { type Model, modelOf } from "../shared/model.ts";
 import type { GanttTraits } from "./wire/traits.ts";
 
 export const PAYLOAD = "placelab-schedule"; // id of the script element that holds the data
@@ -32,27 +32,6 @@ export function unpack(data: Uint8Array): GanttTraits {
     at += bytes;
   }
   return traits;
-}
-
-/** Enough of anywidget's model for a view: values and change events. */
-export function modelOf(traits: GanttTraits): Model<GanttTraits> {
-  const listeners = new Map<string, Set<() => void>>();
-  return {
-    get: (name) => traits[name],
-    set(name, value) {
-      if (traits[name] === value) return;
-      traits[name] = value;
-      for (const callback of listeners.get(`change:${name}`) ?? []) callback();
-    },
-    save_changes() {},
-    on(event, callback) {
-      if (!listeners.has(event)) listeners.set(event, new Set());
-      listeners.get(event)!.add(callback);
-    },
-    off(event, callback) {
-      listeners.get(event)?.delete(callback);
-    },
-  };
 }
 
 async function gunzip(data: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {

@@ -123,6 +123,15 @@ export function shortagesIn({ shape }: Problem, run: Run, { ptr, time, size }: C
   return found;
 }
 
+/** The most bytes in use on each device at any time. */
+export function peaksOf(problem: Problem, run: Run): number[] {
+  const { ptr, size } = curvesOf(problem, run);
+  return Array.from({ length: ptr.length - 1 }, (_, d) => largest(size.subarray(ptr[d]!, ptr[d + 1]!)));
+}
+
+/** Of sizes, 0 of none. */
+export const largest = (sizes: Float64Array) => sizes.reduce((a, b) => Math.max(a, b), 0);
+
 /** Whether a device holds more than its memory at some time. */
 export function isShort(problem: Problem, run: Run): boolean {
   return fitsAnyhow(problem, run) ? false : shortagesIn(problem, run, curvesOf(problem, run)).length > 0;

@@ -1,6 +1,6 @@
 /** A run as the chart reads it (widgets/gantt/wire): its critical path and idle gaps as in Python, and the bytes of placelab/app/widgets/gantt_wire.py. */
 import { idle_gaps, link_items, walk_back } from "./kernels.generated.ts";
-import { type Curves, curvesOf, shortagesIn } from "./memory.ts";
+import { type Curves, curvesOf, largest, shortagesIn } from "./memory.ts";
 import { CONTENTION, MEMORY, type Problem, predecessors } from "./problem.ts";
 import { numbers } from "./ranks.ts";
 import type { Run } from "./simulate.ts";
@@ -57,8 +57,7 @@ export function packMemory(problem: Problem, run: Run): DataView {
   const curves = curvesOf(problem, run);
   const { ptr, size } = curves;
   const short = shortagesIn(problem, run, curves);
-  const peak = new Float64Array(k);
-  for (let d = 0; d < k; d++) peak[d] = size.subarray(ptr[d]!, ptr[d + 1]!).reduce((a, b) => Math.max(a, b), 0);
+  const peak = Float64Array.from({ length: k }, (_, d) => largest(size.subarray(ptr[d]!, ptr[d + 1]!)));
   const { first, bits, level } = thinned(curves, peak);
   return message([
     Uint32Array.of(VERSION, k, bits.length, short.length),

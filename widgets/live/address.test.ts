@@ -12,8 +12,13 @@ const setting = {
   transfers: "parallel",
   names: ["a", "b"],
 } as unknown as Setting;
-const dials = ["speed:a", "bandwidth:a;=+ – b"].map((key) => ({ key }) as Dial);
-const page: Page = { setting, dials, reach: 40, nOps: 20 };
+const dials: Dial[] = [
+  { key: "speed:a", quantity: "speed", label: "a", cells: [0] },
+  { key: "bandwidth:a;=+ – b", quantity: "bandwidth", label: "a;=+ – b", cells: [1, 2] },
+];
+const column = (n: number) => new Float64Array(n).fill(8);
+const columns = { speed: column(2), memory: column(2), bandwidth: column(4), latency: column(4), shared: column(0) };
+const page: Page = { setting, dials, saved: columns, nOps: 20 };
 
 describe("the address of a state", () => {
   it("gives the state back, whatever names hold", () => {
@@ -21,39 +26,49 @@ describe("the address of a state", () => {
       partitioner: "as placed",
       scheduler: "fifo",
       transfers: "parallel",
-      steps: new Map([
-        ["speed:a", 5],
-        ["bandwidth:a;=+ – b", -7],
+      values: new Map([
+        ["bandwidth:1", 2.5],
+        ["bandwidth:2", 2.5],
+        ["latency:2", 0],
+        ["memory:0", Infinity],
+        ["memory:1", Infinity],
+        ["speed:0", 1 / 3],
       ]),
       moves: new Map([
         [12, 1],
         [3, 0],
       ]),
     };
-    const text = written(wish, setting);
-    expect(text).toBe("#1;as%20placed+fifo;bandwidth%3Aa%3B%3D%2B%20%E2%80%93%20b=-7;speed%3Aa=5;3@0;12@1");
+    const text = written(wish, page);
+    const values =
+      "bandwidth%3Aa%3B%3D%2B%20%E2%80%93%20b=2.5;latency~2=0;memory~0.1=Infinity;speed%3Aa=0.3333333333333333";
+    expect(text).toBe(`#2;as%20placed+fifo;${values};3@0;12@1`);
     expect(read(text, page)).toEqual(wish);
-    const fair = { ...wish, transfers: "fair" };
-    expect(written(fair, setting)).toMatch(/^#1;as%20placed\+fifo\+fair;/);
-    expect(read(written(fair, setting), page)).toEqual(fair);
+    const fair = { ...wish, transfers: "fair", values: new Map([["bandwidth:1", 2.5]]) };
+    expect(written(fair, page)).toMatch(/^#2;as%20placed\+fifo\+fair;bandwidth~1=2.5;/);
+    expect(read(written(fair, page), page)).toEqual(fair);
   });
 
   it("is empty for the saved state", () => {
-    expect(written(saved(setting), setting)).toBe("#");
+    expect(written(saved(setting), page)).toBe("#");
     expect(isSaved(read("#", page), setting) && isSaved(read("", page), setting)).toBe(true);
-    expect(isSaved(read("#1;heft+fifo", page), setting)).toBe(false);
+    expect(isSaved(read("#2;heft+fifo", page), setting)).toBe(false);
+    expect(read("#2;heft+planned;speed~1=8", page).values.size).toBe(0);
   });
 
   it.each([
-    ["#2;heft+fifo", "cannot read"],
-    ["#1;peft+fifo", "partitioner peft"],
-    ["#1;heft", "scheduler "],
-    ["#1;heft+fifo+slow", "transfer model slow"],
-    ["#1;heft+fifo;speed%3Ac=1", "dial speed:c"],
-    ["#1;heft+fifo;speed%3Aa=41", "at most 40"],
-    ["#1;heft+fifo;20@1", "20@1"],
-    ["#1;heft+fifo;2@2", "2@2"],
-    ["#1;heft+fifo;%zz", "%zz"],
+    ["#1;heft+fifo", "cannot read"],
+    ["#2;peft+fifo", "partitioner peft"],
+    ["#2;heft", "scheduler "],
+    ["#2;heft+fifo+slow", "transfer model slow"],
+    ["#2;heft+fifo;speed%3Ac=1", "the speed:c, which"],
+    ["#2;heft+fifo;speed~2=1", "the speed number 2, which"],
+    ["#2;heft+fifo;colour~0=1", "quantity colour"],
+    ["#2;heft+fifo;speed~0=Infinity", "sets a speed to Infinity"],
+    ["#2;heft+fifo;bandwidth~0=x", "sets a bandwidth to x"],
+    ["#2;heft+fifo;20@1", "20@1"],
+    ["#2;heft+fifo;2@2", "2@2"],
+    ["#2;heft+fifo;%zz", "%zz"],
   ])("of another page is refused: %s", (text, why) => {
     expect(() => read(text, page)).toThrow(why);
   });

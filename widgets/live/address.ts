@@ -1,6 +1,7 @@
-/** The state of a page in its address, so that a link shows what was found: `#1;heft+planned;bandwidth:a%20%E2%80%93%20b=-7;12@1`. Pure. */
+/** The state of a page in its address, so that a link shows what was found: `#2;heft+planned;bandwidth:a%20%E2%80%93%20b=3.15e10;12@1`. Pure. */
 import type { Dial } from "./dials.ts";
 import type { Setting } from "./traits.ts";
+import { at, type Columns, isLawful, placeOf, QUANTITIES, type Quantity, type Values } from "./values.ts";
 
 /** What the hand has set. */
 export interface Wish {
@@ -8,25 +9,25 @@ export interface Wish {
   readonly scheduler: string;
   /** The transfer model. */
   readonly transfers: string;
-  /** Steps of dials by key, 0 left out. */
-  readonly steps: ReadonlyMap<string, number>;
+  /** Values of the cluster. */
+  readonly values: Values;
   /** Devices of ops that were moved by hand, by number of the op. */
   readonly moves: ReadonlyMap<number, number>;
 }
 
-/** What a page has: how many ops and devices, and how far its dials turn. */
+/** What a page has. */
 export interface Page {
   readonly setting: Setting;
   readonly dials: readonly Dial[];
-  readonly reach: number;
+  readonly saved: Columns;
   readonly nOps: number;
 }
 
-const VERSION = "1";
+const VERSION = "2"; // 1 had steps of dials instead of values
 
 /** The state in which the page was saved. */
 export function saved({ partitioner, scheduler, transfers }: Setting): Wish {
-  return { partitioner, scheduler, transfers, steps: new Map(), moves: new Map() };
+  return { partitioner, scheduler, transfers, values: new Map(), moves: new Map() };
 }
 
 export function isSaved(wish: Wish, setting: Setting): boolean {
@@ -35,18 +36,39 @@ export function isSaved(wish: Wish, setting: Setting): boolean {
 }
 
 /** Whether nothing that strategies plan with has changed. */
-export function isOfSavedProblem({ steps, transfers }: Wish, setting: Setting): boolean {
-  return steps.size === 0 && transfers === setting.transfers;
+export function isOfSavedProblem({ values, transfers }: Wish, setting: Setting): boolean {
+  return values.size === 0 && transfers === setting.transfers;
 }
 
 /** What follows the page's name in a link; "#" for the saved state. */
-export function written(wish: Wish, setting: Setting): string {
+export function written(wish: Wish, { setting, dials }: Page): string {
   if (isSaved(wish, setting)) return "#";
   const model = wish.transfers === setting.transfers ? [] : [wish.transfers];
   const names = [wish.partitioner, wish.scheduler, ...model].map(encodeURIComponent).join("+");
-  const dials = [...wish.steps].sort().map(([key, by]) => `${encodeURIComponent(key)}=${by}`);
   const moves = [...wish.moves].sort(([a], [b]) => a - b).map(([op, device]) => `${op}@${device}`);
-  return `#${[VERSION, names, ...dials, ...moves].join(";")}`;
+  return `#${[VERSION, names, ...inGroups(wish.values, dials), ...moves].join(";")}`;
+}
+
+/** Values by dial where all that belongs to one has the same, as in `speed:gpu=2e12`, else by place: `speed~0.3=2e12`. */
+function inGroups(values: Values, dials: readonly Dial[]): string[] {
+  const left = new Map(values);
+  const texts: string[] = [];
+  for (const { key, quantity, cells } of dials) {
+    const [value, ...others] = new Set(cells.map((cell) => values.get(at(quantity, cell))));
+    if (value === undefined || others.length) continue;
+    texts.push(`${encodeURIComponent(key)}=${value}`);
+    for (const cell of cells) left.delete(at(quantity, cell));
+  }
+  const groups = new Map<string, [Quantity, number, number[]]>();
+  for (const [key, value] of left) {
+    const [quantity, cell] = placeOf(key);
+    const group = groups.get(`${quantity}=${value}`) ?? [quantity, value, []];
+    group[2].push(cell);
+    groups.set(`${quantity}=${value}`, group);
+  }
+  for (const [quantity, value, cells] of groups.values())
+    texts.push(`${quantity}~${cells.sort((a, b) => a - b).join(".")}=${value}`);
+  return texts.sort();
 }
 
 /** The state that `written` has written; throws a sentence where it is not of this page. */
@@ -58,25 +80,35 @@ export function read(text: string, page: Page): Wish {
   known(partitioner, page.setting.partitioners, "partitioner");
   known(scheduler, page.setting.schedulers, "scheduler");
   known(transfers, page.setting.models, "transfer model");
-  const steps = new Map<string, number>();
+  const values = new Map<string, number>();
   const moves = new Map<number, number>();
   for (const change of changes) {
-    const dial = /^(.+)=(-?\d+)$/.exec(change);
+    const value = /^([^~=]+)(?:~([\d.]+))?=([^=]+)$/.exec(change);
     const move = /^(\d+)@(\d+)$/.exec(change);
-    if (dial) {
-      const [key, by] = [decoded(dial[1]!), Number(dial[2])];
-      known(
-        key,
-        page.dials.map((each) => each.key),
-        "dial",
-      );
-      if (Math.abs(by) > page.reach) throw new Error(`This link turns ${key} by ${by} steps; at most ${page.reach}.`);
-      if (by !== 0) steps.set(key, by);
+    if (value) {
+      const [quantity, cells] = placesOf(decoded(value[1]!), value[2], page);
+      const now = Number(value[3]);
+      if (!isLawful(quantity, now)) throw new Error(`This link sets a ${quantity} to ${value[3]!.slice(0, 40)}.`);
+      for (const cell of cells) if (now !== page.saved[quantity][cell]) values.set(at(quantity, cell), now);
     } else if (move && Number(move[1]) < page.nOps && Number(move[2]) < page.setting.names.length)
       moves.set(Number(move[1]), Number(move[2]));
     else throw new Error(`This link changes ${change.slice(0, 40)}, which is not of this page.`);
   }
-  return { partitioner, scheduler, transfers, steps, moves };
+  return { partitioner, scheduler, transfers, values, moves };
+}
+
+/** The places that a dial turns, or those that are listed. */
+function placesOf(name: string, listed: string | undefined, { dials, saved }: Page): [Quantity, readonly number[]] {
+  if (listed === undefined) {
+    const dial = dials.find(({ key }) => key === name);
+    if (!dial) throw new Error(`This link changes the ${name.slice(0, 40)}, which this page lacks.`);
+    return [dial.quantity, dial.cells];
+  }
+  known(name, QUANTITIES, "quantity");
+  const cells = listed.split(".").map(Number);
+  const lost = cells.find((cell) => !(cell < saved[name as Quantity].length));
+  if (lost !== undefined) throw new Error(`This link changes the ${name} number ${lost}, which this page lacks.`);
+  return [name as Quantity, cells];
 }
 
 function known(name: string, names: readonly string[], what: string): void {

@@ -1,24 +1,26 @@
 /** Python that gives what the page shows, from the schedule that was exported. Pure. */
-import type { Costs } from "../kernels/problem.ts";
-import type { Quantity } from "./dials.ts";
+import { type Columns, QUANTITIES } from "./values.ts";
 
-const QUANTITIES: readonly Quantity[] = ["speed", "bandwidth", "latency"];
+const LINK = "link.name: (rate, link.pairs)";
+const LINKS = "schedule.problem.cluster.links";
 
 /**
- * Of a cluster with these costs instead of the saved ones, under a pair of strategies; a partitioner of null leaves ops where they
+ * Of a cluster with these columns instead of the saved ones, under a pair of strategies; a partitioner of null leaves ops where they
  * are. Then `moved` ops go to the devices that they have there. Without a transfer model it is the saved one.
  */
 export function code(
-  saved: Costs,
-  now: Costs,
+  saved: Columns,
+  now: Columns,
   partitioner: string | null,
   scheduler: string,
   moved: ReadonlyMap<number, number> = new Map(),
   transfers = "",
 ): string {
-  const changes = QUANTITIES.filter((name) => now[name] !== saved[name]).map(
-    (name) => `    ${name}=${name === "speed" ? list(now.speed) : matrix(now[name], now.speed.length)},\n`,
-  );
+  const k = now.speed.length;
+  const changes = QUANTITIES.filter((name) => now[name] !== saved[name]).map((name) => {
+    if (name === "shared") return `    links={${LINK} for link, rate in zip(${LINKS}, ${list(now.shared)})},\n`;
+    return `    ${name}=${name === "speed" || name === "memory" ? list(now[name]) : matrix(now[name], k)},\n`;
+  });
   const given = `schedule.problem${transfers && `.replace(transfers="${transfers}")`}`;
   const problem = changes.length
     ? `cluster = schedule.problem.cluster.replace(\n${changes.join("")})\nproblem = ${given}.with_costs(cluster=cluster)\n`

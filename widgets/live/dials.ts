@@ -1,9 +1,8 @@
 /** What of a cluster a hand can change: speeds, bandwidths and latencies, those that belong together by one dial. Pure. */
 import type { Costs, Shape } from "../kernels/problem.ts";
-import { snap } from "../shared/scale.ts";
+import { clamp, snap } from "../shared/scale.ts";
 import type { Setting } from "./traits.ts";
-
-export type Quantity = "speed" | "bandwidth" | "latency";
+import { at, type Columns, type Quantity, type Values } from "./values.ts";
 
 export interface Dial {
   readonly key: string;
@@ -11,9 +10,6 @@ export interface Dial {
   readonly label: string;
   /** Entries of the column of that quantity. */
   readonly cells: readonly number[];
-  /** The least of their saved values, and the greatest. */
-  readonly low: number;
-  readonly high: number;
 }
 
 const PER_DECADE = 20; // steps of a dial
@@ -25,40 +21,49 @@ const ALONE = 8; // devices, or kinds of links, that have dials of their own
 /** Dials of the values that are not without effect: no latency of 0, no speed where measured times hold at any. */
 export function dialsOf(shape: Shape, costs: Costs, { names, types, hosts }: Setting): Dial[] {
   const k = shape.nDevices;
-  const timed = (d: number) => shape.nTimes > 0 && Number.isNaN(costs.timeSpeed[shape.timeColumn[d]!]!);
-  const devices = numbered(k).filter((d) => !timed(d));
+  const timed = timedOf(shape, costs);
+  const devices = numbered(k).filter((d) => !timed.includes(d));
   const pairs = numbered(k * k).filter((p) => p % k !== Math.floor(p / k));
   const there = (d: number) => `${types[d]} on ${hosts[d]}`;
   const device = fewest(devices, [(d) => names[d]!, there, (d) => types[d]!]);
   const ends = (p: number) => [hosts[Math.floor(p / k)]!, hosts[p % k]!] as const;
   const coarse = (p: number) => (ends(p)[0] === ends(p)[1] ? "inside hosts" : "between hosts");
   const between = fewest(pairs, [(p) => link(...ends(p)), coarse]);
-  const table: [Quantity, Map<string, number[]>][] = [
+  const table: ["speed" | "bandwidth" | "latency", Map<string, number[]>][] = [
     ["speed", byLabel(devices, device)],
     ["bandwidth", byLabel(pairs, between)],
     ["latency", byLabel(pairs, between)],
   ];
   return table.flatMap(([quantity, groups]) =>
     [...groups].flatMap(([label, cells]) => {
-      const values = cells.map((i) => costs[quantity][i]!).filter((x) => x > 0 && x < Infinity);
-      if (!values.length) return [];
-      const [low, high] = [Math.min(...values), Math.max(...values)];
-      return [{ key: `${quantity}:${label}`, quantity, label, cells, low, high }];
+      if (!cells.some((i) => costs[quantity][i]! > 0 && costs[quantity][i]! < Infinity)) return [];
+      return [{ key: `${quantity}:${label}`, quantity, label, cells }];
     }),
   );
 }
 
-/** The costs with dials turned by so many steps; where one stands at 0, its values are the saved ones, to the bit. */
-export function turned(costs: Costs, dials: readonly Dial[], steps: ReadonlyMap<string, number>): Costs {
-  const changed = { speed: costs.speed, bandwidth: costs.bandwidth, latency: costs.latency };
-  for (const { key, quantity, cells } of dials) {
-    const by = steps.get(key) ?? 0;
-    if (by === 0) continue;
-    const column = changed[quantity].slice();
-    for (const i of cells) column[i] = scaled(column[i]!, by);
-    changed[quantity] = column;
+/** Devices whose speed changes no time, since measured times hold at any. */
+export function timedOf({ nDevices, nTimes, timeColumn }: Shape, { timeSpeed }: Costs): number[] {
+  return numbered(nDevices).filter((d) => nTimes > 0 && Number.isNaN(timeSpeed[timeColumn[d]!]!));
+}
+
+/** The values with one dial turned to so many steps from where it was saved. */
+export function turned({ quantity, cells }: Dial, saved: Columns, values: Values, by: number): Map<string, number> {
+  const now = new Map(values);
+  for (const cell of cells) {
+    const value = scaled(saved[quantity][cell]!, by);
+    if (value === saved[quantity][cell]) now.delete(at(quantity, cell));
+    else now.set(at(quantity, cell), value);
   }
-  return { ...costs, ...changed };
+  return now;
+}
+
+/** Where a dial stands with these values: steps, and the least and the greatest of what it turns. */
+export function readingOf({ quantity, cells }: Dial, saved: Columns, values: Values): [number, number, number] {
+  const finite = cells.filter((cell) => saved[quantity][cell]! > 0 && saved[quantity][cell]! < Infinity);
+  const now = finite.map((cell) => values.get(at(quantity, cell)) ?? saved[quantity][cell]!);
+  const by = Math.round(PER_DECADE * Math.log10(now[0]! / saved[quantity][finite[0]!]!));
+  return [clamp(by, -REACH, REACH), Math.min(...now), Math.max(...now)];
 }
 
 /** A value so many steps higher, of few digits. */

@@ -1,28 +1,21 @@
 /** A page that recomputes: the kernels in the browser, and controls above the chart. Written by placelab/app/export.py. */
 import "../gantt/index.ts"; // shows the schedule of the page, and tells of its model
-import { isShort } from "../kernels/memory.ts";
+import { isShort, peaksOf } from "../kernels/memory.ts";
 import { place } from "../kernels/place.ts";
-import {
-  type Costs,
-  decodeProblem,
-  MEMORY,
-  type Placed,
-  type Problem,
-  problemOf,
-  type Shape,
-  TRANSFERS,
-} from "../kernels/problem.ts";
+import { decodeProblem, MEMORY, type Placed, type Problem, problemOf, TRANSFERS } from "../kernels/problem.ts";
 import { type Run, simulate } from "../kernels/simulate.ts";
 import { inWholeCosts } from "../kernels/whole.ts";
 import { packKept, packMemory, packRun } from "../kernels/wire.ts";
 import { subscribe } from "../shared/bus.ts";
 import type { Model } from "../shared/model.ts";
 import { isOfSavedProblem, isSaved, type Page, read, type Wish, written } from "./address.ts";
+import type { Known } from "./canvas.ts";
 import { code } from "./code.ts";
-import { dialsOf, REACH, turned } from "./dials.ts";
+import { dialsOf, timedOf } from "./dials.ts";
 import { panel } from "./panel.ts";
 import { Past } from "./past.ts";
 import type { LiveTraits } from "./traits.ts";
+import { columnsOf, withColumns, changed as withValues } from "./values.ts";
 
 const SAVED = ["schedule", "kept", "memory", "numbers"] as const; // traits of the chart that a change replaces
 const REST = 150; // ms without a change, after which what takes longer is computed
@@ -37,14 +30,22 @@ function start(model: Model<LiveTraits>): void {
   const before = simulate(problemOf(shape, costs), placed, setting.scheduler);
   const outline = packKept(problemOf(shape, costs), before);
   const dials = dialsOf(shape, costs, setting);
-  const page: Page = { setting, dials, reach: REACH, nOps: shape.nOps };
+  const columns = columnsOf(shape, costs);
+  const page: Page = { setting, dials, saved: columns, nOps: shape.nOps };
   const past = new Past("#");
   let frame = 0;
   let whole = true; // the hand drags nothing
   let shown = { problem: problemOf(shape, costs), placed, run: before };
   let picking = 0; // timers of what follows when the hand rests
   let resting = 0;
-  const controls = panel(setting, dials, model.get("unitless"), { changed, settled, undo, redo, makespan });
+  const known: Known = {
+    setting,
+    saved: columns,
+    unitless: model.get("unitless"),
+    timed: timedOf(shape, costs),
+    links: model.get("shared_links"),
+  };
+  const controls = panel(known, dials, { changed, settled, undo, redo, makespan });
 
   function changed(): void {
     if (!frame) frame = requestAnimationFrame(follow); // the newest change wins
@@ -54,7 +55,7 @@ function start(model: Model<LiveTraits>): void {
     frame = 0;
     const wish = controls.wish();
     try {
-      recompute(wish, turned(costs, dials, wish.steps));
+      recompute(wish);
     } catch (error) {
       controls.refuse(said(error));
     }
@@ -62,26 +63,36 @@ function start(model: Model<LiveTraits>): void {
     whole = false;
   }
 
-  function recompute(wish: Wish, now: Costs): void {
-    const problem = problemOf(shapeOf(wish), now);
+  function recompute(wish: Wish): void {
+    const problem = problemWith(wish);
     const placedNow = moved(placedBy(wish, problem, isOfSavedProblem(wish, setting)), membersOf(wish.moves));
     const run = simulate(problem, placedNow, wish.scheduler);
     if (isSaved(wish, setting)) for (const [name, value] of unchanged) model.set(name, value as never);
     else draw(problem, run);
     shown = { problem, placed: placedNow, run };
     const transfers = wish.transfers === setting.transfers ? "" : wish.transfers;
-    const text = code(costs, now, planner(wish), wish.scheduler, membersOf(wish.moves), transfers);
+    const text = code(
+      columns,
+      withValues(columns, wish.values),
+      planner(wish),
+      wish.scheduler,
+      membersOf(wish.moves),
+      transfers,
+    );
     controls.show({ makespan: run.makespan, saved: before.makespan, code: text });
     pick();
     clearTimeout(resting);
     resting = window.setTimeout(() => {
       const sent = run.transfers.tensor.reduce((sum, t) => sum + costs.tensorBytes[t]!, 0);
       controls.tellMoved(sent, shape.memory.model === MEMORY.none ? null : isShort(problem, run));
+      controls.tellPeak(peaksOf(problem, run));
     }, REST);
   }
 
-  function shapeOf({ transfers }: Wish): Shape {
-    return { ...shape, contention: TRANSFERS[transfers]! };
+  /** The saved problem with what the hand has changed. */
+  function problemWith({ transfers, values }: Wish): Problem {
+    const [now, costsNow] = withColumns(shape, costs, withValues(columns, values));
+    return problemOf({ ...now, contention: TRANSFERS[transfers]! }, costsNow);
   }
 
   /** Where the ops are, and their plan, before any is moved by hand; `asSaved`: at the costs with which the page was saved. */
@@ -117,7 +128,7 @@ function start(model: Model<LiveTraits>): void {
   /** Of a strategy by itself, in the saved problem or in that which the hand has made of it. */
   function makespan(partitioner: string, scheduler: string, asSaved: boolean): number {
     const wish = { ...controls.wish(), partitioner, scheduler };
-    const problem = asSaved ? problemOf(shape, costs) : problemOf(shapeOf(wish), turned(costs, dials, wish.steps));
+    const problem = asSaved ? problemOf(shape, costs) : problemWith(wish);
     return simulate(problem, placedBy(wish, problem, asSaved || isOfSavedProblem(wish, setting)), scheduler).makespan;
   }
 
@@ -148,7 +159,7 @@ function start(model: Model<LiveTraits>): void {
 
   /** A change is whole: it can be undone, the address has it, and the other strategies follow. */
   function settled(): void {
-    if (past.add(written(controls.wish(), setting))) tell();
+    if (past.add(written(controls.wish(), page))) tell();
     whole = true;
     changed();
   }

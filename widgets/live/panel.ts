@@ -1,18 +1,18 @@
 /** The controls above the chart: strategies, dials of the cluster, the makespan that follows from them. */
 import { h, listen, style } from "../shared/dom.ts";
-import { bandwidth, bytes, number, seconds, speed } from "../shared/format.ts";
+import { bytes, number, seconds } from "../shared/format.ts";
 import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
 import { saved, type Wish } from "./address.ts";
-import { type Dial, type Quantity, REACH, scaled } from "./dials.ts";
+import { canvas, type Known } from "./canvas.ts";
+import { dialRows } from "./dialrows.ts";
+import type { Dial } from "./dials.ts";
 import css from "./live.css";
 import { race } from "./race.ts";
-import type { Setting } from "./traits.ts";
+import type { Values } from "./values.ts";
 import { compared } from "./words.ts";
 
-const TITLES: Record<Quantity, string> = { speed: "speed of", bandwidth: "bandwidth", latency: "latency" };
-const UNITS: Record<Quantity, (x: number) => string> = { speed, bandwidth, latency: seconds };
 const MEMORY: Readonly<Record<string, string>> = { true: " · out of memory", false: " · fits", null: "" };
-const NARROW = "(max-width: 600px)"; // a phone: one dial is open, the others behind a line
+const NARROW = "(max-width: 600px)"; // a phone: dials instead of the canvas, one of them open, the others behind a line
 const SAID = 2_000; // ms that a button says what it did
 
 export interface Answer {
@@ -58,26 +58,34 @@ export interface Panel {
   tellOf(makespans: readonly number[]): void;
   /** Whether there is something to undo, or to do again. */
   reach(undo: boolean, redo: boolean): void;
+  /** The most bytes in use on each device. */
+  tellPeak(bytes: readonly number[]): void;
 }
 
-export function panel(setting: Setting, dials: readonly Dial[], unitless: boolean, hands: Hands): Panel {
-  const value = (quantity: Quantity, x: number) => (unitless ? number(x) : UNITS[quantity](x));
+export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel {
+  const { setting, unitless } = known;
   const time = (x: number) => (unitless ? number(x) : seconds(x));
-  const steps = new Map<string, number>();
+  let values: Values = new Map();
   const moves = new Map<number, number>();
   const partitioner = menu("Partitioner", setting.partitioners, setting.partitioner, hands.settled);
   const scheduler = menu("Scheduler", setting.schedulers, setting.scheduler, hands.settled);
   const transfers = menu("Transfers", setting.models, setting.transfers, hands.settled);
   const makespan = h("output.makespan", { "aria-label": "Makespan" });
-  const change = h("span.change");
+  const difference = h("span.change");
   const facts = h("span.facts");
   const error = h("p.error", { role: "alert", hidden: true });
   const text = h("code");
-  const rows = dials.map((each) => dial(each, value, steps, hands));
+  const change = (now: Values) => {
+    values = now;
+    hands.changed();
+  };
+  const narrow = matchMedia(NARROW).matches;
+  const cluster = narrow ? dialRows(known, dials, { ...hands, change }) : canvas(known, { ...hands, change });
   const undo = button("↶", "Undo", hands.undo);
   const redo = button("↷", "Redo", hands.redo);
   const put = (wish: Wish) => {
-    for (const row of rows) row.put(wish.steps.get(row.key) ?? 0);
+    values = wish.values;
+    cluster.put(values);
     moves.clear();
     for (const [op, device] of wish.moves) moves.set(op, device);
     partitioner.value = wish.partitioner;
@@ -95,13 +103,12 @@ export function panel(setting: Setting, dials: readonly Dial[], unitless: boolea
   const byHand = mover(setting.names, moves, time, hands.settled);
   const result = h("span.result", {}, "makespan ", makespan);
   const menus = [partitioner, scheduler, transfers];
-  const chosen = h("div.row", {}, ...menus, undo, redo, reset, copyButton(), result, change, facts);
+  const chosen = h("div.row", {}, ...menus, undo, redo, reset, copyButton(), result, difference, facts);
   const more = h("details", {}, h("summary", {}, "Python"), h("pre", {}, text));
   const words = "This page computes by itself. Strategies beyond the list need placelab.";
   const said = h("p.said", {}, setting.still ? `${words} ${setting.still} Ops stay on their devices.` : words);
-  const narrow = matchMedia(NARROW).matches;
   const below = narrow ? h("section.placelab.pl-live", { "aria-label": "Strategies" }, others.element) : null;
-  const columns = h("div.columns", {}, dialsOf(rows, narrow), ...(narrow ? [] : [others.element]));
+  const columns = h("div.columns", {}, cluster.element, ...(narrow ? [] : [others.element]));
   const element = h("section.placelab.pl-live", { "aria-label": "Recompute" }, style(THEME_CSS, css), said);
   element.append(chosen, error, byHand.element, columns, more);
   const mark = () => {
@@ -123,7 +130,7 @@ export function panel(setting: Setting, dials: readonly Dial[], unitless: boolea
       partitioner: partitioner.value,
       scheduler: scheduler.value,
       transfers: transfers.value,
-      steps,
+      values,
       moves,
     }),
     put,
@@ -132,9 +139,10 @@ export function panel(setting: Setting, dials: readonly Dial[], unitless: boolea
       element.dataset.makespan = String(answer.makespan);
       makespan.textContent = time(answer.makespan);
       const { makespan: now, saved: before } = answer;
-      change.textContent = now === before ? "as saved" : `${compared(now, before)} from ${time(before)}`;
+      difference.textContent = now === before ? "as saved" : `${compared(now, before)} from ${time(before)}`;
       facts.textContent = "";
       others.old(partitioner.value);
+      cluster.share(transfers.value === "fair");
       text.textContent = answer.code;
     },
     compare: () => others.again(scheduler.value),
@@ -149,22 +157,8 @@ export function panel(setting: Setting, dials: readonly Dial[], unitless: boolea
     offer: byHand.offer,
     tellOf: byHand.tellOf,
     reach,
+    tellPeak: cluster.tellPeak,
   };
-}
-
-/** The dials; on a phone the first bandwidth alone, the others behind a line. */
-function dialsOf(
-  rows: readonly { readonly key: string; readonly element: HTMLElement }[],
-  narrow: boolean,
-): HTMLElement {
-  const group = (...elements: HTMLElement[]) => h("div.dials", {}, ...elements);
-  const label = { role: "group", "aria-label": "Cluster" };
-  if (!narrow) return h("div", label, group(...rows.map(({ element }) => element)));
-  const first = rows.find(({ key }) => key.startsWith("bandwidth")) ?? rows[0];
-  const others = rows.filter((row) => row !== first).map(({ element }) => element);
-  const shown = group(...(first ? [first.element] : []));
-  if (!others.length) return h("div", label, shown);
-  return h("div", label, shown, h("details", {}, h("summary", {}, "Speeds and other links"), group(...others)));
 }
 
 /** Moves the op that is selected in the chart to another device. */
@@ -240,42 +234,4 @@ function menu(label: string, names: readonly string[], chosen: string, changed: 
   select.value = chosen;
   listen(select, "change", changed);
   return select;
-}
-
-function dial(
-  { key, quantity, label, low, high }: Dial,
-  value: (quantity: Quantity, x: number) => string,
-  steps: Map<string, number>,
-  { changed, settled }: Hands,
-) {
-  const name = `${TITLES[quantity]} ${label}`;
-  const slider = h("input", { type: "range", min: -REACH, max: REACH, step: 1, value: 0, "aria-label": name });
-  slider.dataset.key = key;
-  const shown = h("output");
-  const element = h("label", {}, h("span", { title: name }, name), shown, slider);
-  const show = (by: number) => {
-    const [from, to] = [scaled(low, by), scaled(high, by)].map((x) => value(quantity, x));
-    shown.textContent = from === to ? from! : `${from} … ${to}`;
-    slider.setAttribute("aria-valuetext", shown.textContent);
-    element.classList.toggle("turned", by !== 0);
-  };
-  const turn = (by: number) => {
-    if (by === 0) steps.delete(key);
-    else steps.set(key, by);
-    show(by);
-  };
-  listen(slider, "input", () => {
-    turn(Number(slider.value));
-    changed();
-  });
-  listen(slider, "change", settled);
-  show(0);
-  return {
-    key,
-    element,
-    put(by: number) {
-      slider.value = String(by);
-      turn(by);
-    },
-  };
 }

@@ -13,6 +13,8 @@ export interface LiveTraits {
   memory_shown: boolean;
   numbers: readonly object[];
   unitless: boolean;
+  /** Links that transfers between several pairs of devices share. */
+  shared_links: { name: string; pairs: [number, number][] }[];
 }
 
 /** The saved state, and what a hand may choose. */

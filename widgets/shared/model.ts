@@ -6,3 +6,24 @@ export interface Model<T> {
   on(event: string, callback: (message?: unknown) => void): void;
   off(event: string, callback: (message?: unknown) => void): void;
 }
+
+/** Enough of anywidget's model for a view without Python: values and change events. */
+export function modelOf<T extends object>(traits: T): Model<T> {
+  const listeners = new Map<string, Set<() => void>>();
+  return {
+    get: (name) => traits[name],
+    set(name, value) {
+      if (traits[name] === value) return;
+      traits[name] = value;
+      for (const callback of listeners.get(`change:${name}`) ?? []) callback();
+    },
+    save_changes() {},
+    on(event, callback) {
+      if (!listeners.has(event)) listeners.set(event, new Set());
+      listeners.get(event)!.add(callback);
+    },
+    off(event, callback) {
+      listeners.get(event)?.delete(callback);
+    },
+  };
+}

@@ -126,6 +126,7 @@ class ClusterCanvas(View):
     fixed: traitlets.List[int] = traitlets.List().tag(sync=True)  # devices whose speed changes no time, which is shown
     sharing = traitlets.Bool(True).tag(sync=True)  # whether the transfer model knows shared links
     embedded = traitlets.Bool(False).tag(sync=True)  # in a larger view, which has the undo buttons and gives the height
+    values_only = traitlets.Bool(False).tag(sync=True)  # devices and hosts stay as they are
     can_undo = traitlets.Bool(False).tag(sync=True)
     can_redo = traitlets.Bool(False).tag(sync=True)
 
