@@ -10,7 +10,7 @@ import { chart } from "./scene/scene.ts";
 import { GanttView } from "./view.ts";
 import { decodeNames } from "./wire/decode.ts";
 import { decodeMemory } from "./wire/memory.ts";
-import type { GanttTraits } from "./wire/traits.ts";
+import type { GanttTraits, Hold } from "./wire/traits.ts";
 
 interface Context {
   readonly model: Model<GanttTraits>;
@@ -37,6 +37,9 @@ function render({ model, el, alone = false }: Context): () => void {
     links: (shown: boolean) => send("links_shown", shown),
     axis: (kept: boolean) => send("keep_axis", kept),
     colour: (way: string) => send("colour_by", way),
+    byHand: (on: boolean) => send("by_hand", on),
+    hold: (at: Hold) => send("hold", at),
+    say: (what: object) => model.send?.(what),
   };
   const view = new GanttView(tell, alone);
   el.append(view.element);
@@ -117,6 +120,9 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
     ["colours", colours],
     ["colour_names", colours],
     ["colour_ways", colours],
+    ["can_hand", () => view.offerHand(model.get("can_hand") ?? false)],
+    ["by_hand", () => view.moveByHand(model.get("by_hand") ?? false)],
+    ["hand", () => view.hear(model.get("hand") ?? {})],
     ["selection", () => view.showSelection(model.get("selection"))],
     ["incoming", () => view.showIncoming(model.get("incoming"))],
     ["candidates", () => view.showCandidates(model.get("candidates"))],

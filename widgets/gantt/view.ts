@@ -6,6 +6,7 @@ import { tooltip } from "../shared/tooltip.ts";
 import drawerCss from "./drawer.css";
 import css from "./gantt.css";
 import { Board } from "./hands/board.ts";
+import { ByHand, type HandTell } from "./hands/byhand.ts";
 import { Commands, type Shown } from "./hands/commands.ts";
 import { drawer } from "./hands/drawer.ts";
 import { Drawing } from "./hands/drawing.ts";
@@ -25,12 +26,12 @@ import { scrub } from "./scene/playback.ts";
 import type { Chart, Labels } from "./scene/scene.ts";
 import type { Details, Step } from "./wire/details.ts";
 import type { Memory } from "./wire/memory.ts";
-import type { Candidate, Proof } from "./wire/traits.ts";
+import type { Candidate, Hand, Proof } from "./wire/traits.ts";
 
 const DIMMED_AFTER = 300; // ms
 
 /** Called when the user changes something that other views need to know. */
-export interface Tell {
+export interface Tell extends HandTell {
   /** Something else was clicked or selected. */
   selected(picked: Picked): void;
   /** The lane "why not faster" was shown or hidden. */
@@ -43,6 +44,8 @@ export interface Tell {
   axis(kept: boolean): void;
   /** Another meaning of the colours was chosen. */
   colour(way: string): void;
+  /** The mode by hand was begun or ended. */
+  byHand(on: boolean): void;
 }
 
 export class GanttView {
@@ -62,7 +65,9 @@ export class GanttView {
     say: (text) => this.#report.note(text),
   });
   readonly #proof = proofLane((op) => this.#choose(op));
+  readonly #byHand: ByHand;
   readonly #controls;
+  #offered = false; // moves by hand
   readonly #player: Player;
   readonly #pointing: Pointing;
   readonly #commands: Commands;
@@ -74,6 +79,7 @@ export class GanttView {
   /** `alone`: there is no Python to ask. */
   constructor(tell: Tell, alone: boolean) {
     this.#tell = tell;
+    this.#byHand = new ByHand(this.#board, tell);
     this.#controls = toolbar(
       {
         act: (action) => this.#commands.perform(action),
@@ -96,7 +102,7 @@ export class GanttView {
       fit: () => this.#board.fit(),
       scrub: (time: number) => this.#player.move(time),
     };
-    this.#pointing = new Pointing(this.#board, this.element, this.#bubble, pointed, this.#ending.signal);
+    this.#pointing = new Pointing(this.#board, this.element, this.#bubble, pointed, this.#byHand, this.#ending.signal);
     const asked = {
       choose: (op: number) => this.#choose(op),
       toggle: (what: Shown, on: boolean) => this.#toggle(what, on),
@@ -106,6 +112,7 @@ export class GanttView {
         this.showProofLane(!this.#proof.shown);
         this.#tell.proof(this.#proof.shown);
       },
+      byHand: () => this.#offered && tell.byHand(!this.#byHand.on),
     };
     this.#texts.opens.hidden = alone; // the drawer says what Python finds out
     this.#commands = new Commands(this.#board, this.#player, this.#report, asked);
@@ -117,6 +124,7 @@ export class GanttView {
       this.#commands,
       this.#report,
       this.#proof,
+      this.#byHand,
     );
     this.#forgetTheme = watchTheme(() => this.#onTheme());
     this.#connect();
@@ -262,6 +270,24 @@ export class GanttView {
     this.#resized();
   }
 
+  /** Whether bars can be moved by hand at all. */
+  offerHand(offered: boolean): void {
+    this.#offered = offered;
+    this.#controls.offer(offered);
+  }
+
+  moveByHand(on: boolean): void {
+    this.#byHand.switch(on);
+    this.#controls.press("byHand", on);
+    this.element.dataset.byHand = String(on);
+  }
+
+  /** What Python says of an op in the hand. */
+  hear(hand: Partial<Hand>): void {
+    this.#byHand.hear(hand);
+    if (hand.said) this.#report.note(hand.said);
+  }
+
   openDrawer(open: boolean): void {
     this.#drawer.reveal(open);
     this.#texts.opens.setAttribute("aria-expanded", String(open));
@@ -377,6 +403,11 @@ export class GanttView {
   }
 
   #key(event: KeyboardEvent): void {
+    const plain = !event.ctrlKey && !event.altKey && !event.metaKey && !event.shiftKey;
+    if (plain && this.#byHand.key(event.key)) {
+      event.preventDefault();
+      return event.stopPropagation();
+    }
     const action = actionOf(event);
     if (!action) return;
     if (action === "clear" && this.element.dataset.open) return this.#open("");

@@ -3,6 +3,8 @@ export interface Model<T> {
   get<K extends keyof T & string>(name: K): T[K];
   set<K extends keyof T & string>(name: K, value: T[K]): void;
   save_changes(): void;
+  /** Absent where there is no Python. */
+  send?(content: unknown): void;
   on(event: string, callback: (message?: unknown) => void): void;
   off(event: string, callback: (message?: unknown) => void): void;
 }

@@ -20,6 +20,7 @@ from placelab.app.explorer.panels.actions import Actions
 from placelab.app.explorer.panels.commands import Around, Command, Commands, said_of_change
 from placelab.app.explorer.panels.comparison import Comparison
 from placelab.app.explorer.panels.downloads import Shown, Table
+from placelab.app.explorer.panels.hand_mode import ByHandMode
 from placelab.app.explorer.panels.panel import Item, Message, Shared, Tabular
 from placelab.app.explorer.panels.pickers import ChangeState, Pickers
 from placelab.app.explorer.panels.result_view import ResultView
@@ -115,7 +116,7 @@ class Readable(Whole):
         if result is None:
             return None
         state = result.state
-        return f"{state.model.title} · {state.partitioner} + {state.scheduler}", result.schedule, self.gantt.numbers
+        return f"{state.model.title} · {state.placer} + {state.scheduler}", result.schedule, self.gantt.numbers
 
     @property
     def _title(self) -> str:
@@ -123,7 +124,7 @@ class Readable(Whole):
         state = self.state
         cluster = self.problem.cluster
         model = f"{state.model.title}: {state.graph.n_ops:,} ops on {cluster.n_devices} devices"
-        return f"{model}, {state.partitioner} + {state.scheduler}"
+        return f"{model}, {state.placer} + {state.scheduler}"
 
     def __repr__(self) -> str:
         """With the makespan of the newest state; waits for it."""
@@ -214,6 +215,8 @@ class Explorer(Readable):
         What pickers and canvas show.
     pickers, actions, message, numbers, canvas, tabs, line, gantt, rejection, failure_panel
         The parts, from top to bottom; `line` shows the progress of a search.
+    by_hand
+        What the chart does while bars are moved by hand.
     saved
         The picture that a saved notebook shows without a kernel.
 
@@ -243,7 +246,7 @@ class Explorer(Readable):
         self.canvas = self._inputs.canvas
         self._say = self.message.say
         self._curve = Curve(lambda curve: self.canvas.set_trait("curve", curve), lambda: self._computation.active)
-        self.shared = Shared(self.change, self._say, lambda: self.canvas.dragging)
+        self.shared = Shared(self.change, self._say, self._dragging)
         self._view = ResultView(
             self.canvas, self.message, self.pickers, self.shared, self.change, self.undo, self._compute_again
         )
@@ -255,8 +258,9 @@ class Explorer(Readable):
         self.tabs = self._view.tabs
         self._view.aside = said_of_costs(state)
         self._computation = Computation(
-            lambda: session.now, lambda: self.canvas.dragging, self._view, self._adopt_scheduler, self._full_result
+            lambda: session.now, self._dragging, self._view, self._adopt_scheduler, self._full_result
         )
+        self.by_hand = ByHandMode(session, self.gantt, lambda: self.result, self._moved_by_hand, self._say)
         self.actions.downloads.draw = self.gantt.download
         self.commands = Commands(
             Around(
@@ -304,6 +308,7 @@ class Explorer(Readable):
             if self.pickers.quiet:
                 return
             with self._changing():
+                self.by_hand.let_go()
                 before = self.state
                 try:
                     self._session.adopt(change(before))
@@ -344,6 +349,7 @@ class Explorer(Readable):
         with self._session.lock:
             if not self._inputs.moved():
                 return
+            self.by_hand.let_go()
             before = self._session.steps.now
             dragging = self.canvas.dragging
             self._curve.follow(before, self.canvas.edit, self.canvas.gesture)
@@ -364,7 +370,22 @@ class Explorer(Readable):
     def _step_to(self, way: Callable[[Undoable], Undoable]) -> None:
         self._told = None  # what undoes an edit needs no note
         with self._session.lock, self._changing():
+            self.by_hand.let_go()
             self._session.step(way)
+        self._computation.wait()
+
+    def _dragging(self) -> bool:
+        """Whether a hand drags on the canvas, or holds an op of the chart."""
+        return self.canvas.dragging or self.by_hand.holding
+
+    def _moved_by_hand(self) -> None:
+        """Show the newest state after a move in the chart."""
+        with self._session.lock:
+            if self._dragging():
+                self._compute()
+            else:
+                with self._changing():
+                    pass
         self._computation.wait()
 
     @contextmanager
@@ -374,6 +395,7 @@ class Explorer(Readable):
         self._view.aside = ""
         yield
         self._inputs.show()
+        self.by_hand.follow()
         self._compute()
 
     def _adopt_scheduler(self, asked: State, runnable: State) -> bool:
@@ -383,7 +405,7 @@ class Explorer(Readable):
                 return False
             self._session.correct(runnable)
             self._inputs.show()
-            self.tabs.show(self.state, self.problem, self.canvas.dragging)
+            self.tabs.show(self.state, self.problem, self._dragging())
             self._say(
                 f"{asked.partitioner} plans no order for planned to follow; {self.state.scheduler} decides who runs next.",
                 "note",
@@ -393,7 +415,7 @@ class Explorer(Readable):
     def _compute(self) -> None:
         self._view.follow(self.problem)
         self._computation.start()
-        self.tabs.show(self.state, self.problem, self.canvas.dragging)
+        self.tabs.show(self.state, self.problem, self._dragging())
 
     def _compute_again(self) -> None:
         """Compute the present state once more."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from placelab.app.explorer.jobs import stages_of
-from placelab.app.explorer.state import PIPELINE, Preset, State, pins_on
+from placelab.app.explorer.state import PIPELINE, HandPlan, Preset, State, pins_on
 from placelab.formats.python_code import COLUMNS, broken, cluster_code, column_code, number, problem_code
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
@@ -61,6 +61,7 @@ def _scopes(name: str) -> Iterator[str]:
 
 WRITTEN = 12  # devices; matrices of larger clusters are written as changed entries, where these are few
 FEW = 60  # entries
+MOST_WRITTEN = 200  # ops of a plan by hand that the cell writes out
 STEP = "cluster"  # code of a cluster that the cell has written already
 
 
@@ -186,6 +187,8 @@ def _split_problem(state: State) -> str:
 
 
 def _solve(state: State) -> str:
+    if state.own_plan:
+        return _replay(state, state.own_plan)
     arguments = [f"prepare=[{', '.join(_prepared(*step) for step in state.preparation)}]"] if state.prepare else []
     arguments += [f"seed={state.seed}"] if state.seed else []
     arguments += [
@@ -194,6 +197,27 @@ def _solve(state: State) -> str:
         if state.options_of(kind)
     ]
     return f"schedule = pl.solve({', '.join(['problem', repr(state.partitioner), repr(state.scheduler), *arguments])})"
+
+
+def _replay(state: State, plan: HandPlan) -> str:
+    """The plan that was made by hand, and its run."""
+    made = f"pl.Placement(problem, {plan.device.tolist()}, {plan.planned.tolist()})"
+    if is_long(plan):
+        made = f"pl.Placement.load(problem, {plan_file(state)!r})"
+    arguments = ["problem", "placement", repr(state.scheduler)]
+    arguments += [f"seed={state.seed}"] if state.seed else []
+    arguments += [f"**{dict(options)!r}"] if (options := state.options_of("scheduler")) else []
+    return f"placement = {made}\nschedule = pl.simulate({', '.join(arguments)})"
+
+
+def is_long(plan: HandPlan) -> bool:
+    """Whether the cell loads a plan from a file rather than writing it out."""
+    return len(plan.device) > MOST_WRITTEN
+
+
+def plan_file(state: State) -> str:
+    """Name of the file that the cell loads a long plan by hand from."""
+    return f"{file_name(state, state.model.title).removesuffix('.json.gz')}-by-hand.json.gz"
 
 
 def _prepared(name: str, options: Mapping[str, Any]) -> str:

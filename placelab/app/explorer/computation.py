@@ -185,7 +185,7 @@ class Computation(Background):
         shown_after = LIVE if dragging else SHOWN_AFTER
         floor = max(known_bounds(problem).values()) if searches(function_of(state)) else 0.0
         search = RunningCall(
-            state.partitioner, lambda elapsed: self._outdated(state, preview, elapsed), floor, problem.cluster.units
+            state.placer, lambda elapsed: self._outdated(state, preview, elapsed), floor, problem.cluster.units
         )
 
         def stop() -> bool:

@@ -28,10 +28,12 @@ from placelab.problem.graph import OpGraph
 from placelab.problem.problem import CHOSEN, Problem
 from placelab.problem.rules import groups_of, merged_groups
 from placelab.schedule.catalogue import PLANNED, find, keywords, partitioners, schedulers, transforms
+from placelab.schedule.placement import Placement
 
 MODEL, CLUSTER, PARTITIONER, SCHEDULER = "inception_v3", "rtx2080ti_box", "heft", PLANNED  # defaults
 TIED = "round-robin"  # the partitioner where each op is tied to its device: the quickest
 GIVEN, OWN = "as given", "the model's own"  # titles of clusters that are not presets
+BY_HAND = "by hand"  # in place of a partitioner's name
 SERVERS = "parameter servers"
 ALL_REDUCE = "all-reduce"
 PIPELINE = "pipeline"
@@ -93,6 +95,26 @@ class Preset:
     title: str
     cluster: Cluster
     code: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class HandPlan:
+    """A plan of a model's ops made by hand, on so many devices.
+
+    Attributes
+    ----------
+    device, planned
+        Of each op its device, and all ops in one order, by number, as :class:`placelab.Placement` has them.
+    """
+
+    model: Model
+    n_devices: int
+    device: np.ndarray
+    planned: np.ndarray
+
+    def placement(self, problem: Problem) -> Placement:
+        """The plan as a placement of a problem of this model."""
+        return Placement(problem, self.device, self.planned)
 
 
 @dataclass(frozen=True)
@@ -187,6 +209,8 @@ class State:
     pins
         Device constraints of a given problem, and pins set by hand: ``{op: names of devices, types, hosts}``, all of which
         hold.
+    hand
+        The plan that was made by hand, in place of the partitioner's; it counts for its model and number of devices.
     """
 
     model: Model
@@ -212,6 +236,19 @@ class State:
     job: Job | None = None
     base: State | None = None
     layers: Layers | None = None
+    hand: HandPlan | None = None
+
+    @property
+    def own_plan(self) -> HandPlan | None:
+        """The plan that was made by hand, where it counts."""
+        hand = self.hand
+        fits = hand is not None and hand.model is self.model and hand.n_devices == self.cluster.n_devices
+        return hand if fits else None
+
+    @property
+    def placer(self) -> str:
+        """Name of the partitioner, or ``"by hand"``."""
+        return BY_HAND if self.own_plan else self.partitioner
 
     @property
     def graph(self) -> OpGraph:
@@ -237,7 +274,13 @@ class State:
         if kind == "scheduler":
             return replace(self, scheduler=name, requested_scheduler="")
         scheduler = self.requested_scheduler or self.scheduler
-        return replace(self, partitioner=name, scheduler=scheduler, requested_scheduler="")
+        return replace(self, partitioner=name, scheduler=scheduler, requested_scheduler="", hand=None)
+
+    def with_hand(self, placement: Placement) -> State:
+        """A plan made by hand in place of the partitioner's; ``planned`` replays it."""
+        assert placement.planned is not None
+        hand = HandPlan(self.model, self.cluster.n_devices, placement.device, placement.planned)
+        return replace(self, hand=hand, scheduler=PLANNED, requested_scheduler="")
 
     def with_choices(
         self, partitioner: str | None, scheduler: str | None, options: Mapping[str, Any], prepare: tuple[str, ...]

@@ -140,6 +140,10 @@ class Gantt(View):
     shared_links = traitlets.List(traitlets.Dict()).tag(sync=True)  # of several pairs of devices: name, pairs
     incoming = traitlets.List(traitlets.Int()).tag(sync=True)  # the selected op, and the transfers to it, by row
     candidates = traitlets.List(traitlets.Dict()).tag(sync=True)  # ghosts of bars: device (number), start, finish [s]
+    can_hand = traitlets.Bool(False).tag(sync=True)  # somebody hears of moves by hand
+    by_hand = traitlets.Bool(False).tag(sync=True)  # bars can be moved by hand; both ways
+    hold = traitlets.Dict().tag(sync=True, echo_update=False)  # where the page holds an op: grip, op, device, time
+    hand = traitlets.Dict().tag(sync=True)  # what is held, and where: see placelab.app.explorer.panels.hand_mode
     embedded = traitlets.Bool(False).tag(sync=True)  # numbers and warning are shown elsewhere
     unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see Cluster.units
 

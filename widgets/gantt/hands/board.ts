@@ -42,6 +42,7 @@ export class Board {
   #theme!: Theme;
   #links: Links | null = null;
   #keepsAxis = false;
+  #held: { extent: number } | null = null; // seconds of the axis when it was held
   #reserved = 0; // seconds that a kept axis has at least
   #height = 0; // in CSS pixels; 0: what the devices need, -1: all there is
   readonly surface: Stage;
@@ -118,7 +119,7 @@ export class Board {
     this.chart = chart;
     this.#links = null;
     if (this.#keepsAxis) this.#reserved = Math.max(this.#reserved, this.extent);
-    this.seen = first ? whole(this.extent) : carried(this.seen, before, this.extent);
+    if (!this.#held) this.seen = first ? whole(this.extent) : carried(this.seen, before, this.extent);
     if (this.picked >= chart.bars.nOps) this.picked = -1;
     this.#recolour();
     this.resize();
@@ -136,6 +137,14 @@ export class Board {
     this.#reserved = before;
     this.#keepsAxis = keeps;
     this.seen = carried(this.seen, before, this.extent);
+    this.redraw();
+  }
+
+  /** Keeps the span in view as it is until it is released, whatever the makespan: a hand aims at it. */
+  holdAxis(held: boolean): void {
+    const before = this.#held;
+    this.#held = held ? (before ?? { extent: this.extent }) : null;
+    if (before && !held) this.seen = carried(this.seen, before.extent, this.extent);
     this.redraw();
   }
 

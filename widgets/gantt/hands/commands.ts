@@ -18,6 +18,8 @@ export interface Asked {
   details(): void;
   /** Shows or hides the lane "why not faster". */
   proof(): void;
+  /** Begins or ends moving bars by hand. */
+  byHand(): void;
 }
 
 const MARKED = 200; // ops found that are marked one by one
@@ -52,6 +54,7 @@ export class Commands {
       find: () => ask.find(),
       details: () => ask.details(),
       proof: () => ask.proof(),
+      "by-hand": () => ask.byHand(),
       "find-next": () => this.#findNext(1),
       "find-previous": () => this.#findNext(-1),
       clear: () => ask.choose(-1),

@@ -5,6 +5,7 @@ import { painter } from "../paint/draw.ts";
 import { drawOverlay, type Moving } from "../paint/overlay.ts";
 import { type Scene, xOf } from "../scene/scene.ts";
 import type { Board } from "./board.ts";
+import type { ByHand } from "./byhand.ts";
 import type { Commands } from "./commands.ts";
 import type { Player } from "./playing.ts";
 import type { Pointing } from "./pointing.ts";
@@ -20,6 +21,7 @@ export class Drawing {
   readonly #commands: Commands;
   readonly #report: Report;
   readonly #proof: ProofLane;
+  readonly #byHand: ByHand;
 
   constructor(
     root: HTMLElement,
@@ -29,6 +31,7 @@ export class Drawing {
     commands: Commands,
     report: Report,
     proof: ProofLane,
+    byHand: ByHand,
   ) {
     this.#root = root;
     this.#board = board;
@@ -37,6 +40,7 @@ export class Drawing {
     this.#commands = commands;
     this.#report = report;
     this.#proof = proof;
+    this.#byHand = byHand;
     this.#drawRows = painter(board.surface.base);
   }
 
@@ -63,6 +67,7 @@ export class Drawing {
     const { width, ratio } = scene.layout;
     for (const canvas of [board.surface.base, board.surface.overlay]) canvas.style.width = `${width / ratio}px`;
     if (this.#proof.shown) this.#proof.place(scene);
+    this.#root.dataset.row = String(scene.layout.row / ratio);
     this.#root.dataset.span = `${scene.span.from} ${scene.span.to}`;
   }
 
@@ -75,6 +80,7 @@ export class Drawing {
       selection: picked,
       incoming: incoming[0] === picked ? incoming.slice(1) : [],
       hover: this.#pointing.bar,
+      held: this.#byHand.held,
       brush: this.#pointing.brushed,
     };
   }

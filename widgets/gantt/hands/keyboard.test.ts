@@ -19,7 +19,7 @@ describe("keys", () => {
   });
 
   it("leave the page its own", () => {
-    expect([key("b"), key("+", { ctrlKey: true }), key("ArrowLeft", { altKey: true }), key("Tab")]).toEqual([
+    expect([key("c"), key("+", { ctrlKey: true }), key("ArrowLeft", { altKey: true }), key("Tab")]).toEqual([
       undefined,
       undefined,
       undefined,

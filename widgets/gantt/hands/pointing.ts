@@ -10,6 +10,7 @@ import { carriedAt } from "../scene/links.ts";
 import type { Chart } from "../scene/scene.ts";
 import { shortIn } from "../wire/memory.ts";
 import type { Board } from "./board.ts";
+import type { ByHand } from "./byhand.ts";
 import { watchPointer } from "./stage.ts";
 
 /** What was clicked, by number, -1 for nothing: an op, an idle gap, a transfer, a device by its name. */
@@ -39,12 +40,17 @@ export class Pointing {
   readonly #bubble: Tooltip;
   readonly #on: Pointed;
 
-  constructor(board: Board, root: HTMLElement, bubble: Tooltip, on: Pointed, signal: AbortSignal) {
+  constructor(board: Board, root: HTMLElement, bubble: Tooltip, on: Pointed, byHand: ByHand, signal: AbortSignal) {
     this.#board = board;
     this.#root = root;
     this.#bubble = bubble;
     this.#on = on;
     const events = {
+      holds: (x: number, y: number) => byHand.on && this.#at(x, y)?.kind === "op",
+      take: (x: number, y: number) => this.#take(byHand, x, y),
+      carry: (x: number, y: number) => byHand.move(x, y),
+      drop: (x: number, y: number) => byHand.drop(x, y),
+      putBack: () => byHand.putBack(),
       onAxis: (x: number, y: number) => y < AXIS && x >= board.plot().left,
       hover: (x: number, y: number) => this.#hover(x, y),
       leave: () => this.leave(),
@@ -73,6 +79,13 @@ export class Pointing {
   #at(x: number, y: number): Hit | null {
     const scene = this.#board.scene();
     return scene && hit(scene, x * scene.layout.ratio, y * scene.layout.ratio);
+  }
+
+  #take(byHand: ByHand, x: number, y: number): void {
+    const found = this.#at(x, y);
+    if (found?.kind !== "op") return;
+    this.#on.choose({ ...NOTHING, op: found.row });
+    byHand.take(found.row, x, y);
   }
 
   #pan(dx: number, dy: number): void {

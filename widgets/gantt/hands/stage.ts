@@ -68,6 +68,13 @@ export function stage(): Stage {
 }
 
 export interface PointerEvents {
+  /** Whether dragging at (x, y) moves what is there. */
+  holds(x: number, y: number): boolean;
+  take(x: number, y: number): void;
+  carry(x: number, y: number): void;
+  /** Sets what was carried, or puts it back. */
+  drop(x: number, y: number): void;
+  putBack(): void;
   /** Whether (x, y) is on the time axis, where dragging moves the playhead. */
   onAxis(x: number, y: number): boolean;
   hover(x: number, y: number): void;
@@ -86,8 +93,8 @@ const CLICK = 4; // pixels a click may slip
 
 /** Connects the pointer; everything ends with `signal`. */
 export function watchPointer(element: HTMLElement, on: PointerEvents, signal: AbortSignal): void {
-  let drag: { kind: "pan" | "scrub" | "brush"; x0: number; y0: number; x: number; y: number; moved: boolean } | null =
-    null;
+  type Kind = "pan" | "scrub" | "brush" | "carry";
+  let drag: { kind: Kind; x0: number; y0: number; x: number; y: number; moved: boolean } | null = null;
   const at = (event: MouseEvent) => inside(event, element);
   const listen = <K extends keyof HTMLElementEventMap>(type: K, handle: (event: HTMLElementEventMap[K]) => void) =>
     element.addEventListener(type, handle, { signal, passive: false });
@@ -95,7 +102,7 @@ export function watchPointer(element: HTMLElement, on: PointerEvents, signal: Ab
   listen("pointerdown", (event) => {
     const [x, y] = at(event);
     if (event.button !== 0 || x > element.clientWidth) return; // leaves the scroll bar alone
-    const kind = on.onAxis(x, y) ? "scrub" : event.shiftKey ? "brush" : "pan";
+    const kind = on.onAxis(x, y) ? "scrub" : event.shiftKey ? "brush" : on.holds(x, y) ? "carry" : "pan";
     drag = { kind, x0: x, y0: y, x, y, moved: false };
     element.setPointerCapture(event.pointerId);
     if (kind === "scrub") on.scrub(x);
@@ -103,10 +110,13 @@ export function watchPointer(element: HTMLElement, on: PointerEvents, signal: Ab
   listen("pointermove", (event) => {
     const [x, y] = at(event);
     if (!drag) return on.hover(x, y);
-    drag.moved ||= Math.hypot(x - drag.x0, y - drag.y0) >= CLICK;
+    const begins = !drag.moved && Math.hypot(x - drag.x0, y - drag.y0) >= CLICK;
+    drag.moved ||= begins;
     if (!drag.moved) return;
     on.leave();
+    if (drag.kind === "carry" && begins) on.take(drag.x0, drag.y0);
     if (drag.kind === "scrub") on.scrub(x);
+    else if (drag.kind === "carry") on.carry(x, y);
     else if (drag.kind === "brush") on.brush(drag.x0, x, false);
     else on.pan(x - drag.x, y - drag.y);
     [drag.x, drag.y] = [x, y];
@@ -115,11 +125,13 @@ export function watchPointer(element: HTMLElement, on: PointerEvents, signal: Ab
   listen("pointerup", (event) => {
     const [x, y] = at(event);
     if (drag?.kind === "brush" && drag.moved) on.brush(drag.x0, x, true);
+    if (drag?.kind === "carry" && drag.moved) on.drop(x, y);
     if (drag?.kind !== "scrub" && drag && !drag.moved) on.click(x, y);
     drag = null;
     delete element.dataset.drag;
   });
   listen("pointercancel", () => {
+    if (drag?.kind === "carry" && drag.moved) on.putBack();
     drag = null;
     delete element.dataset.drag;
   });

@@ -7,13 +7,15 @@ import { DURATION, type Playhead, SPEEDS } from "../scene/playback.ts";
 import { type Action, KEY_HELP } from "./keyboard.ts";
 
 /** Buttons that stay down. */
-export type Toggle = "table" | "memory" | "links" | "axis";
+export type Toggle = "table" | "memory" | "links" | "axis" | "byHand";
 
 export interface Toolbar {
   readonly element: HTMLElement;
   show(head: Playhead, makespan: number, units: Units): void;
   press(toggle: Toggle, down: boolean): void;
   colour(way: string, more: readonly string[]): void;
+  /** Offers to move bars by hand, or not. */
+  offer(byHand: boolean): void;
   /** Puts the cursor into the box that finds ops. */
   find(): void;
 }
@@ -42,8 +44,10 @@ export function toolbar(on: ToolbarEvents, alone: boolean): Toolbar {
     "keep axis",
   );
   listen(axis, "click", () => on.act("keep-axis"));
+  const byHand = h("button.word", { type: "button", hidden: true, title: "Move bars by hand (b)" }, "✎ By hand");
+  listen(byHand, "click", () => on.act("by-hand"));
   const toggles: Record<Toggle, HTMLElement> = {
-    axis,
+    ...{ axis, byHand },
     memory: act("memory", "Memory in use over time (m)", "memory"),
     links: act("links", "Use of each link over time (l)", "links"),
     table: button("table", "Show as a table", on.table),
@@ -55,6 +59,7 @@ export function toolbar(on: ToolbarEvents, alone: boolean): Toolbar {
     { role: "group", "aria-label": "Playback and zoom" },
     ...player.elements,
     h("span.gap"),
+    byHand,
     axis,
     ways,
     search,
@@ -75,6 +80,9 @@ export function toolbar(on: ToolbarEvents, alone: boolean): Toolbar {
       for (const option of ways.options)
         option.hidden = option.disabled = OF_JOBS.includes(option.value as Way) && !more.includes(option.value);
       ways.value = way;
+    },
+    offer: (offered) => {
+      byHand.hidden = !offered;
     },
     find: () => search.focus(),
   };

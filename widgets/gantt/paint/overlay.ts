@@ -1,8 +1,10 @@
 /** Everything that moves over the bars: outlines, running devices, transfers in flight, the brush. Redrawn alone while playing. */
+import type { Held } from "../scene/held.ts";
 import { runningAt } from "../scene/lanes.ts";
 import { linkBox, trackBox } from "../scene/layout.ts";
 import { colourOf, type Scene, xOf, yOf } from "../scene/scene.ts";
 import type { Candidate } from "../wire/traits.ts";
+import { drawHeld } from "./held.ts";
 import { drawUsed } from "./usage.ts";
 
 export interface Moving {
@@ -18,6 +20,8 @@ export interface Moving {
   readonly found: ArrayLike<number>;
   /** Bar under the pointer and the device whose row it was found in, or -1. */
   readonly hover: number;
+  /** An op in the hand. */
+  readonly held: Held | null;
   /** Pixels that a brush spans. */
   readonly brush: readonly [number, number] | null;
 }
@@ -38,6 +42,7 @@ export function drawOverlay(canvas: HTMLCanvasElement, scene: Scene, moving: Mov
   if (moving.hover >= 0) outline(context, scene, moving.hover, 1);
   if (moving.selection >= 0) drawSelection(context, scene, moving.selection, moving.incoming);
   for (const candidate of moving.candidates) drawCandidate(context, scene, candidate);
+  if (moving.held) drawHeld(context, scene, moving.held);
   if (moving.brush) drawBrush(context, scene, moving.brush);
   context.restore();
 }

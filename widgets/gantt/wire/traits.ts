@@ -60,10 +60,44 @@ export interface GanttTraits {
   incoming: number[];
   /** Where and when an op might run: ghosts of bars. */
   candidates: Candidate[];
+  /** Whether somebody hears of moves by hand. */
+  can_hand: boolean;
+  /** Whether bars can be moved by hand; both ways. */
+  by_hand: boolean;
+  /** Where an op is held; set here. */
+  hold: Partial<Hold>;
+  /** What Python says of it; empty for nothing. */
+  hand: Partial<Hand>;
   /** Whether numbers and warning are shown elsewhere. */
   embedded: boolean;
   /** Whether times and sizes are plain numbers. */
   unitless: boolean;
+}
+
+/** Where the page holds an op, for Python. */
+export interface Hold {
+  /** Number of the grip. */
+  readonly grip: number;
+  readonly op: number;
+  readonly device: number;
+  /** Seconds, of the op's start. */
+  readonly time: number;
+}
+
+/** What Python says of an op in the hand, see `placelab.app.explorer.panels.hand_mode`. */
+export interface Hand {
+  readonly grip: number;
+  readonly op: number;
+  /** Where it would run now. */
+  readonly device: number;
+  /** When its inputs would be there, in seconds. */
+  readonly ready: number;
+  /** Of each device why it may not run the op, or "". */
+  readonly refused: readonly string[];
+  /** Where it would stand, or what forbids another place. */
+  readonly said: string;
+  /** Seconds, of the plan that it was taken from. */
+  readonly makespan: number;
 }
 
 export interface Proof {

@@ -161,7 +161,7 @@ def at(state: State, message: Mapping[str, Any], factor: float) -> State:
 def pairs(state: State) -> list[tuple[str, State]]:
     """The quick pairs of strategies, with default options, each as a state and with its name."""
     known = [(p, s) for p, s in QUICK if p in partitioners() and (p, s) != (state.partitioner, state.scheduler)]
-    return [(f"{p} + {s}", replace(state, partitioner=p, scheduler=s, options={})) for p, s in known]
+    return [(f"{p} + {s}", replace(state, partitioner=p, scheduler=s, options={}, hand=None)) for p, s in known]
 
 
 def makespan(state: State) -> float:

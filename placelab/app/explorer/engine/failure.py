@@ -77,7 +77,7 @@ def failure_of(error: BaseException, state: State) -> Failure:
     text = sentence(error)
     if not known:
         where = [line for line in lines if _is_users(line.filename)][-1:]
-        text = f"{state.partitioner} + {state.scheduler}: {text}" + "".join(
+        text = f"{state.placer} + {state.scheduler}: {text}" + "".join(
             f" in line {line.lineno} of {line.name}" for line in where
         )
     shown = "" if known and first is None else _trace(error, lines[first or 0 :])

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from placelab.analysis import explanation
 from placelab.analysis.validation import Violation, validate
-from placelab.app.explorer.state import State
+from placelab.app.explorer.state import BY_HAND, HandPlan, State
 from placelab.app.widgets.details import Details, Subject, cost_of, details_of
 from placelab.app.widgets.gantt_chart import detail_of
 from placelab.base.compiling import compiling
@@ -141,17 +141,35 @@ class Result:
         """Sentences about the result, the most urgent first."""
         notes = list(self.schedule.placement.notes)
         if self.preview and self.stopped:
-            return [f"Stopped by hand before {self.state.partitioner} had anything: this is a quick stand-in for it."]
+            return [f"Stopped by hand before {self.state.placer} had anything: this is a quick stand-in for it."]
         if self.preview and not any("preview" in note.lower() for note in notes):
-            notes.insert(0, f"Preview: a quick stand-in for {self.state.partitioner}; the result follows on release.")
+            notes.insert(0, f"Preview: a quick stand-in for {self.state.placer}; the result follows on release.")
         if self.stopped:
             notes.insert(0, "Stopped by hand: this is the best so far.")
         return notes
 
 
+class OwnPlan:
+    """A plan made by hand, as a partitioner that has nothing to decide."""
+
+    name = BY_HAND
+    summary = "The plan that was moved by hand in the chart."
+    source = ""
+    packages: tuple[str, ...] = ()
+    reserved: tuple[str, ...] = ()
+    slow = False
+
+    def __init__(self, plan: HandPlan) -> None:
+        self.options: dict[str, tuple[Any, Any]] = {}
+        self._plan = plan
+
+    def __call__(self, problem: Problem, **_: Any) -> Placement:
+        return self._plan.placement(problem)
+
+
 def function_of(state: State) -> Partitioner:
-    """The partitioner of a state."""
-    return partitioners()[state.partitioner]
+    """The partitioner of a state, or its plan by hand."""
+    return OwnPlan(state.own_plan) if state.own_plan else partitioners()[state.partitioner]
 
 
 def searches(partitioner: Partitioner) -> bool:
@@ -166,6 +184,8 @@ def preparation(state: State) -> list[Callable]:
 
 def place_state(state: State, problem: Problem, **extra: Any) -> tuple[Placement, int]:
     """Place a problem with the partitioner of a state; return the placement and the number of ops that were placed."""
+    if state.own_plan:
+        return function_of(state)(problem), problem.graph.n_ops
     placed: list[Problem] = []
 
     def prepare(problem: Problem) -> tuple[Problem, Callable]:
@@ -321,7 +341,7 @@ class TimedSolver:
         """A sentence on why nothing is computed during a drag."""
         took = self._pace.seconds(task(state))
         why = "searches for long" if took is None else f"takes {seconds(took)}"
-        return f"{state.partitioner} {why}: its result follows on release."
+        return f"{state.placer} {why}: its result follows on release."
 
     def solve(
         self,
@@ -381,9 +401,9 @@ class TimedSolver:
                 return self.call(partial(call, preview=True), leave, state)
         if search.superseded:
             return None
-        raise StoppedError(f"{state.partitioner} + {state.scheduler}: stopped by hand after {taken}, without a result")
+        raise StoppedError(f"{state.placer} + {state.scheduler}: stopped by hand after {taken}, without a result")
 
 
 def task(state: State) -> tuple:
     """What the time of a call depends on."""
-    return state.graph, state.cluster.n_devices, state.preparation, state.partitioner, state.scheduler
+    return state.graph, state.cluster.n_devices, state.preparation, state.placer, state.scheduler

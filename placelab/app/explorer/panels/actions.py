@@ -56,6 +56,7 @@ class Actions:
         self.redo = button("↷", "Redo what was undone", redo)
         self.code = CodeButton(comm=PartComm())
         self.code.observe(lambda _: self.save_graph(), "copies")
+        self.code.observe(lambda _: self.save_plan(), "copies")
         self.frame = Frame(comm=PartComm())
         self.keep = w.ToggleButton(description="◈ Keep", tooltip=KEEP_TIP)
         self.keep.observe(lambda change: keep(change["new"]), "value")
@@ -80,3 +81,11 @@ class Actions:
             path = Path(code.file_name(state))
             model.graph.save(path)
             self.code.note = f"The graph is saved as {path}, beside the notebook."
+
+    def save_plan(self) -> None:
+        """Save a long plan by hand to the file that the copied cell reads."""
+        state = self._state()
+        if state.own_plan and code.is_long(state.own_plan):
+            path = Path(code.plan_file(state))
+            state.own_plan.placement(state.problem()).save(path)
+            self.code.note = f"The plan is saved as {path}, beside the notebook."

@@ -12,7 +12,7 @@ import numpy as np
 
 from placelab.analysis.idle_time import idle_gaps
 from placelab.app.explorer.panels.pickers import TRANSFERS
-from placelab.app.explorer.state import Change, State, model_names, preset
+from placelab.app.explorer.state import Change, HandPlan, State, model_names, preset
 from placelab.app.widgets.command_palette import CommandPalette
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.app.widgets.whole import PartComm
@@ -330,11 +330,7 @@ def said_of_change(before: State, after: State) -> str:
     """What differs between two states, in a few words; "" for nothing that is known here."""
     if before.model is not after.model:
         return f"model {after.model.title}"
-    parts = [
-        f"{a} → {b}"
-        for a, b in ((before.partitioner, after.partitioner), (before.scheduler, after.scheduler))
-        if a != b
-    ]
+    parts = [f"{a} → {b}" for a, b in ((before.placer, after.placer), (before.scheduler, after.scheduler)) if a != b]
     if before.preset is not after.preset:
         parts.append(f"cluster {after.preset.title}")
     elif before.cluster is not after.cluster:
@@ -347,6 +343,8 @@ def said_of_change(before: State, after: State) -> str:
         "costs": (before.costs, after.costs),
     }
     parts += [f"{label} {a} → {b}" for label, (a, b) in named.items() if a != b]
+    if before.own_plan and after.own_plan and before.hand is not after.hand:
+        parts.append(_said_of_move(before.own_plan, after.own_plan, after))
     if before.pins != after.pins:
         parts.append("pins")
     if before.prepare != after.prepare:
@@ -354,6 +352,16 @@ def said_of_change(before: State, after: State) -> str:
     if before.options != after.options:
         parts.append("options")
     return ", ".join(part for part in parts if part)
+
+
+def _said_of_move(before: HandPlan, after: HandPlan, state: State) -> str:
+    """Which op has another device; "order" where none has."""
+    moved = np.flatnonzero(before.device != after.device)
+    if not len(moved):
+        return "another order"
+    devices = [state.cluster.names[plan.device[moved[0]]] for plan in (before, after)]
+    more = f" and {len(moved) - 1} more" if len(moved) > 1 else ""
+    return f"{state.graph.names[moved[0]]}{more} {devices[0]} → {devices[1]}"
 
 
 def _said_of_cluster(before: State, after: State) -> str:

@@ -94,7 +94,7 @@ class Comparison(Background):
         """Mark the pair that is shown; compare again for another problem, once no hand drags it."""
         with self._lock:
             self._state = state
-            self.table.shown = [state.partitioner, state.scheduler]
+            self.table.shown = [state.placer, state.scheduler]
             newest = (problem, state.seed, state.preparation, self._version)
             before = self._newest
             self._newest = newest
@@ -105,7 +105,7 @@ class Comparison(Background):
 
     def result(self, result: Result | None) -> None:
         """Take over what is proven, and compare what changed while nobody saw the panel."""
-        self._ran = "" if result is None else result.state.partitioner
+        self._ran = "" if result is None else result.state.placer
         self._heed()
         self._wake()
 
@@ -358,8 +358,10 @@ class Comparison(Background):
     def _against(self, rival: Pair) -> None:
         """Search for a problem on which the pair shown loses to another one."""
         assert self._state is not None
-        shown = self._state.partitioner, self._state.scheduler
-        if rival == shown:
+        shown = self._state.placer, self._state.scheduler
+        if self._state.own_plan:
+            self._shared.say("A plan by hand cannot lose on another problem: show a pair of strategies first.", "note")
+        elif rival == shown:
             self._shared.say("This pair is shown: press Shift and click another one, to which it is to lose.", "note")
         else:
             self._rivals.start(shown, rival, self._state.seed)
@@ -376,7 +378,7 @@ class Comparison(Background):
 
 def _with_pair(state: State, partitioner: str, scheduler: str) -> State:
     """The state with a pair and default options, as it was compared."""
-    state = replace(state, partitioner=partitioner, scheduler=scheduler, requested_scheduler="")
+    state = replace(state, partitioner=partitioner, scheduler=scheduler, requested_scheduler="", hand=None)
     return state.with_options("partitioner", {}).with_options("scheduler", {})
 
 

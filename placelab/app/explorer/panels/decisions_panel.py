@@ -79,9 +79,9 @@ class DecisionsPanel(Background):
     def _fill(self, result: Result | None, against: str) -> None:
         if result is None:
             return self.view.clear(NOTHING)
-        self.view.choices = [name for name in _recording() if name != result.state.partitioner]
+        self.view.choices = [name for name in _recording() if name != result.state.placer]
         problem = result.schedule.problem
-        name = result.state.partitioner
+        name = result.state.placer
         if problem.graph.n_ops * problem.cluster.n_devices > MOST:
             return self.view.clear(
                 f"{MOST:,} scores at most are recorded; this problem has more pairs of op and device."
@@ -93,7 +93,7 @@ class DecisionsPanel(Background):
             return self.view.clear(f"{name} records no decisions. {_why_none(result)}")
         other = None
         if against and against != name:
-            state = replace(result.state, partitioner=against)
+            state = replace(result.state, partitioner=against, hand=None)
             place = lambda: place_state(state, problem, trace=True)[0]  # noqa: E731
             other, note = self._placed(place, f"Not compared with {against}")
         merged = MERGED if 0 < result.ops < problem.graph.n_ops else ""

@@ -133,7 +133,7 @@ class Downloads:
 
         def drawn(state: State, schedule: Schedule, _: list[Item]) -> None:
             devices = counted(schedule.problem.cluster.n_devices, "device")
-            by = f"{state.partitioner} + {state.scheduler}"
+            by = f"{state.placer} + {state.scheduler}"
             makespan = schedule.problem.cluster.units.time(schedule.makespan)
             self.draw(_name(state, suffix), f"{state.model.title} · {by} · {devices} · makespan {makespan}", width())
 
@@ -174,4 +174,5 @@ def _row(title: str, *content: w.Widget) -> w.Widget:
 
 
 def _name(state: State, suffix: str) -> str:
-    return f"{code.file_name(state, state.model.title).removesuffix('.json.gz')}-{state.partitioner}-{state.scheduler}{suffix}"
+    by = state.placer.replace(" ", "-")
+    return f"{code.file_name(state, state.model.title).removesuffix('.json.gz')}-{by}-{state.scheduler}{suffix}"

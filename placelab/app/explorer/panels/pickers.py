@@ -12,10 +12,12 @@ from typing import Any
 
 from placelab.analysis.comparing import fitting_schedulers
 from placelab.app.explorer.engine.failure import sentence
+from placelab.app.explorer.engine.solving import function_of
 from placelab.app.explorer.layers import layers_of
 from placelab.app.explorer.panels.options import Controls, CostsPicker, PreparePicker
 from placelab.app.explorer.panels.panel import Popover, button, choose, opens
 from placelab.app.explorer.state import (
+    BY_HAND,
     GIVEN,
     Change,
     Model,
@@ -354,8 +356,9 @@ class Pickers:
             fitting = {*fitting_schedulers(state.graph), state.scheduler}
             run = {name: function for name, function in schedulers().items() if name in fitting}
             self.partitioner.missing = self.missing
-            for kind, catalogue in (("partitioner", partitioners()), ("scheduler", run)):
-                self._show_strategy(kind, catalogue, state)
+            own = {state.placer: function_of(state)} if state.own_plan else {}
+            self._show_strategy("partitioner", {**own, **partitioners()}, state.placer, state)
+            self._show_strategy("scheduler", run, state.scheduler, state)
         finally:
             self.quiet = False
 
@@ -369,8 +372,7 @@ class Pickers:
         extra = [title for title in self._presets if title not in PRESETS]
         choose(self.cluster, [*([now] if state.edited else []), *extra, *PRESETS], now)
 
-    def _show_strategy(self, kind: str, catalogue: Any, state: State) -> None:
-        name = getattr(state, kind)
+    def _show_strategy(self, kind: str, catalogue: Any, name: str, state: State) -> None:
         choose(getattr(self, kind), list(catalogue), name)
         function = catalogue[name]
         self.options[kind].show(function, state.options_of(kind))
@@ -395,7 +397,7 @@ class Pickers:
         return lambda value: self._ask(lambda s: replace(s, **{label: value}), key)
 
     def _pick(self, kind: str) -> Callable[[str], None]:
-        return lambda name: self._ask(lambda s: s.with_strategy(kind, name))
+        return lambda name: self._ask(lambda s: s if name == BY_HAND else s.with_strategy(kind, name))
 
     def _pick_transfers(self, title: str) -> None:
         transfers, duplex = TRANSFERS[title]

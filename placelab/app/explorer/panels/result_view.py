@@ -155,7 +155,7 @@ class Rejection:
     def show(self, error: InfeasibleError, state: State, problem: Problem, selectable: bool) -> None:
         """Explain an error that has a reason for each device; `selectable`: the chart shows the graph of this problem."""
         self._written = problem.cluster.units
-        title = escape(headline(error, problem, state.partitioner))
+        title = escape(headline(error, problem, state.placer))
         self.text.value = f'<div role="alert"><b>{title}</b></div>'
         self.devices.value = reasons(error, problem)
         named = bool(error.op) and error.op in problem.graph.names
@@ -386,7 +386,7 @@ class ResultView:
         gantt = self.gantt
         self._shared.prove(schedule.problem, schedule.placement.proven(schedule.makespan))
         with gantt.hold_sync():
-            gantt.show(schedule, dragging=self._canvas.dragging)
+            gantt.show(schedule, dragging=self._shared.dragging())
             gantt.detail = ""
             gantt.details = {}
         sleep(SENDING)
@@ -416,7 +416,7 @@ class ResultView:
         error = failure.error
         self.box.add_class("pl-failed")
         self._shown = None  # its numbers are of another state
-        self.numbers.show(no_schedule(f"{state.partitioner} + {state.scheduler}"), "")
+        self.numbers.show(no_schedule(f"{state.placer} + {state.scheduler}"), "")
         self.clear_canvas()
         self.tabs.result(None)
         self.line.rest((), stopped=isinstance(error, StoppedError))

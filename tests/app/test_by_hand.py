@@ -1,0 +1,159 @@
+"""The mode By hand of the explorer's chart: what is held follows, what is set is a step, what is illegal is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+import numpy as np
+import pytest
+from explorer_hands import look, message, pick, reproduces
+
+import placelab as pl
+from placelab.app.explorer import Explorer
+
+GRIPS = count(1)
+
+
+@pytest.fixture
+def explorer() -> Iterator[Explorer]:
+    """The ten tasks, HEFT's plan turned into one by hand."""
+    explorer = pl.explore("topcuoglu")
+    look(explorer)
+    assert explorer.settled(60)
+    explorer.gantt.by_hand = True
+    assert explorer.settled(60)
+    yield explorer
+    explorer.close()
+
+
+def hold(explorer: Explorer, op: str, device: str, time: float, grip: int | None = None) -> int:
+    """Hold an op over a device, as a pointer does."""
+    grip = next(GRIPS) if grip is None else grip
+    at = dict(op=explorer.problem.graph.index(op), device=explorer.problem.cluster.index(device), time=time)
+    explorer.gantt.hold = dict(grip=grip, **at)
+    return grip
+
+
+def say(explorer: Explorer, grip: int, op: str, **what: str) -> None:
+    """A message of the page on what is held."""
+    content = dict(grip=grip, op=explorer.problem.graph.index(op), **what)
+    explorer.gantt._handle_custom_msg(content, [])
+
+
+def move(explorer: Explorer, op: str, device: str, time: float) -> None:
+    """Drag an op to a place and set it there."""
+    say(explorer, hold(explorer, op, device, time), op, do="set")
+
+
+def test_the_mode_makes_a_plan_of_what_is_shown(explorer):
+    """Devices and times stay HEFT's; the picker says by hand; it is one step, and what is copied makes the same."""
+    assert explorer.schedule.makespan == 80 and pl.validate(explorer.schedule) == []
+    assert explorer.pickers.partitioner.value == "by hand" and explorer.state.scheduler == "planned"
+    assert repr(explorer) == "Explorer(topcuoglu: 10 ops on 3 devices, by hand + planned: 80)"
+    assert len(explorer.steps.past) == 1 and reproduces(explorer)
+    explorer.undo()
+    assert not explorer.gantt.by_hand and explorer.pickers.partitioner.value == "heft"
+
+
+def test_what_is_held_is_shown_and_what_is_set_is_one_step(explorer):
+    """The schedule follows each place; only the last one is in the history, and undo leads back before all."""
+    grip = hold(explorer, "T6", "P1", 41)
+    assert explorer.schedule.makespan == 76 and len(explorer.steps.past) == 1
+    hold(explorer, "T6", "P3", 60, grip)
+    assert explorer.schedule.makespan != 76 and len(explorer.steps.past) == 1
+    hold(explorer, "T6", "P1", 41, grip)
+    say(explorer, grip, "T6", do="set")
+    assert explorer.schedule.makespan == 76 and pl.validate(explorer.schedule) == []
+    assert len(explorer.steps.past) == 2 and reproduces(explorer)
+    explorer.undo()
+    assert explorer.schedule.makespan == 80 and explorer.gantt.by_hand
+    explorer.redo()
+    assert explorer.schedule.makespan == 76
+
+
+def test_what_is_put_back_leaves_nothing(explorer):
+    """Escape shows the plan as it was, in no step; a message that comes after it is ignored."""
+    before = explorer.steps
+    grip = hold(explorer, "T6", "P1", 41)
+    say(explorer, grip, "T6", do="return")
+    assert explorer.schedule.makespan == 80 and explorer.steps == before
+    hold(explorer, "T6", "P1", 41.5, grip)
+    assert explorer.schedule.makespan == 80 and not explorer.by_hand.holding
+
+
+def test_an_illegal_place_says_who_forbids_it(explorer):
+    """An op stops at the nearest legal place; the sentence names the op that must run first, or later."""
+    grip = hold(explorer, "T10", "P3", 0)
+    assert explorer.gantt.hand["said"] == "T10 cannot run before T7, which must run first"
+    assert pl.validate(explorer.schedule) == []
+    say(explorer, grip, "T10", do="return")
+    hold(explorer, "T1", "P2", 70)
+    assert explorer.gantt.hand["said"] == "T1 cannot run behind T4, which must run later"
+    assert pl.validate(explorer.schedule) == []
+
+
+def test_a_forbidden_device_says_why():
+    """A device constraint refuses its lane in words, and the op stays where it was legal last."""
+    graph = pl.datasets.load("topcuoglu")
+    problem = pl.Problem(graph, pl.Cluster(**graph.metadata["cluster"])).pin({"T6": ["P1", "P2"]})
+    explorer = pl.explore(problem)
+    look(explorer)
+    assert explorer.settled(60)
+    explorer.gantt.by_hand = True
+    grip = hold(explorer, "T6", "P1", 41)
+    device = explorer.schedule.device.copy()
+    hold(explorer, "T6", "P3", 41, grip)
+    said = "op 'T6' may only run on P1, P2, not on 'P3'"
+    assert explorer.gantt.hand["refused"] == ["", "", said] and explorer.gantt.hand["said"] == said
+    assert np.array_equal(explorer.schedule.device, device)
+    explorer.close()
+
+
+def test_arrow_keys_move_by_one_place_and_one_device(explorer):
+    """Up is the device above at the earliest start, right one place on; Enter sets."""
+    grip = next(GRIPS)
+    say(explorer, grip, "T6", way="up")
+    lane = lambda: [str(name) for name in explorer.problem.graph.names[pl.by_hand(explorer.schedule).order("P1")]]  # noqa: E731
+    assert lane() == ["T6", "T2", "T8"]
+    say(explorer, grip, "T6", way="right")
+    assert lane() == ["T2", "T6", "T8"] and explorer.schedule.makespan == 76
+    say(explorer, grip, "T6", way="right")
+    assert lane() == ["T2", "T6", "T8"] and "cannot run behind T8" in explorer.gantt.hand["said"]
+    say(explorer, grip, "T6", do="set")
+    assert lane() == ["T2", "T6", "T8"] and len(explorer.steps.past) == 2
+
+
+def test_another_strategy_leaves_the_mode(explorer):
+    """A pair from the pickers replaces the plan; an op in the hand is put back first."""
+    hold(explorer, "T6", "P1", 41)
+    pick(explorer, "Partitioner", "cpop")
+    assert explorer.schedule.makespan == 86 and not explorer.gantt.by_hand and not explorer.by_hand.holding
+    explorer.undo()
+    assert explorer.schedule.makespan == 80 and explorer.state.own_plan is not None
+
+
+def test_the_plan_stays_while_the_cluster_changes(explorer):
+    """Slower links change its times, not its places; with another device the partitioner's plan is there again."""
+    move(explorer, "T6", "P1", 41)
+    devices = explorer.schedule.device.copy()
+    explorer.canvas.edit = {"kind": "bandwidth", "pairs": [[0, 1], [1, 0]], "value": 0.5, "seq": 1, "gesture": 1}
+    explorer.canvas.edit = {"kind": "release", "seq": 2, "gesture": 1, "final": True}
+    assert explorer.schedule.makespan > 76 and np.array_equal(explorer.schedule.device, devices)
+    assert "by hand" in repr(explorer) and not message(explorer).count("error")
+
+
+def test_a_group_moves_as_one():
+    """Where one member of a colocation group is put, the others come, too."""
+    graph = pl.generators.fork_join(3)
+    problem = pl.Problem(graph, pl.Cluster.uniform(2), memory="none", groups=[list(graph.names[1:3])])
+    explorer = pl.explore(problem)
+    look(explorer)
+    assert explorer.settled(60)
+    explorer.gantt.by_hand = True
+    first = graph.names[1]
+    device = int(explorer.schedule.device[1])
+    move(explorer, first, problem.cluster.names[1 - device], 0.0)
+    assert explorer.schedule.device[1] == explorer.schedule.device[2] == 1 - device
+    assert pl.validate(explorer.schedule) == []
+    explorer.close()

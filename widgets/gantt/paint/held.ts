@@ -1,0 +1,91 @@
+/** An op in the hand: where it was, where it would run, where its inputs let it, what is forbidden, and its bar under the pointer. */
+
+import { FONT } from "../scene/colours.ts";
+import type { Held } from "../scene/held.ts";
+import { colourOf, nameOf, type Scene, xOf, yOf } from "../scene/scene.ts";
+
+type Box = readonly [x: number, y: number, width: number, height: number];
+
+export function drawHeld(context: CanvasRenderingContext2D, scene: Scene, held: Held): void {
+  const { op, was, at, hand } = held;
+  const { paint, layout, chart } = scene;
+  if (op >= chart.bars.nOps) return;
+  hand?.refused.forEach((why, device) => why && forbid(context, scene, device));
+  dashed(context, scene, boxOf(scene, was.device, was.start, was.finish), paint.theme.faint);
+  const [start, finish] = [chart.bars.start[op]!, chart.bars.finish[op]!];
+  const place = boxOf(scene, chart.columns.ops.device[op]!, start, finish);
+  mark(context, scene, place);
+  if (hand && hand.ready < start) {
+    const [x, y, width] = boxOf(scene, hand.device, hand.ready, hand.ready + finish - start);
+    dashed(context, scene, [x, y + layout.ops, width, 4 * layout.ratio], paint.theme.accent);
+  }
+  if (at) carry(context, scene, op, [at.x * layout.ratio, at.y * layout.ratio - layout.ops / 2, place[2], layout.ops]);
+}
+
+/** The line between two bars at which the op would stand, with a knob. */
+function mark(context: CanvasRenderingContext2D, { layout, paint }: Scene, [x, y, width, height]: Box): void {
+  context.strokeStyle = context.fillStyle = paint.theme.accent;
+  context.lineWidth = 2 * layout.ratio;
+  context.strokeRect(x, y, width, height);
+  context.fillRect(x - 1.5 * layout.ratio, y - 4 * layout.ratio, 3 * layout.ratio, height + 8 * layout.ratio);
+  context.beginPath();
+  context.arc(x, y - 4 * layout.ratio, 4 * layout.ratio, 0, 2 * Math.PI);
+  context.fill();
+}
+
+function carry(context: CanvasRenderingContext2D, scene: Scene, op: number, [x, y, width, height]: Box): void {
+  const { layout, paint, labels } = scene;
+  context.save();
+  context.shadowColor = "rgb(0 0 0 / 45%)";
+  context.shadowBlur = 10 * layout.ratio;
+  context.shadowOffsetY = 3 * layout.ratio;
+  context.fillStyle = paint.barCss[colourOf(scene, op)]!;
+  context.fillRect(x, y, width, height);
+  context.restore();
+  context.strokeStyle = paint.theme.bg;
+  context.lineWidth = 2 * layout.ratio;
+  context.strokeRect(x, y, width, height);
+  context.fillStyle = paint.inks[colourOf(scene, op)]!;
+  context.font = `600 ${12 * layout.ratio}px ${FONT}`;
+  context.textBaseline = "middle";
+  const name = nameOf(labels, op).split("/").at(-1)!;
+  const room = width - 10 * layout.ratio;
+  if (room > context.measureText(name).width) context.fillText(name, x + 6 * layout.ratio, y + height / 2);
+}
+
+/** Hatches the lane of a device that may not run the op. */
+function forbid(context: CanvasRenderingContext2D, scene: Scene, device: number): void {
+  const { layout, paint } = scene;
+  const [left, top, right, bottom] = [layout.gutter, yOf(scene, device), layout.width, yOf(scene, device) + layout.ops];
+  context.save();
+  context.beginPath();
+  context.rect(left, top, right - left, bottom - top);
+  context.clip();
+  context.strokeStyle = paint.theme.critical;
+  context.globalAlpha = 0.5;
+  context.lineWidth = layout.ratio;
+  const step = 9 * layout.ratio;
+  context.beginPath();
+  for (let x = left - (bottom - top); x < right; x += step) {
+    context.moveTo(x, bottom);
+    context.lineTo(x + bottom - top, top);
+  }
+  context.stroke();
+  context.globalAlpha = 1;
+  context.strokeRect(left, top, right - left, bottom - top);
+  context.restore();
+}
+
+function dashed(context: CanvasRenderingContext2D, { layout }: Scene, box: Box, colour: string): void {
+  context.strokeStyle = colour;
+  context.lineWidth = layout.ratio;
+  context.setLineDash([4 * layout.ratio, 3 * layout.ratio]);
+  context.strokeRect(...box);
+  context.setLineDash([]);
+}
+
+function boxOf(scene: Scene, device: number, start: number, finish: number): Box {
+  const { layout } = scene;
+  const x = xOf(scene, start);
+  return [x, yOf(scene, device) + layout.kept, Math.max(xOf(scene, finish) - x, 3), layout.ops - layout.kept];
+}
