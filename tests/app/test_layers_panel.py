@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from placelab.app.explorer.layers import CONTEXT, Layers, layers_of, moves
 from placelab.app.explorer.panels.layers_panel import INVITATION, LayersPanel
 from placelab.app.explorer.panels.pickers import decoder_of
 from placelab.app.explorer.state import initial_state
+from placelab.base.units import percent, seconds
 
 PATIENCE = 60
 TYPES = ("rtx4090", "rtx3090", "t4")
@@ -101,6 +103,58 @@ def test_the_cell_makes_what_is_shown(name, memory, change):
     made = pl.solve(state.problem(), state.partitioner, state.scheduler)
     np.testing.assert_array_equal(names["schedule"].start, made.start)
     assert pl.validate(made) == []
+
+
+def test_a_ghost_jumps_to_its_split(opened):
+    """The three objectives' values are the library's; asking for one is one step, and the cell asks for it, too."""
+    tab = panel(opened)
+    library = {
+        kind: pl.split_layers("llama-3-8b", uneven(), objective=kind, context=CONTEXT)
+        for kind in ("stage", "memory", "sum")
+    }
+    assert {ghost["objective"]: tuple(ghost["borders"]) for ghost in tab.view.ghosts} == {
+        k: s.borders for k, s in library.items()
+    }
+    values = [seconds(library["stage"].value), percent(library["memory"].value), seconds(library["sum"].value)]
+    assert [ghost["value"] for ghost in tab.view.ghosts] == values
+    ask(opened, 0, 9)
+    for objective in ("memory", "sum"):
+        tab.view.asked = dict(best=objective, drag=7)
+        assert opened.settled(PATIENCE)
+        agrees(opened, library[objective])
+        assert f"objective={objective!r}" in opened.code and "moved" not in opened.code
+    assert len(opened.steps.past) == 3
+    assert [ghost["objective"] for ghost in unlimited().view.ghosts] == ["stage", "sum"]
+
+
+def unlimited() -> LayersPanel:
+    """The tab on devices without a capacity."""
+    explorer = pl.explore(pl.models.read("gpt2"), pl.Cluster([1e13, 1e13], bandwidth=1e10))
+    explorer.close()
+    return panel(explorer)
+
+
+def test_what_to_type_follows_the_border(opened):
+    """The five exports of the split shown, and a sentence where a launcher cannot run it; nothing while the panel is closed."""
+    tab = panel(opened)
+    assert tab.view.launch == []
+    tab.launch.value = True
+    write = [
+        pl.export.megatron_layout,
+        pl.export.vllm_partition,
+        pl.export.llama_cpp,
+        pl.export.accelerate,
+        pl.export.torch_split_points,
+    ]
+    best = pl.split_layers("llama-3-8b", uneven(), context=CONTEXT)
+    assert [line["text"] for line in tab.view.launch] == [each(best) for each in write]
+    assert "its default would be 11,11,10" in tab.view.launch[1]["where"]
+    ask(opened, 1, 33)
+    moved = best.moved(1, 33 - best.borders[2])
+    assert tab.view.launch[0]["text"] == pl.export.megatron_layout(moved)
+    assert tab.view.launch[1]["text"] == "" and "vLLM runs one on each rank" in tab.view.launch[1]["why"]
+    tab.view.launching = False
+    assert not tab.launch.value and tab.view.launch == []
 
 
 def test_limits_are_the_last_borders_that_fit(opened):

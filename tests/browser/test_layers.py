@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from browser.test_explorer import Hand
 from playwright.sync_api import expect
@@ -54,7 +56,7 @@ def test_a_border_is_dragged(hand, screenshot):
     follows(hand, "best.moved(0, 20 - best.borders[1])")
     assert hand.notebook.value("len(explorer.steps.past)") == 1
     expect(handle).to_have_attribute("aria-valuenow", "20")
-    expect(hand.root.locator(".pl-layers .said")).to_contain_text("over the best")
+    expect(hand.root.locator(".pl-layers .side b")).to_have_attribute("title", re.compile("over the best"))
     hand.page.keyboard.press("Shift+ArrowLeft")
     hand.becomes(f"{BORDERS}[1]", 16)
     hand.page.keyboard.press("Home")
@@ -67,10 +69,17 @@ def test_a_border_is_dragged(hand, screenshot):
     hand.page.wait_for_timeout(300)
     screenshot("dark")
     outer = hand.root.locator(".pl-tabs").bounding_box()
-    for part in (".pl-layers-head", ".pl-layers .strip", ".pl-layers .rows", ".pl-layers .legend"):
-        inner = hand.root.locator(part).bounding_box()
-        assert inner["x"] >= outer["x"] and inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1
-        assert inner["y"] >= outer["y"] and inner["y"] + inner["height"] <= outer["y"] + outer["height"] + 1
+    for part in (
+        ".pl-layers-head > *:visible",
+        ".pl-layers .strip",
+        ".pl-layers .jumps",
+        ".pl-layers .row",
+        ".pl-layers .legend",
+    ):
+        for each in hand.root.locator(part).all():
+            inner = each.bounding_box()
+            assert inner["x"] >= outer["x"] and inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1
+            assert inner["y"] >= outer["y"] and inner["y"] + inner["height"] <= outer["y"] + outer["height"] + 1
 
 
 def test_training_says_what_is_missing(hand, screenshot):
@@ -80,5 +89,29 @@ def test_training_says_what_is_missing(hand, screenshot):
     follows(hand, "explorer.state.layers.split(gpus)")
     expect(hand.root.locator(".pl-layers .value.bad").first).to_contain_text("too much")
     expect(hand.root.locator(".pl-layers .past").first).to_be_visible()
-    expect(hand.root.locator(".pl-layers .said")).to_contain_text("does not fit: ")
+    expect(hand.root.locator(".pl-layers .side b")).to_have_text("does not fit")
     screenshot("train")
+
+
+def test_what_to_type_follows_a_border(hand, screenshot):
+    """Launch lies over the chart and stays while keys move a border; copy takes the whole text; a ghost jumps; Escape closes."""
+    hand.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    hand.root.locator(".pl-launches").click()
+    panel = hand.root.locator(".pl-launch")
+    lines = panel.locator("code")
+    expect(lines.nth(1)).to_have_text(hand.notebook.value("pl.export.vllm_partition(best)"))
+    screenshot("launch")
+    hand.root.locator(".pl-layers .handle").first.focus()
+    hand.page.keyboard.press("ArrowLeft")
+    expect(lines.nth(0)).to_have_text(hand.notebook.value("pl.export.megatron_layout(best.moved(0, -1))"))
+    panel.get_by_role("button", name="Copy").nth(3).click()
+    expect(panel.get_by_role("button", name="✓")).to_be_visible()
+    copied = hand.page.evaluate("navigator.clipboard.readText()")
+    assert copied == hand.notebook.value("pl.export.accelerate(best.moved(0, -1))")
+    hand.root.locator(".pl-layers .jumps button").last.click()
+    follows(hand, "pl.split_layers('llama-3-8b', gpus, objective='sum', context=8192)")
+    expect(panel.locator(".why")).to_contain_text("vLLM runs one on each rank")
+    lines.first.focus()
+    hand.page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    hand.becomes("explorer.tabs.panels['Layers'].launch.value", False)

@@ -1,5 +1,6 @@
 /** "Copy as code": copies a cell's text to the clipboard and shows it. */
 
+import { copy } from "../shared/copy.ts";
 import { h, listen, style } from "../shared/dom.ts";
 import type { Model } from "../shared/model.ts";
 import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
@@ -83,17 +84,6 @@ function render({ model, el }: { model: Model<CodeTraits>; el: HTMLElement }): (
 function keepInside(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && event.key === "Enter")) return;
   if ((event.target as Element).closest(".placelab-explorer")) event.stopPropagation();
-}
-
-/** Whether copying succeeded; otherwise the text is selected, so that the user can copy it. */
-async function copy(code: string, element: HTMLElement): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(code);
-    return true;
-  } catch {
-    getSelection()?.selectAllChildren(element);
-    return false;
-  }
 }
 
 export default { render };

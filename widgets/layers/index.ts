@@ -5,13 +5,30 @@ import { watchTheme } from "../shared/theme.ts";
 import type { LayersTraits } from "./traits.ts";
 import { LayersView } from "./view.ts";
 
-const READ = ["devices", "borders", "limits", "sizes", "rows", "best", "said", "of", "message"] as const;
+const READ = [
+  "devices",
+  "borders",
+  "limits",
+  "sizes",
+  "rows",
+  "best",
+  "now",
+  "said",
+  "ghosts",
+  "launching",
+  "launch",
+  "of",
+  "message",
+] as const;
 
 function render({ model, el }: { model: Model<LayersTraits>; el: HTMLElement }): () => void {
-  const view = new LayersView((asked) => {
-    model.set("asked", asked);
-    model.save_changes();
-  });
+  const tells =
+    <K extends "asked" | "launching">(name: K) =>
+    (value: LayersTraits[K]) => {
+      model.set(name, value);
+      model.save_changes();
+    };
+  const view = new LayersView(tells("asked"), () => tells("launching")(false));
   el.append(view.element);
   const ends = [
     redraw(model, READ, (traits) => view.show(traits)),

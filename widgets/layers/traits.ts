@@ -10,7 +10,12 @@ export interface LayersTraits {
   rows: Row[];
   /** Seconds of the slowest device of the best split. */
   best: number;
+  now: string;
   said: string;
+  ghosts: Ghost[];
+  /** Whether what to type is shown; both ways. */
+  launching: boolean;
+  launch: Launch[];
   /** What the seconds are of. */
   of: string;
   /** Where a hand wants a border; set by the browser. */
@@ -30,9 +35,21 @@ export interface Row {
   lacks: number;
 }
 
-/** A border before a block; `drag` grows from one movement of a hand to the next. */
-export interface Asked {
-  border: number;
-  to: number;
-  drag: number;
+/** The best split by an objective. */
+export interface Ghost {
+  objective: string;
+  label: string;
+  value: string;
+  borders: number[];
 }
+
+/** What to type for a launcher; `why` there is nothing, else empty. */
+export interface Launch {
+  name: string;
+  where: string;
+  text: string;
+  why: string;
+}
+
+/** A border before a block, or the best split by an objective; `drag` grows from one movement of a hand to the next. */
+export type Asked = { border: number; to: number; drag: number } | { best: string; drag: number };

@@ -3,6 +3,7 @@ import { h, listen, s, set, style } from "../shared/dom.ts";
 import { bytes, seconds } from "../shared/format.ts";
 import { markTheme, THEME_CSS } from "../shared/theme.ts";
 import { inside } from "../shared/zoom.ts";
+import { LaunchPanel } from "./launch.ts";
 import css from "./layers.css";
 import { blockName, content, edges, named, nearest } from "./place.ts";
 import type { Asked, LayersTraits, Row } from "./traits.ts";
@@ -11,6 +12,7 @@ type Shown = Omit<LayersTraits, "asked">;
 
 const LABELS = 15; // height of the names over the cells
 const CELLS = 26;
+const GHOST = 10; // height of the row of a best split
 const HANDLE = 34; // height of a border that can be dragged
 const GRASP = 16; // width in which a pointer finds it
 const PATIENCE = 40; // ms between two places that are sent
@@ -20,14 +22,18 @@ const NAMES: Record<string, string> = { cache: "KV cache" };
 
 export class LayersView {
   readonly element: HTMLElement;
-  readonly #said = h("div.said", { role: "status" });
+  readonly #now = h("b", { role: "status" });
+  readonly #jumps = h("div.jumps");
+  readonly #ghosts = s("g");
+  readonly #launch: LaunchPanel;
   readonly #cells = s("g");
   readonly #labels = s("g");
   readonly #handles = s("g");
-  readonly #strip = s("svg.strip", {}, this.#cells, this.#labels, this.#handles);
+  readonly #strip = s("svg.strip", {}, this.#cells, this.#labels, this.#ghosts, this.#handles);
+  readonly #top = h("div.top", {}, this.#strip, h("div.side", {}, this.#now, this.#jumps));
   readonly #head = h("div.row.head");
   readonly #rows = h("div.rows", { role: "table" });
-  readonly #legend = h("div.legend");
+  readonly #legend = h("span.legend");
   readonly #message = h("p", { hidden: true });
   readonly #watch = new ResizeObserver(() => this.draw());
   readonly #send: (asked: Asked) => void;
@@ -40,17 +46,17 @@ export class LayersView {
   #timer = 0;
   #waiting = 0; // timer that ends with the kernel's answer
 
-  constructor(send: (asked: Asked) => void) {
+  constructor(send: (asked: Asked) => void, close: () => void) {
     this.#send = send;
+    this.#launch = new LaunchPanel(close);
     this.element = h(
       "div.placelab.pl-layers",
       { "data-lm-suppress-shortcuts": "true" },
       style(THEME_CSS, css),
-      this.#strip,
-      this.#said,
+      this.#top,
       this.#rows,
-      this.#legend,
       this.#message,
+      this.#launch.element,
     );
     listen(this.#strip, "pointermove", (event) => this.#held >= 0 && this.#follow(event));
     for (const end of ["pointerup", "pointercancel"] as const) listen(this.#strip, end, () => this.#release());
@@ -62,7 +68,13 @@ export class LayersView {
     if (this.#held < 0 && !this.#timer && !this.#waiting) this.#borders = traits.borders;
     if (this.#borders.length !== traits.borders.length) this.#borders = traits.borders;
     this.#message.textContent = traits.message;
-    this.#said.textContent = traits.said;
+    this.#now.textContent = traits.now;
+    this.#now.title = traits.said;
+    this.#now.classList.toggle(
+      "bad",
+      traits.rows.some((row) => row.lacks > 0),
+    );
+    this.#launch.show(traits.launching ? traits.launch : []);
     this.#drawRows(traits);
     this.draw();
   }
@@ -77,16 +89,50 @@ export class LayersView {
   draw(): void {
     markTheme(this.element);
     const traits = this.#traits;
-    const width = this.element.clientWidth;
     if (!traits) return;
     const none = !traits.devices.length;
     this.#message.hidden = !traits.message;
-    for (const part of [this.#strip, this.#said, this.#rows, this.#legend]) part.toggleAttribute("hidden", none);
+    for (const part of [this.#top, this.#rows]) part.toggleAttribute("hidden", none);
+    const width = this.#strip.clientWidth;
     if (none || !width) return;
-    set(this.#strip, { viewBox: `0 0 ${width} ${LABELS + HANDLE}`, height: LABELS + HANDLE });
+    const height = LABELS + HANDLE + GHOST * traits.ghosts.length;
+    set(this.#strip, { viewBox: `0 0 ${width} ${height}`, height });
     this.#places = edges(traits.sizes, width);
     this.#drawCells(traits);
+    this.#drawGhosts(traits);
     this.#drawHandles(traits);
+  }
+
+  /** A line per best split with a tick at each border, and the button that jumps there. */
+  #drawGhosts({ ghosts }: Shown): void {
+    const lines = ghosts.flatMap(({ borders }, i) => {
+      const y = LABELS + HANDLE + GHOST * (i + 0.5);
+      const parts = borders.slice(1).map((end, d) => {
+        const x = this.#places[borders[d]!]!;
+        const colour = `fill: var(--pl-device-${d % 8})`;
+        return s("rect.ghost", { x, y: y - 1, width: this.#places[end]! - x, height: 2, style: colour });
+      });
+      const ticks = borders.slice(1, -1).map((block) => `M${this.#places[block]!.toFixed(1)} ${y - 4}v8`);
+      return [...parts, s("path.tick", { d: ticks.join("") })];
+    });
+    this.#ghosts.replaceChildren(...lines);
+    while (this.#jumps.children.length > ghosts.length) this.#jumps.lastElementChild!.remove();
+    while (this.#jumps.children.length < ghosts.length) this.#jumps.append(this.#jump(this.#jumps.children.length));
+    ghosts.forEach(({ label, value }, i) => {
+      const jump = this.#jumps.children[i] as HTMLElement;
+      jump.textContent = `${label} ${value}`;
+      jump.title = `To the best split by ${label}: ${value}`;
+    });
+  }
+
+  #jump(i: number): HTMLElement {
+    const jump = h("button", { type: "button" });
+    listen(jump, "click", () => {
+      clearTimeout(this.#waiting);
+      this.#waiting = 0;
+      this.#send({ best: this.#traits!.ghosts[i]!.objective, drag: ++this.#drag });
+    });
+    return jump;
   }
 
   #drawCells({ devices, sizes }: Shown): void {
@@ -156,7 +202,7 @@ export class LayersView {
 
   #drawRows({ devices, rows, best, of }: Shown): void {
     const slowest = Math.max(best, ...rows.map((row) => row.seconds)) || 1;
-    this.#head.replaceChildren(h("span"), h("span", {}, of), h("span"), h("span", {}, "memory"));
+    this.#head.replaceChildren(h("span"), h("span", {}, of), this.#legend);
     const lines = rows.map((row, d) => {
       const time = h("span.bar", {}, bar(row.seconds / slowest, `var(--pl-device-${d % 8})`));
       const mark = h("i.best", { title: `The slowest device of the best split: ${seconds(best)}` });

@@ -27,13 +27,19 @@ class LayerStrip(View):
         ``lacks`` [bytes], 0 where it fits.
     best
         Seconds of the slowest device of the best split, a line through the bars.
-    said
-        What the split comes to, a line.
+    now, said
+        What the split comes to, in a word and in a line.
     of
         What the seconds are of: ``"time per token"``.
+    ghosts
+        The best splits: ``objective``, ``label``, ``value`` (a text), ``borders``.
     asked
         Where a hand wants a border, set by the browser: ``border``, ``to`` (a block), and ``drag``, a number that grows from one
-        movement of a hand to the next.
+        movement of a hand to the next; or ``best``, the objective whose best split it wants, and ``drag``.
+    launching
+        Whether what to type is shown, set by the browser, too.
+    launch
+        What to type: ``name``, ``where``, ``text``, ``why`` there is none.
     message
         Why there is no strip; "" when there is one.
 
@@ -51,8 +57,12 @@ class LayerStrip(View):
     sizes = traitlets.List(traitlets.Float()).tag(sync=True)
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
     best = traitlets.Float(0.0).tag(sync=True)
+    now = traitlets.Unicode("").tag(sync=True)
     said = traitlets.Unicode("").tag(sync=True)
     of = traitlets.Unicode("").tag(sync=True)
+    ghosts = traitlets.List(traitlets.Dict()).tag(sync=True)
+    launching = traitlets.Bool(False).tag(sync=True)
+    launch = traitlets.List(traitlets.Dict()).tag(sync=True)
     asked = traitlets.Dict().tag(sync=True)
     message = traitlets.Unicode("").tag(sync=True)
 

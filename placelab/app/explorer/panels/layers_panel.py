@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import traitlets
 
 from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.engine.solving import Result
+from placelab.app.explorer.launch import launch_lines
 from placelab.app.explorer.layers import SIZES, Layers, layers_of
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.session import HELD
@@ -22,11 +25,14 @@ from placelab.base.units import percent, seconds, si
 from placelab.models import names, read
 from placelab.plans.borders import TIE
 from placelab.plans.layer_split import LayerSplit
+from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
 
 PHASES = {"Decode": "decode", "Prefill": "prefill", "Train": "train"}
 OF = {"decode": "time per token", "prefill": "time of the prompt", "train": "time of a micro-batch"}
-WIDTHS = {"width: bytes": "bytes", "width: seconds": "seconds"}
+GHOSTS = {"stage": "stage", "memory": "memory", "sum": "token"}  # objective: what it makes least
+LAUNCH_TIP = "What to type for accelerate, llama.cpp, vLLM, Megatron-LM, PyTorch"
+WIDTHS = {"by bytes": "bytes", "by seconds": "seconds"}
 MOST = 10_000_000
 # field of Layers: label, what it means, least value
 FIELDS = {
@@ -62,13 +68,19 @@ class LayersPanel:
         self.view = LayerStrip(comm=PartComm())
         self.phase = w.ToggleButtons(options=list(PHASES.items()), description="phase").add_class("pl-phase")
         self.fields = {name: self._field(name) for name in FIELDS}
-        self.width = w.Dropdown(options=list(WIDTHS.items()), tooltip="What the width of a layer means")
+        self.width = w.Dropdown(options=list(WIDTHS.items()), tooltip="What the width of a layer means").add_class(
+            "pl-width"
+        )
         self.decoders = w.Dropdown(options=[CHOOSE, *names()], tooltip="Bundled decoders")
-        self.head = w.HBox([self.decoders, self.phase, *self.fields.values(), self.width]).add_class("pl-layers-head")
+        self.launch = w.ToggleButton(description="Launch", tooltip=LAUNCH_TIP).add_class("pl-launches")
+        controls = [self.decoders, self.phase, *self.fields.values(), self.width, self.launch]
+        self.head = w.HBox(controls).add_class("pl-layers-head")
         self.box: w.Widget = w.VBox([self.head, self.view]).add_class("pl-layers-tab")
         self.phase.observe(lambda change: self._set("phase", change["new"]), "value")
         self.width.observe(lambda _: self._draw(), "value")
         self.decoders.observe(lambda change: self._choose(change["new"]), "value")
+        traitlets.link((self.launch, "value"), (self.view, "launching"))
+        self.launch.observe(lambda _: self._draw(), "value")
         self.view.observe(lambda change: self._asked(change["new"]), "asked")
 
     @property
@@ -114,7 +126,10 @@ class LayersPanel:
     def _asked(self, asked: dict[str, Any]) -> None:
         """Put a border where the browser wants it; what it sends may be anything."""
         state = self._state
-        border, to, drag = (asked.get(key) for key in ("border", "to", "drag"))
+        border, to, drag, best = (asked.get(key) for key in ("border", "to", "drag", "best"))
+        if best in GHOSTS:
+            self._change(lambda layers: replace(layers, objective=best, borders=()), "")
+            return
         if state is not None and isinstance(border, int) and isinstance(to, int) and isinstance(drag, int):
             self._change(lambda layers: layers.moved(state.cluster, border, to), f"{HELD}layers border {border} {drag}")
 
@@ -152,8 +167,9 @@ class LayersPanel:
     def _show_controls(self, layers: Layers | None) -> None:
         self.decoders.value = CHOOSE
         self.decoders.hidden = layers is not None
-        for control in (self.phase, self.width):
+        for control in (self.phase, self.launch):
             control.hidden = layers is None
+        self.width.hidden = layers is None or layers.phase == "train"  # which has no room for it
         for name, field in self.fields.items():
             field.hidden = layers is None or name not in ("batch", *SIZES[layers.phase])
             if layers is not None:
@@ -164,10 +180,10 @@ class LayersPanel:
     def _say(self, message: str) -> None:
         with self.view.hold_sync():
             self.view.message = message
-            self.view.devices, self.view.borders, self.view.rows = [], [], []
+            self.view.devices, self.view.borders, self.view.rows, self.view.launch = [], [], [], []
 
     def _traits(self, layers: Layers, state: State) -> dict[str, Any]:
-        split, best = layers.split(state.cluster), layers.best(state.cluster)
+        split, best = layers.split(state.cluster), layers.best(state.cluster, "stage")
         shown = rows(split, 1 - layers.headroom)
         return dict(
             devices=list(split.devices),
@@ -176,10 +192,25 @@ class LayersPanel:
             sizes=layers.widths(state.cluster, self.width.value),
             rows=shown,
             best=float(best.seconds.max()),
+            ghosts=ghosts(layers, state.cluster),
+            launch=launch_lines(split) if self.launch.value else [],
+            now="does not fit" if any(row["lacks"] for row in shown) else f"now {seconds(float(split.seconds.max()))}",
             said=said(split, best, [row["lacks"] for row in shown]),
             of=OF[layers.phase],
             message="",
         )
+
+
+def ghosts(layers: Layers, cluster: Cluster) -> list[dict[str, Any]]:
+    """The best split by each objective that the cluster has."""
+    found = []
+    for objective, label in GHOSTS.items():
+        with suppress(PlacelabError):  # memories are unlimited
+            best = layers.best(cluster, objective)
+            value = percent(best.value) if objective == "memory" else seconds(best.value)
+            if best.wanted.objective == objective:  # else nothing fits, and another objective stands in for it
+                found.append(dict(objective=objective, label=label, value=value, borders=list(best.borders)))
+    return found
 
 
 def rows(split: LayerSplit, share: float) -> list[dict[str, Any]]:

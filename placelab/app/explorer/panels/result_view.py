@@ -308,6 +308,12 @@ def _short(name: str) -> str:
     return name if len(name) <= LONGEST else f"…{name[1 - LONGEST :]}"
 
 
+def _used(result: Result) -> np.ndarray:
+    """Bytes in use on each device at most; of a split all that is counted, also what a problem of stages takes for granted."""
+    layers = result.state.layers
+    return result.schedule.peak_memory if layers is None else layers.split(result.state.cluster).memory
+
+
 SENDING = 1e-3  # seconds in which the kernel's thread that sends messages gets Python's lock; it would wait for the numbers else
 FEW = 10  # devices; the canvas does not draw the links of more, so their load is not sent
 
@@ -396,9 +402,9 @@ class ResultView:
         self.rest(result)
         self._prepare.show_count(schedule.problem.graph.n_ops, result.ops)
         self.tabs.result(result)
-        limited = result.state.memory != "none" and np.isfinite(schedule.problem.cluster.memory).any()
+        limited = result.state.memory != "none" and np.isfinite(result.state.cluster.memory).any()
         with self._canvas.hold_sync():
-            self._canvas.peak = schedule.peak_memory.tolist() if limited else []
+            self._canvas.peak = _used(result).tolist() if limited else []
             self._canvas.load = link_load(schedule).tolist() if schedule.problem.cluster.n_devices <= FEW else []
 
     def learn(self, schedule: Schedule) -> None:
