@@ -157,7 +157,8 @@ export class LayersView {
       }
       const says = `${device}: ${content(first, end, sizes.length)}`;
       const [left, right] = [places[first]!, places[end]!];
-      const at = Math.min(Math.max((left + right) / 2, 40), places.at(-1)! - 40);
+      const half = 3.2 * says.length;
+      const at = Math.max(Math.min((left + right) / 2, places.at(-1)! - half), half);
       if (right - left >= 6 * says.length)
         labels.push(s("text", { x: at, y: 11, "text-anchor": "middle", style: colour }, says));
     });
