@@ -13,6 +13,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Node of the environment, if it has one, stands in for one the machine lacks.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Hundreds of tests start a Python, each of which would compile the same modules again where the machine's settings forbid to keep
+# bytecode.
+export PYTHONDONTWRITEBYTECODE :=
 
 INSTALLED := $(VENV)/.installed-$(EXTRAS)
 CHROMIUM := $(VENV)/.chromium

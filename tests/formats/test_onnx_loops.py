@@ -1,5 +1,7 @@
 """Loops and branches of ONNX models: trip counts, nested bodies, and the shapes that pass through them."""
 
+from functools import cache, partial
+
 import onnx
 import onnx_models
 import pytest
@@ -9,6 +11,18 @@ import placelab as pl
 from placelab.formats.onnx import model_proto
 
 FLOP = 2 * 8 * 16 * 16  # of the product in a body
+
+inferred_once = cache(model_proto.inferred)
+completed_once = cache(partial(lambda run, model, sizes, close: run(model, dict(sizes), close), model_proto.completed))
+
+
+@pytest.fixture(autouse=True)
+def shapes_of_a_model_are_inferred_once(monkeypatch):
+    """Each inference takes a process, and several tests load the same model."""
+    monkeypatch.setattr(model_proto, "inferred", inferred_once)
+    monkeypatch.setattr(
+        model_proto, "completed", lambda model, sizes, close: completed_once(model, (*sizes.items(),), close)
+    )
 
 
 def loaded(text, **options):

@@ -49,10 +49,10 @@ def on_two(graph, **facts):
 
 
 def placements(small):
-    """Placements of a problem by several partitioners, without infeasible ones."""
+    """Placements of a problem by several partitioners, without those that are stuck: a search for another plan takes seconds."""
     for name in PLANNERS:
         with suppress(pl.InfeasibleError):
-            yield pl.place(small, name, trace=True)
+            yield pl.place(small, name, trace=True, fallback=False)
 
 
 def respects_edges(placement):
