@@ -50,11 +50,18 @@ def write(folder: Path, address: str, script: str) -> str:
             raise ValueError(f"the playground cannot recompute {model} on {box}: {reason}")
         page = pl.export.html(schedule, folder / f"playground-{model}-{box}.html", live=True)
         data = f'data-model="{model}" data-model-title="{model_title}" data-box="{box}" data-box-title="{box_title}"'
+        data += f' data-python="{escape(python(names[0], names[2]))}"'
         links.append(f'<li><a href="{address}/{page.name}" {data}>{model_title} on {box_title}</a></li>')
     return (
         f'<div class="playground"><ul>{"".join(links)}</ul></div>'
         f'<script src="{script}" data-height="{HEIGHT}"></script>'
     )
+
+
+def python(model: str, box: str) -> str:
+    """Code that gives the schedule of a page."""
+    given = f'pl.Problem(pl.load("{model}"), pl.clusters.{box}())'
+    return f'pl.solve({given if box in BOXES else f"pl.datasets.problem({model!r})"}, "heft", "planned")'
 
 
 class Playground(SphinxDirective):

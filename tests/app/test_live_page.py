@@ -209,6 +209,32 @@ def test_tensors_that_share_storages(tmp_path):
     assert differing([task(s, s.problem, None, "fifo") for s in schedules], schedules, tmp_path) == []
 
 
+def test_files_of_graphs(tmp_path):
+    """A graph that was saved is the same problem in a page of another one on that cluster; times and groups are in it."""
+    tasks: list[dict] = []
+    schedules: list[pl.Schedule | None] = []
+    for problem in few(150, seed=41):
+        rules = {"transfers": problem.transfers, "memory": "none" if problem.memory == "none" else "dynamic"}
+        plain = pl.Problem(problem.graph, problem.cluster, **rules)
+        if plain.restricted or not live_page.times_known(plain):
+            continue
+        page = pl.Problem(pl.generators.fork_join(2), plain.cluster, **rules)
+        saved = pl.simulate(page, pl.Placement(page, [0] * page.graph.n_ops), "fifo")
+        plain.graph.save(tmp_path / "graph.json")
+        devices = {"names": list(plain.cluster.names), "types": list(plain.cluster.types)}
+        given = {"graph": (tmp_path / "graph.json").read_text(encoding="utf-8"), "devices": devices}
+        for partitioner, scheduler in (("heft", "planned"), ("etf", "fifo")):
+            tasks.append({**task(saved, plain, partitioner, scheduler), **given})
+            schedules.append(solution(plain, pl.Placement(plain, [0] * plain.graph.n_ops), partitioner, scheduler))
+    found = [schedule.problem for schedule in schedules if schedule]
+    assert len(found) > 60 and {p.graph.time is None for p in found} == {p.memory == "none" for p in found} == {
+        True,
+        False,
+    }
+    assert any(p.n_groups for p in found)
+    assert differing(tasks, schedules, tmp_path) == []
+
+
 def test_a_difference_in_the_last_bit_is_noticed(tmp_path):
     """The test of the test: a speed or a bandwidth one bit off changes what the page computes."""
     tasks, schedules = trials(9, seed=3)

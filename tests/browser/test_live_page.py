@@ -312,6 +312,23 @@ def test_all_strategies_are_compared_after_a_drag(page, schedule, tmp_path, scre
     assert makespans(page) == (min(best, makespans(page)[0]),) * 2 == (of_the_library(page, schedule),) * 2
 
 
+def test_another_strategy_is_compared_with(page, schedule, tmp_path):
+    """Its plan under the same cluster is drawn behind the schedule, drag after drag; a link has it."""
+    opened(page, schedule, tmp_path)
+    page.get_by_label("Compare with").select_option("m-etf")
+    drag(page, "bandwidth:between a and b", -0.5)
+    code = page.locator(".pl-live pre").text_content()
+    names = {"pl": pl, "schedule": schedule}
+    exec(code.rpartition("pl.solve")[0], names)
+    other = pl.solve(names["problem"], "m-etf", "planned").makespan
+    assert makespans(page) == (of_the_library(page, schedule),) * 2
+    expect(page.locator(".pl-live .change")).to_contain_text(f"from {other * 1e3:.0f} ms")
+    assert float(page.locator(".pl-gantt").get_attribute("data-kept")) == other
+    page.goto(page.url)
+    settled(page)
+    expect(page.get_by_label("Compare with")).to_have_value("m-etf")
+
+
 def test_plain_numbers_stay_plain(page, tmp_path):
     """A textbook's graph of measured times, in a unit of its own: speeds are without effect there, bandwidths are not."""
     schedule = pl.solve(pl.datasets.problem("topcuoglu"), "heft")

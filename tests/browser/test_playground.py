@@ -76,6 +76,50 @@ def test_a_link_of_the_playground_shows_what_was_found(page, browser, playground
     fresh.context.close()
 
 
+def test_a_graph_of_ones_own_gives_the_librarys_makespan(page, browser, playground, tmp_path):
+    """A file as `save` writes it, packed or not, on the boxes of the page; its link asks for the file again."""
+    graph = pl.generators.layered(80, seed=4)
+    graph.save(tmp_path / "mine.json.gz")
+    page.goto(playground)
+    page.get_by_label("Box").wait_for()
+    page.get_by_label("Your file").set_input_files(tmp_path / "mine.json.gz")
+    expect(page.get_by_label("Model")).to_have_value("file")
+    page.get_by_label("Box").select_option("two_nodes")
+    expect(frame(page).locator("h1")).to_have_text("layered 80 · 8 devices")
+    expect(page.locator("code")).to_have_text(
+        'schedule = pl.solve(pl.Problem(pl.load("mine.json.gz"), pl.clusters.two_nodes()), "heft", "planned")'
+    )
+    problem = pl.Problem(graph, pl.clusters.two_nodes())
+    assert makespan(page) == pl.solve(problem, "heft", "planned").makespan
+    frame(page).get_by_label("Partitioner").select_option("etf")
+    frame(page).get_by_label("Scheduler").select_option("fifo")
+    page.wait_for_function("() => location.hash === '#file/two_nodes/2;etf+fifo'")
+    page.wait_for_timeout(200)
+    assert makespan(page) == pl.solve(problem, "etf", "fifo").makespan
+    fresh = browser.new_context().new_page()
+    fresh.goto(page.url)
+    expect(fresh.locator("output")).to_have_text("This link is of a file that it does not have: choose it.")
+    fresh.get_by_label("Your file").set_input_files(tmp_path / "mine.json.gz")
+    expect(frame(fresh).get_by_label("Scheduler")).to_have_value("fifo")
+    fresh.wait_for_timeout(200)
+    assert makespan(fresh) == makespan(page)
+    fresh.context.close()
+
+
+def test_what_is_no_graph_is_refused(page, playground, tmp_path):
+    """One sentence in the frame says what the file is not; another file then works."""
+    (tmp_path / "wrong.json").write_text('{"a": 1}')
+    pl.generators.fork_join(3).save(tmp_path / "right.json")
+    page.goto(playground)
+    page.get_by_label("Box").wait_for()
+    page.get_by_label("Your file").set_input_files(tmp_path / "wrong.json")
+    expect(page.frame_locator("iframe").get_by_role("alert").first).to_have_text(
+        "This is no graph as OpGraph.save writes it: load your file with placelab, and save it."
+    )
+    page.get_by_label("Your file").set_input_files(tmp_path / "right.json")
+    expect(frame(page).locator("h1")).to_contain_text("fork")
+
+
 def test_an_unknown_address_opens_the_first_page(page, playground):
     """Ten tasks on three processors, whose plan by HEFT takes 80."""
     page.goto(f"{playground}#nothing/%zz/2;heft+fifo")

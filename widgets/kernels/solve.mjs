@@ -4,22 +4,24 @@
  *     node solve.mjs LIVE.js PROBLEMS.json
  *
  * PROBLEMS.json: [{problem (base64), partitioner, scheduler, speed, bandwidth, latency}, …]; a partitioner of null leaves ops where they
- * are. Prints, in JSON, of each the arrays in base64, the bytes for the chart, the makespan, and the costs in which
+ * are. With `graph` (the text of a file) and `devices` ({names, types}), `problem` gives the cluster alone. Prints, in JSON, of each the arrays in base64, the bytes for the chart, the makespan, and the costs in which
  * partitioners plan; or the error.
  */
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 const [, , module, given] = process.argv;
-const { decodeProblem, inWholeCosts, place, problemOf, simulate, packMemory, packRun } = await import(
+const { decodeProblem, graphOf, inWholeCosts, place, problemOf, simulate, packMemory, packRun } = await import(
   pathToFileURL(module).href
 );
 
 const text = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString("base64");
 
-function solved({ problem, partitioner, scheduler, ...changed }) {
+function solved({ problem, partitioner, scheduler, graph, devices, ...changed }) {
   const bytes = Uint8Array.from(Buffer.from(problem, "base64"));
-  const { shape, costs, placed } = decodeProblem(new DataView(bytes.buffer));
+  const page = decodeProblem(new DataView(bytes.buffer));
+  const { placed } = page;
+  const { shape, costs } = graph ? graphOf(graph, page.shape, page.costs, devices) : page;
   const edits = Object.fromEntries(
     Object.entries(changed).map(([name, values]) => [name, Float64Array.from(values, Number)]),
   );

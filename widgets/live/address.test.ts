@@ -26,6 +26,7 @@ describe("the address of a state", () => {
       partitioner: "as placed",
       scheduler: "fifo",
       transfers: "parallel",
+      against: "",
       values: new Map([
         ["bandwidth:1", 2.5],
         ["bandwidth:2", 2.5],
@@ -44,8 +45,8 @@ describe("the address of a state", () => {
       "bandwidth%3Aa%3B%3D%2B%20%E2%80%93%20b=2.5;latency~2=0;memory~0.1=Infinity;speed%3Aa=0.3333333333333333";
     expect(text).toBe(`#2;as%20placed+fifo;${values};3@0;12@1`);
     expect(read(text, page)).toEqual(wish);
-    const fair = { ...wish, transfers: "fair", values: new Map([["bandwidth:1", 2.5]]) };
-    expect(written(fair, page)).toMatch(/^#2;as%20placed\+fifo\+fair;bandwidth~1=2.5;/);
+    const fair = { ...wish, transfers: "fair", against: "cpop", values: new Map([["bandwidth:1", 2.5]]) };
+    expect(written(fair, page)).toMatch(/^#2;as%20placed\+fifo\+fair;vs=cpop;bandwidth~1=2.5;/);
     expect(read(written(fair, page), page)).toEqual(fair);
   });
 
@@ -60,6 +61,7 @@ describe("the address of a state", () => {
     ["#1;heft+fifo", "cannot read"],
     ["#2;peft+fifo", "partitioner peft"],
     ["#2;heft", "scheduler "],
+    ["#2;heft+fifo;vs=peft", "partitioner peft"],
     ["#2;heft+fifo+slow", "transfer model slow"],
     ["#2;heft+fifo;speed%3Ac=1", "the speed:c, which"],
     ["#2;heft+fifo;speed~2=1", "the speed number 2, which"],

@@ -9,6 +9,8 @@ export interface Wish {
   readonly scheduler: string;
   /** The transfer model. */
   readonly transfers: string;
+  /** The partitioner that the state is compared with; "" for the saved state. */
+  readonly against: string;
   /** Values of the cluster. */
   readonly values: Values;
   /** Devices of ops that were moved by hand, by number of the op. */
@@ -27,12 +29,12 @@ const VERSION = "2"; // 1 had steps of dials instead of values
 
 /** The state in which the page was saved. */
 export function saved({ partitioner, scheduler, transfers }: Setting): Wish {
-  return { partitioner, scheduler, transfers, values: new Map(), moves: new Map() };
+  return { partitioner, scheduler, transfers, against: "", values: new Map(), moves: new Map() };
 }
 
 export function isSaved(wish: Wish, setting: Setting): boolean {
   const same = wish.partitioner === setting.partitioner && wish.scheduler === setting.scheduler;
-  return same && isOfSavedProblem(wish, setting) && wish.moves.size === 0;
+  return same && isOfSavedProblem(wish, setting) && wish.moves.size === 0 && !wish.against;
 }
 
 /** Whether nothing that strategies plan with has changed. */
@@ -46,7 +48,8 @@ export function written(wish: Wish, { setting, dials }: Page): string {
   const model = wish.transfers === setting.transfers ? [] : [wish.transfers];
   const names = [wish.partitioner, wish.scheduler, ...model].map(encodeURIComponent).join("+");
   const moves = [...wish.moves].sort(([a], [b]) => a - b).map(([op, device]) => `${op}@${device}`);
-  return `#${[VERSION, names, ...inGroups(wish.values, dials), ...moves].join(";")}`;
+  const against = wish.against ? [`vs=${encodeURIComponent(wish.against)}`] : [];
+  return `#${[VERSION, names, ...against, ...inGroups(wish.values, dials), ...moves].join(";")}`;
 }
 
 /** Values by dial where all that belongs to one has the same, as in `speed:gpu=2e12`, else by place: `speed~0.3=2e12`. */
@@ -82,7 +85,13 @@ export function read(text: string, page: Page): Wish {
   known(transfers, page.setting.models, "transfer model");
   const values = new Map<string, number>();
   const moves = new Map<number, number>();
+  let against = "";
   for (const change of changes) {
+    if (change.startsWith("vs=")) {
+      against = decoded(change.slice(3));
+      known(against, page.setting.partitioners, "partitioner");
+      continue;
+    }
     const value = /^([^~=]+)(?:~([\d.]+))?=([^=]+)$/.exec(change);
     const move = /^(\d+)@(\d+)$/.exec(change);
     if (value) {
@@ -94,7 +103,7 @@ export function read(text: string, page: Page): Wish {
       moves.set(Number(move[1]), Number(move[2]));
     else throw new Error(`This link changes ${change.slice(0, 40)}, which is not of this page.`);
   }
-  return { partitioner, scheduler, transfers, values, moves };
+  return { partitioner, scheduler, transfers, against, values, moves };
 }
 
 /** The places that a dial turns, or those that are listed. */

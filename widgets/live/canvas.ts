@@ -14,7 +14,6 @@ export interface Known {
   readonly unitless: boolean;
   /** Devices whose speed changes no time. */
   readonly timed: readonly number[];
-  readonly links: readonly { readonly name: string; readonly pairs: [number, number][] }[];
 }
 
 export interface Hands {
@@ -95,8 +94,8 @@ export function canvas(known: Known, hands: Hands): Canvas {
   };
 }
 
-function wireOf({ setting, unitless, links }: Known, columns: Columns, view: View): WireCluster {
-  const { names, types, hosts } = setting;
+function wireOf({ setting, unitless }: Known, columns: Columns, view: View): WireCluster {
+  const { names, types, hosts, links } = setting;
   const k = names.length;
   const finite = (x: number) => (x < Infinity ? x : null);
   const rows = <T>(column: Float64Array, cell: (x: number, p: number) => T) =>

@@ -2,16 +2,27 @@
 import "../gantt/index.ts"; // shows the schedule of the page, and tells of its model
 import { isShort, peaksOf } from "../kernels/memory.ts";
 import { place } from "../kernels/place.ts";
-import { decodeProblem, MEMORY, type Placed, type Problem, problemOf, TRANSFERS } from "../kernels/problem.ts";
+import {
+  type Costs,
+  decodeProblem,
+  MEMORY,
+  type Placed,
+  type Problem,
+  problemOf,
+  type Shape,
+  TRANSFERS,
+} from "../kernels/problem.ts";
 import { type Run, simulate } from "../kernels/simulate.ts";
 import { inWholeCosts } from "../kernels/whole.ts";
 import { packKept, packMemory, packRun } from "../kernels/wire.ts";
 import { subscribe } from "../shared/bus.ts";
+import { h } from "../shared/dom.ts";
 import type { Model } from "../shared/model.ts";
 import { isOfSavedProblem, isSaved, type Page, read, type Wish, written } from "./address.ts";
 import type { Known } from "./canvas.ts";
 import { code } from "./code.ts";
 import { dialsOf, timedOf } from "./dials.ts";
+import { graphOf } from "./file.ts";
 import { panel } from "./panel.ts";
 import { Past } from "./past.ts";
 import type { LiveTraits } from "./traits.ts";
@@ -19,11 +30,53 @@ import { columnsOf, withColumns, changed as withValues } from "./values.ts";
 
 const SAVED = ["schedule", "kept", "memory", "numbers"] as const; // traits of the chart that a change replaces
 const REST = 150; // ms without a change, after which what takes longer is computed
+const AWAITED = "#file"; // the address of a page that another one sends a graph
 const NOTHING = new DataView(new ArrayBuffer(0));
 
+/** Shows the saved schedule, or waits for the graph of a reader's own that the page around this one has been promised. */
+function begin(model: Model<LiveTraits>): void {
+  if (location.hash !== AWAITED || parent === window) return start(model, decodeProblem(model.get("problem")));
+  addEventListener("message", function hear({ source, data }: MessageEvent) {
+    if (source !== parent || typeof data?.graph !== "string") return;
+    removeEventListener("message", hear);
+    setAddress(`#${data.state ?? ""}`);
+    try {
+      start(model, withGraph(model, data.graph));
+    } catch (error) {
+      document.querySelector("main")!.before(h("p", { role: "alert" }, said(error)));
+    }
+  });
+  parent.postMessage({ placelab: AWAITED }, "*");
+}
+
+/** The problem of another graph on the devices of the page, placed by HEFT; chart and title show it. */
+function withGraph(model: Model<LiveTraits>, text: string): Start {
+  const saved = decodeProblem(model.get("problem"));
+  const setting = { ...model.get("live"), partitioner: "heft", scheduler: "planned", still: "" };
+  const given = graphOf(text, saved.shape, saved.costs, setting);
+  const problem = problemOf(given.shape, given.costs);
+  const placed = place(problem, setting.partitioner);
+  model.set("live", setting);
+  model.set("names", new DataView(new TextEncoder().encode(given.names.join("\n")).buffer));
+  model.set("kinds", new DataView(given.kinds.buffer as ArrayBuffer));
+  model.set("kind_names", given.kindNames);
+  model.set("memory", NOTHING);
+  model.set("schedule", packRun(problem, simulate(problem, placed, setting.scheduler)));
+  const title = `${given.title} · ${setting.names.length} devices`;
+  document.title = title;
+  document.querySelector("h1")!.textContent = title;
+  return { shape: given.shape, costs: given.costs, placed };
+}
+
+/** What a page begins with. */
+interface Start {
+  readonly shape: Shape;
+  readonly costs: Costs;
+  readonly placed: Placed;
+}
+
 /** Puts the controls above the chart whose model this is, and lets the chart follow them. */
-function start(model: Model<LiveTraits>): void {
-  const { shape, costs, placed } = decodeProblem(model.get("problem"));
+function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void {
   const setting = model.get("live");
   const unchanged = new Map(SAVED.map((name) => [name, model.get(name)]));
   const names = new TextDecoder().decode(model.get("names")).split("\n");
@@ -43,7 +96,6 @@ function start(model: Model<LiveTraits>): void {
     saved: columns,
     unitless: model.get("unitless"),
     timed: timedOf(shape, costs),
-    links: model.get("shared_links"),
   };
   const controls = panel(known, dials, { changed, settled, undo, redo, makespan });
 
@@ -67,8 +119,9 @@ function start(model: Model<LiveTraits>): void {
     const problem = problemWith(wish);
     const placedNow = moved(placedBy(wish, problem, isOfSavedProblem(wish, setting)), membersOf(wish.moves));
     const run = simulate(problem, placedNow, wish.scheduler);
+    const rival = wish.against ? simulate(problem, rivalOf(wish, problem), wish.scheduler) : before;
     if (isSaved(wish, setting)) for (const [name, value] of unchanged) model.set(name, value as never);
-    else draw(problem, run);
+    else draw(problem, run, rival);
     shown = { problem, placed: placedNow, run };
     const transfers = wish.transfers === setting.transfers ? "" : wish.transfers;
     const text = code(
@@ -79,7 +132,7 @@ function start(model: Model<LiveTraits>): void {
       membersOf(wish.moves),
       transfers,
     );
-    controls.show({ makespan: run.makespan, saved: before.makespan, code: text });
+    controls.show({ makespan: run.makespan, before: rival.makespan, code: text });
     pick();
     clearTimeout(resting);
     resting = window.setTimeout(() => {
@@ -102,6 +155,11 @@ function start(model: Model<LiveTraits>): void {
     if (wish.scheduler === "planned" && !name && placed.planned.length === 0)
       throw new Error("The ops were placed without a plan, which the scheduler planned needs: choose another one.");
     return placed;
+  }
+
+  /** What the wish is compared with. */
+  function rivalOf(wish: Wish, problem: Problem): Placed {
+    return placedBy({ ...wish, partitioner: wish.against }, problem, isOfSavedProblem(wish, setting));
   }
 
   /** Ops that moved by hand, each with all that must be where it is. */
@@ -132,12 +190,12 @@ function start(model: Model<LiveTraits>): void {
     return simulate(problem, placedBy(wish, problem, asSaved || isOfSavedProblem(wish, setting)), scheduler).makespan;
   }
 
-  /** The run, the saved one behind it; what else was said of that one holds no more. */
-  function draw(problem: Problem, run: Run): void {
+  /** The run, and behind it the saved one or its rival; what else was said of that one holds no more. */
+  function draw(problem: Problem, run: Run, rival: Run): void {
     const counted = shape.memory.model !== MEMORY.none || model.get("memory_shown");
     model.set("memory", counted ? packMemory(problem, run) : NOTHING);
     model.set("numbers", []);
-    model.set("kept", outline);
+    model.set("kept", rival === before ? outline : packKept(problem, rival));
     model.set("schedule", packRun(problem, run));
   }
 
@@ -227,6 +285,6 @@ function said(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-if (typeof document !== "undefined") subscribe(document.body, "model", start);
+if (typeof document !== "undefined") subscribe(document.body, "model", begin);
 
-export { decodeProblem, inWholeCosts, packMemory, packRun, place, problemOf, simulate };
+export { decodeProblem, graphOf, inWholeCosts, packMemory, packRun, place, problemOf, simulate };

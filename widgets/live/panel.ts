@@ -17,7 +17,8 @@ const SAID = 2_000; // ms that a button says what it did
 
 export interface Answer {
   readonly makespan: number;
-  readonly saved: number;
+  /** What it is compared with. */
+  readonly before: number;
   readonly code: string;
 }
 
@@ -83,6 +84,7 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
   const cluster = narrow ? dialRows(known, dials, { ...hands, change }) : canvas(known, { ...hands, change });
   const undo = button("↶", "Undo", hands.undo);
   const redo = button("↷", "Redo", hands.redo);
+  const against = menu("Compare with", ["as saved", ...setting.partitioners.slice(1)], "as saved", hands.settled);
   const put = (wish: Wish) => {
     values = wish.values;
     cluster.put(values);
@@ -91,6 +93,7 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
     partitioner.value = wish.partitioner;
     scheduler.value = wish.scheduler;
     transfers.value = wish.transfers;
+    against.value = wish.against || "as saved";
   };
   const reset = button("Reset", "", () => {
     put(saved(setting));
@@ -103,7 +106,19 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
   const byHand = mover(setting.names, moves, time, hands.settled);
   const result = h("span.result", {}, "makespan ", makespan);
   const menus = [partitioner, scheduler, transfers];
-  const chosen = h("div.row", {}, ...menus, undo, redo, reset, copyButton(), result, difference, facts);
+  const chosen = h(
+    "div.row",
+    {},
+    ...menus,
+    undo,
+    redo,
+    reset,
+    copyButton(),
+    result,
+    difference,
+    h("label.against", {}, "compare with ", against),
+    facts,
+  );
   const more = h("details", {}, h("summary", {}, "Python"), h("pre", {}, text));
   const words = "This page computes by itself. Strategies beyond the list need placelab.";
   const said = h("p.said", {}, setting.still ? `${words} ${setting.still} Ops stay on their devices.` : words);
@@ -130,6 +145,7 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
       partitioner: partitioner.value,
       scheduler: scheduler.value,
       transfers: transfers.value,
+      against: against.value === "as saved" ? "" : against.value,
       values,
       moves,
     }),
@@ -138,8 +154,9 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
       error.hidden = true;
       element.dataset.makespan = String(answer.makespan);
       makespan.textContent = time(answer.makespan);
-      const { makespan: now, saved: before } = answer;
-      difference.textContent = now === before ? "as saved" : `${compared(now, before)} from ${time(before)}`;
+      const { makespan: now, before } = answer;
+      const equal = against.value === "as saved" ? "as saved" : "the same";
+      difference.textContent = now === before ? equal : `${compared(now, before)} from ${time(before)}`;
       facts.textContent = "";
       others.old(partitioner.value);
       cluster.share(transfers.value === "fair");

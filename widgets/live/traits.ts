@@ -13,8 +13,9 @@ export interface LiveTraits {
   memory_shown: boolean;
   numbers: readonly object[];
   unitless: boolean;
-  /** Links that transfers between several pairs of devices share. */
-  shared_links: { name: string; pairs: [number, number][] }[];
+  /** What the chart says of ops, by colour. */
+  kinds: DataView;
+  kind_names: string[];
 }
 
 /** The saved state, and what a hand may choose. */
@@ -31,4 +32,6 @@ export interface Setting {
   readonly names: readonly string[];
   readonly types: readonly string[];
   readonly hosts: readonly string[];
+  /** Links that several pairs of devices share. */
+  readonly links: readonly { readonly name: string; readonly pairs: [number, number][] }[];
 }

@@ -71,6 +71,7 @@ def live_traits(schedule: Schedule) -> dict[str, Any]:
             "names": list(cluster.names),
             "types": list(cluster.types),
             "hosts": list(cluster.hosts),
+            "links": [{"name": link.name, "pairs": [list(pair) for pair in link.pairs]} for link in cluster.links],
         },
     }
 
