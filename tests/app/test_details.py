@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from problems import placed
 
 import placelab as pl
@@ -123,3 +124,30 @@ def test_the_chart_of_one_schedule_answers_clicks(chain):
     chart.selection = -1
     chart.lane = -1
     assert chart.details == {}
+
+
+def test_an_area(chain):
+    """By hand: from 1 to 5, dev0 runs a for 1, dev1 waits for the transfer from 2 to 4 and runs b for 1; dev2 idles."""
+    said = details_of(chain, Subject(area=(1.0, 5.0, 0, 1)))
+    assert (said["title"], said["note"], said["area"]) == ("1 to 5 on dev0 to dev1", "4 × 2 devices", True)
+    facts = dict(said["facts"])
+    assert facts["ops"] == "2, 2, 25 %" and facts["idle"] == "6, 75 %"
+    assert facts["moved"] == "4 in 1 transfer, each counted whole"
+    assert facts["critical path"] == "op 2 · transfer 2"
+    assert facts["dev1"] == "25 % busy · 50 % transfer · 25 % upstream"
+    assert [(row[1], row[3], row[4]) for row in said["bars"]["rows"]] == [("A", "1", "1 op"), ("B", "1", "1 op")]
+    assert said["chain"]["rows"][0][3:5] == (2.0, 7.0)
+    assert not details_of(chain, Subject(op=0, area=(1.0, 5.0, 0, 1))).get("area")
+
+
+@given(placed(), st.floats(0.01, 1.0))
+def test_an_area_has_all_seconds_of_its_devices(placement, part):
+    """Busy and idle shares make up the whole span."""
+    schedule = pl.simulate(placement.problem, placement)
+    if not schedule.makespan:
+        return
+    for d in range(schedule.problem.cluster.n_devices):
+        facts = dict(details_of(schedule, Subject(area=(0.0, part * schedule.makespan, d, d)))["facts"])
+        parts = [facts.get(name, "0 %").rpartition(", ")[2] for name in ("ops", "Send ops", "idle")]
+        texts = [part.removesuffix(" %").replace("< ", "") for part in parts]
+        assert abs(sum(map(float, texts)) - 100) <= 1.6, facts  # whole percents

@@ -467,6 +467,34 @@ def test_keys_play_and_find_wherever_the_click_was(explore):
     assert hand.page.evaluate("document.activeElement.value") == "7/ "
 
 
+def test_an_area_tells_what_is_in_it(explore):
+    """Shift and drag: totals in the drawer, which zooms there; Escape and a click elsewhere let go."""
+    hand = explore('"topcuoglu"')
+    stage = hand.root.locator(".pl-gantt .stage")
+    box = stage.bounding_box()
+    hand.page.keyboard.down("Shift")
+    hand.page.mouse.move(box["x"] + 400, box["y"] + 40)
+    hand.page.mouse.down()
+    hand.page.mouse.move(box["x"] + 700, box["y"] + box["height"] - 8, steps=4)
+    hand.page.mouse.up()
+    hand.page.keyboard.up("Shift")
+    drawer = hand.root.locator(".drawer")
+    expect(drawer.locator("header")).to_contain_text("on P1 to P3")
+    start, finish, first, last = hand.notebook.value("explorer.gantt.area")
+    assert (first, last) == (0, 2)
+    busy = hand.notebook.value(
+        f"float((explorer.schedule.finish.clip({start}, {finish}) - explorer.schedule.start.clip({start}, {finish})).sum())"
+    )
+    facts = hand.notebook.value("explorer.gantt.details['facts']")
+    assert abs(float(facts[0][1].split(", ")[1]) / busy - 1) < 0.01
+    drawer.get_by_role("button", name="Zoom here").click()
+    chart = hand.root.locator(".pl-gantt")
+    hand.page.wait_for_timeout(200)  # a frame
+    assert chart.get_attribute("data-span").split() == [str(start), str(finish)]
+    stage.press("Escape")
+    hand.becomes("explorer.gantt.area", [])
+
+
 def test_downloads(explore, page: Page, tmp_path):
     """The browser saves a page that plays without a kernel, a trace, and the ops as a table."""
     hand = explore('"topcuoglu"')

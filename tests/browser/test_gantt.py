@@ -250,8 +250,9 @@ def test_wheel_zooms_around_the_pointer_and_drag_pans(page, rnn, chart):
     assert shown(page, "span") == whole
 
 
-def test_shift_drag_zooms_to_what_was_brushed(page, rnn, chart):
-    """The brushed span fills the view."""
+def test_shift_drag_marks_an_area_to_which_z_zooms(page, rnn, chart):
+    """Nothing moves under the hand; then the area fills the view."""
+    whole = shown(page, "span")
     box = page.locator(".stage").bounding_box()
     page.keyboard.down("Shift")
     page.mouse.move(box["x"] + 400, box["y"] + 60)
@@ -259,6 +260,9 @@ def test_shift_drag_zooms_to_what_was_brushed(page, rnn, chart):
     page.mouse.move(box["x"] + 600, box["y"] + 60, steps=4)
     page.mouse.up()
     page.keyboard.up("Shift")
+    frame(page)
+    assert shown(page, "span") == whole and len(chart.area) == 4
+    page.locator(".stage").press("z")
     frame(page)
     first, last = shown(page, "span")
     assert 0.1 < (last - first) / rnn.makespan < 0.25

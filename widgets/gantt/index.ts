@@ -25,7 +25,8 @@ function render({ model, el, alone = false }: Context): () => void {
     model.save_changes();
   };
   const tell = {
-    selected: ({ op, gap, transfer, lane }: Picked) => {
+    selected: ({ op, gap, transfer, lane, area }: Picked) => {
+      model.set("area", area ? [area.from, area.to, area.first, area.last] : []);
       model.set("gap", gap);
       model.set("transfer", transfer);
       model.set("lane", lane);

@@ -62,6 +62,7 @@ export class GanttView {
   readonly #drawer = drawer({
     go: (step) => this.#goTo(step),
     close: () => this.#toggleDrawer(false),
+    zoom: () => this.#commands.perform("to-selection"),
     say: (text) => this.#report.note(text),
   });
   readonly #proof = proofLane((op) => this.#choose(op));
@@ -102,7 +103,10 @@ export class GanttView {
       fit: () => this.#board.fit(),
       scrub: (time: number) => this.#player.move(time),
     };
-    this.#pointing = new Pointing(this.#board, this.element, this.#bubble, pointed, this.#byHand, this.#ending.signal);
+    this.#pointing = new Pointing(this.#board, this.element, this.#bubble, pointed, this.#byHand, {
+      signal: this.#ending.signal,
+      alone,
+    });
     const asked = {
       choose: (op: number) => this.#choose(op),
       toggle: (what: Shown, on: boolean) => this.#toggle(what, on),
@@ -231,6 +235,7 @@ export class GanttView {
   showSelection(op: number): void {
     const { chart } = this.#board;
     this.#board.picked = chart && op < chart.bars.nOps ? op : -1;
+    if (op >= 0) this.#board.area = null; // another view has selected it
     this.#board.reveal();
     this.#report.now();
     this.#board.redraw("overlay");
@@ -256,7 +261,7 @@ export class GanttView {
 
   /** What there is to say of what was clicked. */
   tell(details: Details): void {
-    this.#drawer.show(details, this.#board.picked >= 0 || this.#picked.lane >= 0);
+    this.#drawer.show(details, this.#board.picked >= 0 || this.#picked.lane >= 0 || this.#picked.area !== null);
   }
 
   /** Why no schedule is shorter. */
@@ -317,12 +322,14 @@ export class GanttView {
   }
 
   #pick(picked: Picked): void {
-    const { gap, transfer, lane } = this.#picked;
-    const same = gap === picked.gap && transfer === picked.transfer && lane === picked.lane;
+    const { gap, transfer, lane, area } = this.#picked;
+    const same = gap === picked.gap && transfer === picked.transfer && lane === picked.lane && area === picked.area;
     if (same && picked.op === this.#board.picked) return;
     this.#picked = picked;
+    this.#board.area = picked.area;
     this.showSelection(picked.op);
     this.#tell.selected(picked);
+    if (picked.area) this.#toggleDrawer(true);
   }
 
   /** Zooms to a step of a chain and selects its op; the drawer, which then says of that, stays open. */

@@ -128,7 +128,7 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
     found.tabIndex = -1; // a click beside all controls leaves the keys to the explorer
     markTheme(over);
     const pressed = (event: KeyboardEvent) => {
-      if (isForChart(event, event.target)) {
+      if (isForChart(event, event.target, found)) {
         const stage = found.querySelector<HTMLElement>(".pl-gantt .stage");
         stage?.focus({ preventScroll: true });
         stage?.dispatchEvent(new KeyboardEvent("keydown", { key: event.key }));

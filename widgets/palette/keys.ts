@@ -13,12 +13,13 @@ export function commandOf({ key, ctrlKey, metaKey, altKey, shiftKey }: Key): "op
 
 const OF_THE_CHART = [" ", "/"]; // play and find
 
-/** Whether a key is meant for the chart wherever the focus is: no control there takes it. */
-export function isForChart({ key, ctrlKey, metaKey, altKey }: Key, target: unknown): boolean {
-  const free = !ctrlKey && !metaKey && !altKey && OF_THE_CHART.includes(key);
-  return (
-    free && target instanceof Element && !target.closest("button, input, select, textarea, summary, [tabindex='0']")
-  );
+const CONTROLS = "button, input, select, textarea, summary, [tabindex='0']";
+
+/** Whether a key is meant for the chart wherever the focus is: no control of the explorer there takes it. */
+export function isForChart({ key, ctrlKey, metaKey, altKey }: Key, target: unknown, explorer: Element): boolean {
+  if (ctrlKey || metaKey || altKey || !OF_THE_CHART.includes(key) || !(target instanceof Element)) return false;
+  const control = target.closest(CONTROLS);
+  return !control || control.contains(explorer); // a host's cell may have the focus, too
 }
 
 /** Whether keys typed there are text, which has an undo of its own. */

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from placelab.analysis.explanation import described, slack
+from placelab.analysis.explanation import KINDS, described, slack
 from placelab.analysis.idle_time import MOST_TRIED, REASONS, idle_gaps, said_of_gap, steps_of_gap
 from placelab.app.widgets.decisions import why
 from placelab.base.progress import never
-from placelab.base.units import apart, counted, percent
+from placelab.base.units import Units, apart, counted, percent
 from placelab.costs import describe_op
 from placelab.kernels.explain import explain as kernels
-from placelab.schedule.critical_steps import StepsBack
+from placelab.schedule.critical_steps import StepsBack, critical_steps
 from placelab.schedule.held_bytes import HeldBytes
 from placelab.schedule.schedule import Schedule
 from placelab.schedule.trace import Trace
@@ -22,6 +22,7 @@ from placelab.schedule.trace import Trace
 MOST_BARS = 12
 NEWEST, OLDEST = 60, 8  # steps of a long chain that are sent: the newest, and the oldest with the root
 LONGEST_GAPS = 12
+FEW = 6  # devices of an area that are told one by one
 Details = dict[str, Any]
 
 
@@ -38,12 +39,15 @@ class Subject(NamedTuple):
         Row of the transfer, in the schedule's `transfers`.
     lane
         Number of the device whose name was clicked.
+    area
+        What was brushed: start and finish [s], numbers of the first and the last device; () for nothing.
     """
 
     op: int = -1
     gap: int = -1
     transfer: int = -1
     lane: int = -1
+    area: tuple[float, ...] = ()
 
 
 def details_of(
@@ -68,12 +72,14 @@ def details_of(
     dict
         ``title`` and ``note``; ``facts``, a list of [label, text]; ``bars``: ``head``, ``rows`` of [device, label, value, text,
         note, whether it was chosen], and ``foot``; ``chain``: ``head``, ``rows`` of [what, note, time, start [s], finish [s],
-        op], the newest first, and ``left``, how many are left out before the last ``after``.
+        op], the newest first, and ``left``, how many are left out before the last ``after``; ``area``, if it is one.
 
     Notes
     -----
     O((ops + transfers) log), as a walk along the critical path.
     """
+    if len(subject.area) == 4 and subject.op < 0:
+        return _of_area(schedule, subject.area)
     if subject.gap >= 0 and _waits_for(schedule, subject.gap, subject.op):
         return _of_gap(schedule, subject.gap, most, cancel)
     if 0 <= subject.transfer < len(schedule.transfers) and _maker(schedule, subject.transfer) == subject.op:
@@ -296,20 +302,116 @@ def _of_device(schedule: Schedule, d: int) -> Details:
     }
 
 
+def _of_area(schedule: Schedule, area: tuple[float, ...]) -> Details:
+    """Totals of a span of time on some devices: what ops, transfers and gaps have of it."""
+    cluster = schedule.problem.cluster
+    units = cluster.units
+    first, last = (min(max(int(d), 0), cluster.n_devices - 1) for d in area[2:])
+    began, ended = max(area[0], 0.0), min(area[1], schedule.makespan)
+    within = lambda rows: np.maximum(  # noqa: E731
+        np.minimum(rows["finish"], ended) - np.maximum(rows["start"], began), 0.0
+    )
+    runs = np.maximum(np.minimum(schedule.finish, ended) - np.maximum(schedule.start, began), 0.0)
+    runs[(schedule.device < first) | (schedule.device > last)] = 0.0
+    all_gaps = idle_gaps(schedule)
+    gaps = all_gaps[(all_gaps["device"] >= first) & (all_gaps["device"] <= last)]
+    idle = within(gaps)
+    moved = schedule.transfers
+    here = np.zeros(len(moved), bool)
+    for end in ("source", "destination"):
+        here |= (moved[end] >= first) & (moved[end] <= last)
+    here &= (moved["start"] < ended) & (moved["finish"] > began)
+    size = float(schedule.problem.graph.tensor_bytes[moved["tensor"][here]].sum())
+    sending = np.zeros(cluster.n_devices)
+    if len(schedule.sends):  # their devices compute nothing meanwhile
+        sending += np.bincount(moved["source"], within(schedule.sends), minlength=cluster.n_devices)
+    path = critical_steps(schedule)
+    of_path = np.bincount(path["kind"], within(path), minlength=len(KINDS))
+    total = max((ended - began) * (last - first + 1), 1e-300)
+    facts = [
+        ("ops", f"{int((runs > 0).sum()):,}, {units.time(float(runs.sum()))}, {percent(float(runs.sum()) / total)}"),
+        ("Send ops", _nonzero(units, float(sending[first : last + 1].sum()), total)),
+        ("idle", f"{units.time(float(idle.sum()))}, {percent(float(idle.sum()) / total)}"),
+        ("moved", f"{units.amount(size, 'B')} in {counted(int(here.sum()), 'transfer')}, each counted whole"),
+        (
+            "critical path",
+            " · ".join(f"{kind} {units.time(t)}" for kind, t in zip(KINDS, of_path, strict=True) if t > 0),
+        ),
+        *_shares(schedule, range(first, last + 1), runs, sending, gaps, idle, ended - began),
+    ]
+    names = cluster.names
+    where = names[first] if first == last else f"{names[first]} to {names[last]}"
+    return {
+        "title": f"{_span(schedule, began, ended)} on {where}",
+        "note": f"{units.time(max(ended - began, 0.0))} × {counted(last - first + 1, 'device')}",
+        "facts": [(label, text) for label, text in facts if text],
+        "bars": _kinds(schedule, runs),
+        "chain": _longest(schedule, gaps, idle, "longest idle gaps in it"),
+        "area": True,
+    }
+
+
+def _shares(
+    schedule: Schedule,
+    devices: range,
+    runs: np.ndarray,
+    sending: np.ndarray,
+    gaps: np.ndarray,
+    idle: np.ndarray,
+    span: float,
+) -> Iterable[tuple[str, str]]:
+    """How each of the first few devices spends a span of time: busy, and idle by reason."""
+    names = schedule.problem.cluster.names
+    for d in devices[:FEW]:
+        busy = float(runs[schedule.device == d].sum() + sending[d])
+        mine = gaps["device"] == d
+        total = np.bincount(gaps["reason"][mine], idle[mine], minlength=len(REASONS))
+        waits = [f"{percent(total[r] / span)} {REASONS[r]}" for r in np.argsort(-total, kind="stable") if total[r] > 0]
+        yield names[d], " · ".join([f"{percent(busy / span)} busy", *waits]) if span > 0 else ""
+    if left := len(devices[FEW:]):
+        yield "", f"{counted(left, 'device')} more"
+
+
+def _nonzero(units: Units, time: float, total: float) -> str:
+    """Seconds and their share; "" for none."""
+    return f"{units.time(time)}, {percent(time / total)}" if time else ""
+
+
+def _kinds(schedule: Schedule, runs: np.ndarray) -> Details:
+    """Device time by kind of op, the most first."""
+    kinds, of = np.unique(schedule.problem.graph.kind, return_inverse=True)
+    total = np.bincount(of, runs, minlength=len(kinds))
+    count = np.bincount(of, runs > 0, minlength=len(kinds))
+    order = [k for k in np.argsort(-total, kind="stable").tolist() if total[k] > 0]
+    time = schedule.problem.cluster.units.time
+    rows = [
+        (-1, str(kinds[k]) or "op", float(total[k]), time(total[k]), counted(int(count[k]), "op"), False)
+        for k in order[:MOST_BARS]
+    ]
+    left = counted(len(order) - len(rows), "kind") + " more" if len(order) > len(rows) else ""
+    return _bars("device time by kind", rows, left, from_zero=True)
+
+
 def _longest_gaps(schedule: Schedule, d: int) -> Details:
     """The longest idle gaps of a device."""
     gaps = idle_gaps(schedule)
+    gaps = gaps[gaps["device"] == d]
+    return _longest(schedule, gaps, gaps["finish"] - gaps["start"], "longest idle gaps")
+
+
+def _longest(schedule: Schedule, gaps: np.ndarray, lasted: np.ndarray, head: str) -> Details:
+    """The gaps that last longest, by these seconds of theirs."""
     units = schedule.problem.cluster.units
     names = schedule.problem.graph.names
-    mine = np.flatnonzero(gaps["device"] == d)
-    order = mine[np.argsort(gaps["start"][mine] - gaps["finish"][mine], kind="stable")]
+    order = np.argsort(-lasted, kind="stable")
+    order = order[lasted[order] > 0]
     rows = []
     for gap in gaps[order[:LONGEST_GAPS]]:
         began, ended, op = float(gap["start"]), float(gap["finish"]), int(gap["op"])
         what = f"{REASONS[gap['reason']]}: {names[op]}" if op >= 0 else REASONS[gap["reason"]]
         rows.append((what, units.time(ended - began), units.time(began), began, ended, op))
     left = max(len(order) - len(rows), 0)
-    return {"head": "longest idle gaps", "rows": rows, "left": left, "after": 0, "root": False}
+    return {"head": head, "rows": rows, "left": left, "after": 0, "root": False}
 
 
 def _idle(schedule: Schedule, d: int) -> float:

@@ -11,7 +11,7 @@ import { matching } from "../scene/find.ts";
 import type { Kept } from "../scene/kept.ts";
 import { gutterWidth, layout, preferredHeight } from "../scene/layout.ts";
 import { type Links, links } from "../scene/links.ts";
-import type { Chart, Labels, Scene } from "../scene/scene.ts";
+import type { Area, Chart, Labels, Scene } from "../scene/scene.ts";
 import type { Memory } from "../wire/memory.ts";
 import type { Candidate } from "../wire/traits.ts";
 import type { Stage } from "./stage.ts";
@@ -23,6 +23,8 @@ export class Board {
   candidates: readonly Candidate[] = [];
   /** Selected op, -1 for none. */
   picked = -1;
+  /** What was brushed. */
+  area: Area | null = null;
   /** An op, then the transfers that bring its inputs. */
   incoming: readonly number[] = [];
   /** What ops are looked for, and 1 for each that is found; null: none are looked for. */

@@ -58,7 +58,7 @@ export class Commands {
       "find-next": () => this.#findNext(1),
       "find-previous": () => this.#findNext(-1),
       clear: () => ask.choose(-1),
-      "to-selection": () => board.picked >= 0 && board.zoomTo(board.picked),
+      "to-selection": () => (board.area ? board.setSpan(board.area) : board.picked >= 0 && board.zoomTo(board.picked)),
     };
   }
 

@@ -5,7 +5,8 @@ import { devicePalette } from "../../shared/palette.ts";
 import type { Bars, Chain, Details, Step } from "../wire/details.ts";
 import { asText, folded } from "./telling.ts";
 
-const NOTHING = "Click an op, a transfer, an idle gap or the name of a device: what it is, why it is there, why then.";
+const NOTHING =
+  "Click an op, a transfer, an idle gap or the name of a device: what it is, why it is there, why then. Shift+drag: what is in an area.";
 const LEAST = 96; // CSS pixels of the drawer
 const STEP = 24; // by which a key moves its edge
 
@@ -22,6 +23,8 @@ export interface DrawerEvents {
   /** A step of a chain was clicked. */
   go(step: Step): void;
   close(): void;
+  /** Show only the area that was brushed. */
+  zoom(): void;
   /** What a user is told. */
   say(text: string): void;
 }
@@ -31,6 +34,7 @@ export function drawer(on: DrawerEvents): Drawer {
   const note = h("span.note");
   const columns = h("div.columns");
   const copy = h("button", { type: "button", title: "Copy all of it as text" }, "Copy");
+  const zoom = h("button", { type: "button", title: "Show only this span of time (z)", hidden: true }, "Zoom here");
   const close = h("button", { type: "button", title: "Close the details (d)", "aria-label": "Close the details" }, "✕");
   const grip = h("div.grip", {
     role: "separator",
@@ -38,10 +42,11 @@ export function drawer(on: DrawerEvents): Drawer {
     "aria-label": "Size of the details",
     title: "Drag to resize",
   });
-  const head = h("header", {}, title, note, copy, close);
+  const head = h("header", {}, title, note, zoom, copy, close);
   const element = h("section.drawer", { "aria-label": "Details", hidden: true }, grip, head, columns);
   let shown: Details = {};
   listen(close, "click", on.close);
+  listen(zoom, "click", on.zoom);
   listen(copy, "click", () => {
     const done = () => on.say("copied");
     navigator.clipboard?.writeText(asText(shown)).then(done, () => on.say("the browser does not let this page copy"));
@@ -52,6 +57,7 @@ export function drawer(on: DrawerEvents): Drawer {
     title.replaceChildren(name(details.title ?? "Details"));
     note.textContent = details.note ?? "";
     copy.hidden = !details.title;
+    zoom.hidden = !details.area;
     columns.replaceChildren(
       ...(details.title ? parts(details, on.go) : [h("p", {}, awaited ? "computing …" : NOTHING)]),
     );

@@ -81,7 +81,7 @@ export class Drawing {
       incoming: incoming[0] === picked ? incoming.slice(1) : [],
       hover: this.#pointing.bar,
       held: this.#byHand.held,
-      brush: this.#pointing.brushed,
+      area: this.#pointing.brushed ?? this.#board.area,
     };
   }
 

@@ -1,27 +1,28 @@
 /** What the pointer does: hover, select, pan, zoom, brush, scrub. */
 
 import type { Description, Tooltip } from "../../shared/tooltip.ts";
-import { boxOf, ratioOf } from "../../shared/zoom.ts";
+import { boxOf } from "../../shared/zoom.ts";
 import { barOf } from "../scene/bars.ts";
 import { describe, describeLink, keptNote, shortLine, usageLine } from "../scene/describe.ts";
 import { type Hit, hit, laneAt } from "../scene/hit.ts";
 import { AXIS } from "../scene/layout.ts";
 import { carriedAt } from "../scene/links.ts";
-import type { Chart } from "../scene/scene.ts";
+import { type Area, type Chart, rowAt } from "../scene/scene.ts";
 import { shortIn } from "../wire/memory.ts";
 import type { Board } from "./board.ts";
 import type { ByHand } from "./byhand.ts";
 import { watchPointer } from "./stage.ts";
 
-/** What was clicked, by number, -1 for nothing: an op, an idle gap, a transfer, a device by its name. */
+/** What was clicked, by number, -1 for nothing: an op, an idle gap, a transfer, a device by its name; or an area. */
 export interface Picked {
   readonly op: number;
   readonly gap: number;
   readonly transfer: number;
   readonly lane: number;
+  readonly area: Area | null;
 }
 
-export const NOTHING: Picked = { op: -1, gap: -1, transfer: -1, lane: -1 };
+export const NOTHING: Picked = { op: -1, gap: -1, transfer: -1, lane: -1, area: null };
 
 /** What a click, a double-click or a drag along the axis asks for. */
 export interface Pointed {
@@ -33,14 +34,24 @@ export interface Pointed {
 
 export class Pointing {
   hovered: Hit | null = null;
-  /** Device pixels that a brush spans. */
-  brushed: readonly [number, number] | null = null;
+  /** What a hand is brushing. */
+  brushed: Area | null = null;
   readonly #board: Board;
   readonly #root: HTMLElement;
   readonly #bubble: Tooltip;
   readonly #on: Pointed;
+  readonly #alone: boolean;
 
-  constructor(board: Board, root: HTMLElement, bubble: Tooltip, on: Pointed, byHand: ByHand, signal: AbortSignal) {
+  /** `alone`: no Python says what an area holds, so that a brush zooms. */
+  constructor(
+    board: Board,
+    root: HTMLElement,
+    bubble: Tooltip,
+    on: Pointed,
+    byHand: ByHand,
+    { signal, alone }: { signal: AbortSignal; alone: boolean },
+  ) {
+    this.#alone = alone;
     this.#board = board;
     this.#root = root;
     this.#bubble = bubble;
@@ -58,7 +69,8 @@ export class Pointing {
       doubleClick: (x: number, y: number) => this.#doubleClick(this.#at(x, y)),
       pan: (dx: number, dy: number) => this.#pan(dx, dy),
       scrub: (x: number) => on.scrub(board.timeAt(x)),
-      brush: (from: number, to: number, done: boolean) => this.#brush(from, to, done),
+      brush: (from: readonly [number, number], to: readonly [number, number], done: boolean) =>
+        this.#brush(from, to, done),
       zoom: (x: number, factor: number) => x >= board.plot().left && board.zoom(factor, board.timeAt(x)),
     };
     watchPointer(board.surface.element, events, signal);
@@ -98,12 +110,29 @@ export class Pointing {
     else this.#on.fit();
   }
 
-  #brush(a: number, b: number, done: boolean): void {
+  #brush(a: readonly [number, number], b: readonly [number, number], done: boolean): void {
+    const area = this.#areaOf(a, b);
+    this.brushed = done ? null : area;
+    this.#board.redraw("overlay");
+    if (!done || !area) return;
+    if (this.#alone) this.#board.setSpan(area);
+    else this.#on.choose({ ...NOTHING, area });
+  }
+
+  /** The time and the devices between two corners. */
+  #areaOf([x0, y0]: readonly [number, number], [x1, y1]: readonly [number, number]): Area | null {
     const board = this.#board;
-    const ratio = ratioOf(board.surface.element);
-    this.brushed = done ? null : [a * ratio, b * ratio];
-    board.redraw("overlay");
-    if (done) board.setSpan({ from: board.timeAt(Math.min(a, b)), to: board.timeAt(Math.max(a, b)) });
+    const scene = board.scene();
+    if (!scene) return null;
+    const at = (y: number) => rowAt(scene, y * scene.layout.ratio);
+    const [from, to] = [board.timeAt(Math.min(x0, x1)), board.timeAt(Math.max(x0, x1))];
+    const last = this.#alone ? scene.chart.lanes.nDevices - 1 : at(Math.max(y0, y1));
+    return {
+      from: Math.max(from, 0),
+      to: Math.min(to, board.extent),
+      first: this.#alone ? 0 : at(Math.min(y0, y1)),
+      last,
+    };
   }
 
   #hover(x: number, y: number): void {

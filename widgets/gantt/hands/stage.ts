@@ -84,7 +84,8 @@ export interface PointerEvents {
   /** Dragged by this much since the last call. */
   pan(dx: number, dy: number): void;
   scrub(x: number): void;
-  brush(from: number, to: number, done: boolean): void;
+  /** From one corner of an area to the other. */
+  brush(from: readonly [number, number], to: readonly [number, number], done: boolean): void;
   /** Returns whether the view changed; if not, the wheel belongs to the page. */
   zoom(x: number, factor: number): boolean;
 }
@@ -117,14 +118,14 @@ export function watchPointer(element: HTMLElement, on: PointerEvents, signal: Ab
     if (drag.kind === "carry" && begins) on.take(drag.x0, drag.y0);
     if (drag.kind === "scrub") on.scrub(x);
     else if (drag.kind === "carry") on.carry(x, y);
-    else if (drag.kind === "brush") on.brush(drag.x0, x, false);
+    else if (drag.kind === "brush") on.brush([drag.x0, drag.y0], [x, y], false);
     else on.pan(x - drag.x, y - drag.y);
     [drag.x, drag.y] = [x, y];
     element.dataset.drag = drag.kind;
   });
   listen("pointerup", (event) => {
     const [x, y] = at(event);
-    if (drag?.kind === "brush" && drag.moved) on.brush(drag.x0, x, true);
+    if (drag?.kind === "brush" && drag.moved) on.brush([drag.x0, drag.y0], [x, y], true);
     if (drag?.kind === "carry" && drag.moved) on.drop(x, y);
     if (drag?.kind !== "scrub" && drag && !drag.moved) on.click(x, y);
     drag = null;

@@ -2,7 +2,7 @@
 import type { Held } from "../scene/held.ts";
 import { runningAt } from "../scene/lanes.ts";
 import { linkBox, trackBox } from "../scene/layout.ts";
-import { colourOf, type Scene, xOf, yOf } from "../scene/scene.ts";
+import { type Area, colourOf, type Scene, xOf, yOf } from "../scene/scene.ts";
 import type { Candidate } from "../wire/traits.ts";
 import { drawHeld } from "./held.ts";
 import { drawUsed } from "./usage.ts";
@@ -22,8 +22,8 @@ export interface Moving {
   readonly hover: number;
   /** An op in the hand. */
   readonly held: Held | null;
-  /** Pixels that a brush spans. */
-  readonly brush: readonly [number, number] | null;
+  /** What is being brushed, or was. */
+  readonly area: Area | null;
 }
 
 export function drawOverlay(canvas: HTMLCanvasElement, scene: Scene, moving: Moving): void {
@@ -43,7 +43,7 @@ export function drawOverlay(canvas: HTMLCanvasElement, scene: Scene, moving: Mov
   if (moving.selection >= 0) drawSelection(context, scene, moving.selection, moving.incoming);
   for (const candidate of moving.candidates) drawCandidate(context, scene, candidate);
   if (moving.held) drawHeld(context, scene, moving.held);
-  if (moving.brush) drawBrush(context, scene, moving.brush);
+  if (moving.area) drawArea(context, scene, moving.area);
   context.restore();
 }
 
@@ -171,10 +171,15 @@ function tracksOf(scene: Scene, bar: number): number[] {
   });
 }
 
-function drawBrush(context: CanvasRenderingContext2D, scene: Scene, [a, b]: readonly [number, number]): void {
-  const { height, axis } = scene.layout;
+function drawArea(context: CanvasRenderingContext2D, scene: Scene, { from, to, first, last }: Area): void {
+  const { row, ratio } = scene.layout;
+  const [x0, x1] = [xOf(scene, from), xOf(scene, to)];
+  const y = yOf(scene, first);
+  const box = [x0, y, x1 - x0, (last - first + 1) * row] as const;
+  context.fillStyle = context.strokeStyle = scene.paint.theme.accent;
   context.globalAlpha = 0.2;
-  context.fillStyle = scene.paint.theme.accent;
-  context.fillRect(Math.min(a, b), axis, Math.abs(b - a), height - axis);
+  context.fillRect(...box);
   context.globalAlpha = 1;
+  context.lineWidth = 1.5 * ratio;
+  context.strokeRect(...box);
 }

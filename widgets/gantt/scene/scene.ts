@@ -1,6 +1,6 @@
 /** Everything that a picture of a schedule depends on. */
 import type { Units } from "../../shared/format.ts";
-import type { Span } from "../../shared/scale.ts";
+import { clamp, type Span } from "../../shared/scale.ts";
 import { type Columns, decode } from "../wire/decode.ts";
 import type { Memory } from "../wire/memory.ts";
 import type { SharedLink } from "../wire/traits.ts";
@@ -51,6 +51,12 @@ export interface Scene {
   readonly scroll: number;
 }
 
+/** Seconds, and devices by number, the last one included. */
+export interface Area extends Span {
+  readonly first: number;
+  readonly last: number;
+}
+
 export interface Window {
   /** Time at the raster's left edge of the plot, in seconds, and pixels per second. */
   readonly from: number;
@@ -77,6 +83,11 @@ export function xOf(scene: Scene, t: number): number {
 /** Top of device `d`'s row on the canvas. */
 export function yOf(scene: Scene, device: number): number {
   return scene.layout.axis + device * scene.layout.row - scene.scroll;
+}
+
+/** The device whose row is at height `y` of the canvas, or the nearest one. */
+export function rowAt({ layout, chart, scroll }: Scene, y: number): number {
+  return clamp(Math.floor((y - layout.axis + scroll) / layout.row), 0, chart.lanes.nDevices - 1);
 }
 
 export function colourOf(scene: Scene, bar: number): number {

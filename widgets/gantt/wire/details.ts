@@ -5,6 +5,8 @@ export interface Details {
   readonly facts?: readonly (readonly [label: string, text: string])[];
   readonly bars?: Bars;
   readonly chain?: Chain;
+  /** Whether it is an area. */
+  readonly area?: boolean;
 }
 
 export interface Bars {

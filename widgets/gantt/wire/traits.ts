@@ -23,6 +23,8 @@ export interface GanttTraits {
   /** Row of the transfer that a click chose, which selects the op that made the tensor; a device by its name; set here. */
   transfer: number;
   lane: number;
+  /** What was brushed: start and finish in seconds, first and last device; empty for nothing; set here. */
+  area: number[];
   /** What the drawer says of what was clicked. */
   details: Details;
   /** Why no schedule is shorter than the proven bound, in order of time; empty while it is not known. */
