@@ -1,1 +1,5 @@
-"""Plans of a model on machines: memory by category, and which device runs which layers."""
+"""Plans of a model on machines: memory by category, which device runs which layers, passes that run together."""
+
+from placelab.plans.overlap import Overlap, overlap_seconds
+
+__all__ = ["Overlap", "overlap_seconds"]

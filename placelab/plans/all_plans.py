@@ -21,7 +21,7 @@ from placelab.problem.cluster import Cluster
 if TYPE_CHECKING:
     import pandas as pd
 
-SCHEDULES = ("1f1b", "gpipe", "interleaved", "zb-h1", "zb-h2", "zb-v")
+SCHEDULES = ("1f1b", "gpipe", "interleaved", "looped-bfs", "zb-h1", "zb-h2", "zb-v", "dualpipe", "dualpipe-v")
 LEFT = "fits, and was not run: the search was stopped"
 COLUMNS = ("dp", "tp", "pp", "ep", "microbatch", "schedule", "chunks", "recompute", "zero")
 
@@ -144,7 +144,8 @@ def _makes_sense(found: Mapping[str, Any]) -> bool:
     schedule, chunks, p = found["schedule"], found["chunks"], found["pp"]
     if p == 1:
         return schedule == "1f1b" and chunks == 1
-    several = {"interleaved": chunks > 1, "zb-v": chunks == 2}.get(schedule, chunks == 1)
+    chunked = {"interleaved": chunks > 1, "looped-bfs": chunks > 1, "zb-v": chunks == 2, "dualpipe-v": chunks == 2}
+    several = chunked.get(schedule, chunks == 1)
     return several and found["zero"] != 3
 
 
@@ -188,9 +189,7 @@ class _Search:
         row |= {name: float(memory[name].iloc[full]) for name in CATEGORIES}
         if lacks.iloc[full] > 0:
             return self._lacking(plan, row, float(lacks.iloc[full]), full)
-        step = planner.step(plan)
-        work = [f + b + w for f, b, w in zip(step.forward, step.backward, step.weight, strict=True)]
-        self.left.append((plan.microbatches(planner.batch) * max(work), plan, row))
+        self.left.append((planner.bound(plan, planner.step(plan)), plan, row))
         return LEFT
 
     def run(self, plan: Plan, row: dict[str, Any], bound: float) -> str:

@@ -11,16 +11,20 @@ from placelab.base.errors import FormatError, UnsupportedError, count, expect
 from placelab.costs.collective_times import collective_time
 from placelab.costs.roofline import DEFAULT, estimate
 from placelab.graphs.training_steps import pipeline_training
+from placelab.graphs.transforms.passes_together import together
 from placelab.models import Transformer, read
 from placelab.models.shape import mean_keys
 from placelab.plans.best_split import split_layers
 from placelab.plans.block_times import UPDATE, blocks_of
 from placelab.plans.degrees import Plan
 from placelab.plans.memory import training_bytes
-from placelab.plans.stage_memory import V_SHAPED, stage_memory
+from placelab.plans.overlap import Part, overlap_seconds
+from placelab.plans.stage_memory import stage_memory
+from placelab.plans.stage_ranks import MERGED, layout_of, rank_of, ranks_with, splits, stages_of
 from placelab.problem.cluster import Cluster
 from placelab.problem.hardware import SPECS
 from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
 from placelab.strategies.placing import place
@@ -28,18 +32,20 @@ from placelab.strategies.placing import place
 if TYPE_CHECKING:
     import pandas as pd
 
-SPLIT = "zb"  # schedulers of which gradients of weights are ops of their own
+ATTENTION = ("attn", "input_layernorm", "ln_1", "add_attention")  # of a layer, its first half
 OUTSIDE = ("norm", "ln_1", "ln_2", "add_attention", "add_mlp", "dropout")  # of a layer, outside of the parallel region
 
 
 class Step(NamedTuple):
-    """A pipeline's step: seconds per stage, bytes of a border, and seconds of each rank's gradients after its last backward."""
+    """A pipeline's step: seconds per stage, bytes of a border, seconds of each rank's gradients after its last backward, and of
+    DualPipe those of each stage's forward pass together with the backward pass of the other stage of its device."""
 
     forward: tuple[float, ...]
     backward: tuple[float, ...]
     weight: tuple[float, ...]
     transfer: float
     gradients: tuple[float, ...]
+    both: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +72,7 @@ class PlanResult:
     bubble: float
     exposed: float
     memory: pd.DataFrame
-    _pipeline: Problem
+    _pipeline: Placement
 
     @property
     def fits(self) -> bool:
@@ -75,11 +81,11 @@ class PlanResult:
 
     def problem(self) -> Problem:
         """The pipeline of one tensor rank of one replica: a device per rank."""
-        return self._pipeline
+        return self._pipeline.problem
 
     def schedule(self) -> Schedule:
         """Its schedule; gradients go out after it."""
-        return run_pipeline(self._pipeline, self.plan.schedule)
+        return _run(self._pipeline, self.plan.schedule)
 
     def __repr__(self) -> str:
         p = self.plan
@@ -132,9 +138,11 @@ def plan(
     whole, and per layer two all-reduces of the hidden states each way (scatter and gather take as long), per layer of experts
     two all-to-alls each way; nothing hides these. The pipeline is simulated. After a rank's last backward op its gradients go out
     whole: all-reduced, from ZeRO 1 scattered and the weights gathered; at 3 weights are gathered per micro-batch, two units at a
-    time: :math:`\max(m(F+B) + g + s, 2mG - g + S)`. Left out: ranks of all replicas in one graph, overlap of tensor collectives
-    with gradients of weights, gathering inputs again in the backward pass, gradients in buckets that leave before the last op,
-    updates, the sum of tied tables across ranks, imbalance of experts.
+    time: :math:`\max(m(F+B) + g + s, 2mG - g + S)`. Forward
+    passes of ``dualpipe`` and ``dualpipe-v`` run together with backward passes (:func:`placelab.plans.overlap_seconds`), so that
+    collectives of one hide behind computation of the other. Left out: overlap of tensor collectives with gradients of weights,
+    gathering inputs again in the backward pass, gradients in buckets that leave before the last op, updates, the sum of tied
+    tables across ranks, imbalance of experts.
 
     Examples
     --------
@@ -174,9 +182,8 @@ class Planner:
         memory, step = self.memory(plan), self.step(plan)
         m, p = plan.microbatches(self.batch), plan.pp
         key = (p, m, plan.chunks, plan.schedule, step, tuple(self._ranks(plan)))
-        pipeline, ends = self._once(("pipeline", key), lambda: self._simulated(plan, step, m))
+        pipeline, ends, work = self._once(("pipeline", key), lambda: self._simulated(plan, step, m))
         makespan = float(ends.max())
-        work = m * float(np.sum(step.forward + step.backward + step.weight))
         seconds = float((ends + np.array(step.gradients)).max())
         if plan.zero == 3:
             seconds = max(seconds, self._gathering(plan, m, work))
@@ -219,7 +226,7 @@ class Planner:
         blocks = self._blocks(plan)
         columns: dict[str, list[float]] = {"F": [], "B": [], "W": []}
         for s in range(stages):
-            group = self._group(plan, _rank(plan, s))
+            group = self._groups(plan, s)
             extra = self._collectives(plan, range(max(ends[s] - 1, 0), min(ends[s + 1] - 1, self.model.layers)), group)
             f, b, w = (float(blocks[phase][group, ends[s] : ends[s + 1]].sum(axis=1).max()) for phase in "FBW")
             inner = max(ends[s], 1), min(ends[s + 1], self.model.layers + 1)
@@ -227,13 +234,21 @@ class Planner:
             columns["F"].append(f + extra)
             columns["B"].append(b + again + extra)
             columns["W"].append(w)
-        if not plan.schedule.startswith(SPLIT):
+        both = self._both(plan, columns, ends) if plan.schedule in MERGED else ()
+        if not splits(plan.schedule):
             columns["B"] = [b + w for b, w in zip(columns["B"], columns["W"], strict=True)]
             columns["W"] = [0.0] * stages
         t = plan.tp if plan.sequence_parallel else 1
         transfer = self.model.element_bytes * plan.microbatch * self.sequence * self.model.shape.hidden / t
         forward, backward, weight = (tuple(columns[c]) for c in "FBW")
-        return Step(forward, backward, weight, transfer, self._gradients(plan, ends))
+        return Step(forward, backward, weight, transfer, self._gradients(plan, ends), both)
+
+    def bound(self, plan: Plan, step: Step) -> float:
+        """Seconds of the busiest rank's passes, which no order undercuts."""
+        m = plan.microbatches(self.batch) / (2 if layout_of(plan.schedule, plan.chunks) == "dual" else 1)
+        work = step.both or [f + b + w for f, b, w in zip(step.forward, step.backward, step.weight, strict=True)]
+        own = [stages_of(plan.schedule, rank, plan.pp, plan.chunks) for rank in range(plan.pp)]
+        return m * max(sum(work[s] for s in stages) for stages in own)
 
     # ---------------------------------------------------------------- parts
 
@@ -245,6 +260,44 @@ class Planner:
     def _group(self, plan: Plan, rank: int) -> np.ndarray:
         return np.arange(plan.tp * plan.dp) + plan.tp * plan.dp * rank
 
+    def _groups(self, plan: Plan, stage: int) -> np.ndarray:
+        """Devices of a stage; of DualPipe on both sides."""
+        ranks = ranks_with(plan.schedule, stage, plan.pp, plan.chunks)
+        return np.concatenate([self._group(plan, rank) for rank in ranks])
+
+    def _both(self, plan: Plan, columns: dict[str, list[float]], ends: np.ndarray) -> tuple[float, ...]:
+        """Seconds of each stage's forward pass together with the backward pass of the other stage of its device."""
+        n = plan.pp * plan.chunks
+        passes = [self._parts(plan, columns, s, ends) for s in range(n)]
+        found = []
+        for s in range(n):
+            other = n - 1 - s  # DualPipe's twin, and the other chunk of a V
+            pair = tuple(passes[s][0]), tuple(passes[other][1])
+            found.append(self._once(("both", *pair), lambda pair=pair: overlap_seconds(*pair, prove=False).both))
+        return tuple(found)
+
+    def _parts(
+        self, plan: Plan, columns: dict[str, list[float]], s: int, ends: np.ndarray
+    ) -> tuple[list[Part], list[Part]]:
+        """Parts of a stage's passes: of each layer attention, half of its collectives, MLP, the other half."""
+        group, blocks = self._groups(plan, s), self._blocks(plan)
+        inner = range(max(ends[s], 1), min(ends[s + 1], self.model.layers + 1))
+        extra = [self._collectives(plan, range(b - 1, b), group) for b in inner]
+        halves = [float(blocks["half"][group[0], b]) for b in inner]
+        f = columns["F"][s] - sum(extra)
+        back = columns["B"][s] + columns["W"][s] - sum(extra)
+        if not extra:
+            return [("compute", f)], [("compute", back)]
+        forward: list[Part] = []
+        backward: list[Part] = []
+        for half, sent in zip(halves, extra, strict=True):
+            share = 1 / len(extra)
+            forward += [("compute", f * share * half), ("stream", sent / 2)]
+            forward += [("compute", f * share * (1 - half)), ("stream", sent / 2)]
+            backward += [("stream", sent / 2), ("compute", back * share * (1 - half))]
+            backward += [("stream", sent / 2), ("compute", back * share * half)]
+        return forward, backward
+
     def _ranks(self, plan: Plan) -> list[int]:
         return [plan.tp * plan.dp * j for j in range(plan.pp)]
 
@@ -252,7 +305,7 @@ class Planner:
         n, layers = plan.pp * plan.chunks, self.model.layers
         if layers % n == 0:
             return (layers // n,) * n
-        kinds = [self._ranks(plan)[_rank(plan, s)] for s in range(n)]
+        kinds = [self._ranks(plan)[rank_of(plan.schedule, s, plan.pp, plan.chunks)] for s in range(n)]
         key = ("layers", plan.microbatch, tuple((self.cluster.types[d], float(self.cluster.speed[d])) for d in kinds))
 
         def split() -> tuple[int, ...]:
@@ -293,7 +346,10 @@ class Planner:
             rows = [np.bincount(block[ops], column[ops], minlength=len(kinds) + 2) for column in seconds.T]
             return np.stack(rows)[:, place_of]
 
-        return {c: summed(phase == c) for c in "FBW"} | {"core": summed((phase == "F") & core)}
+        first = np.array([any(word in name for word in ATTENTION) for name in names])
+        found = {c: summed(phase == c) for c in "FBW"} | {"core": summed((phase == "F") & core)}
+        with np.errstate(invalid="ignore"):
+            return found | {"half": summed((phase == "F") & first) / found["F"]}
 
     def _again(self, plan: Plan, group: np.ndarray, first: int, last: int) -> float:
         """Seconds of the forward ops of the layers that run again before the backward pass."""
@@ -332,9 +388,11 @@ class Planner:
         )
         found = []
         for j in range(plan.pp):
-            own = [s for s in range(plan.pp * plan.chunks) if _rank(plan, s) == j]
+            own = stages_of(plan.schedule, j, plan.pp, plan.chunks)
             g, w = (sum(float(whole[k][ends[s] : ends[s + 1]].sum()) for s in own) for k in ("gradients", "weights"))
             ring = self._group(plan, j).tolist()[:: plan.tp]
+            if layout_of(plan.schedule, plan.chunks) == "dual":  # twins sum theirs, too
+                ring += self._group(plan, plan.pp - 1 - j).tolist()[:: plan.tp]
             scatter = self._over("all-reduce" if plan.zero == 0 else "reduce-scatter", g, ring)
             found.append(scatter + (self._over("all-gather", w, ring) if plan.zero in (1, 2) else 0.0))
         return tuple(found)
@@ -348,17 +406,18 @@ class Planner:
         units = self.model.layers + 2
         return max(work + (gather + scatter) / units, (2 * m - 1 / units) * gather + scatter)
 
-    def _simulated(self, plan: Plan, step: Step, m: int) -> tuple[Problem, np.ndarray]:
+    def _simulated(self, plan: Plan, step: Step, m: int) -> tuple[Placement, np.ndarray, float]:
+        """The pipeline, the end of each rank, and the seconds in which ranks are busy, of all together."""
         ranks = self._ranks(plan)
         c = self.cluster
         inner = np.ix_(ranks, ranks)
         small = Cluster(
             [1.0] * plan.pp, bandwidth=c.bandwidth[inner], latency=c.latency[inner], names=[c.names[d] for d in ranks]
         )
-        problem = pipeline_of(step, m, plan, small)
-        schedule = run_pipeline(problem, plan.schedule)
+        placement = placed(pipeline_of(step, m, plan, small), plan.schedule, step.both)
+        schedule = _run(placement, plan.schedule)
         ends = np.array([schedule.finish[schedule.device == d].max() for d in range(plan.pp)])
-        return problem, ends
+        return placement, ends, float((schedule.finish - schedule.start).sum())
 
     def _flop(self) -> float:
         """Of a step: forward, and twice as many backward."""
@@ -370,22 +429,22 @@ class Planner:
 
 def pipeline_of(step: Step, m: int, plan: Plan, cluster: Cluster) -> Problem:
     """The pipeline of a step."""
-    weight = step.weight if plan.schedule.startswith(SPLIT) else None
+    weight = step.weight if splits(plan.schedule) else None
     return pipeline_training(
         step.forward, step.backward, weight, microbatches=m, stages=plan.pp, chunks=plan.chunks,
-        transfer=step.transfer, layout="v" if _folds(plan) else "loop", cluster=cluster,
+        transfer=step.transfer, layout=layout_of(plan.schedule, plan.chunks), cluster=cluster,
     )  # fmt: skip
+
+
+def placed(problem: Problem, schedule: str, both: tuple[float, ...] = ()) -> Placement:
+    """A pipeline's placement; passes that run together are one op."""
+    return together(problem, schedule, seconds=both) if schedule in MERGED else place(problem, "hash")
 
 
 def run_pipeline(problem: Problem, schedule: str) -> Schedule:
     """Simulate a pipeline, whose ops are tied to their devices."""
-    return simulate(problem, place(problem, "hash"), schedule)
+    return _run(placed(problem, schedule), schedule)
 
 
-def _folds(plan: Plan) -> bool:
-    return plan.schedule in V_SHAPED and plan.chunks > 1
-
-
-def _rank(plan: Plan, stage: int) -> int:
-    chunk, rank = divmod(stage, plan.pp)
-    return plan.pp - 1 - rank if _folds(plan) and chunk % 2 else rank
+def _run(placement: Placement, schedule: str) -> Schedule:
+    return simulate(placement.problem, placement, "planned" if schedule in MERGED else schedule)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,14 +13,13 @@ from placelab.base.interrupts import need
 from placelab.graphs.training_steps import pipeline_training
 from placelab.models import Transformer
 from placelab.plans.memory import CATEGORIES, Training, training_bytes
+from placelab.plans.stage_ranks import layout_of, splits, stages_of
 from placelab.problem.pipeline_columns import required
 from placelab.schedule.catalogue import find, schedulers
 from placelab.schedule.placement import Placement
 
 if TYPE_CHECKING:
     import pandas as pd
-
-V_SHAPED = ("zb-v", "zb-auto")  # with several chunks they go down the devices and up again
 
 
 def stage_memory(
@@ -84,8 +83,8 @@ def stage_memory(
     ends[-1] += 1
     ranges = list(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
     saved = np.array([memory.activations[first:last].sum() for first, last in ranges])
-    held, device = held_activations(schedule, saved, microbatches, chunks)
-    own = [[ranges[s] for s in np.flatnonzero(device == rank)] for rank in range(len(held))]
+    held, _ = held_activations(schedule, saved, microbatches, chunks)
+    own = [[ranges[s] for s in stages_of(schedule, rank, len(held), chunks)] for rank in range(len(held))]
     rows = [memory.of_device(mine, float(most)) for mine, most in zip(own, held, strict=True)]
     frame = pd.DataFrame(rows, columns=list(CATEGORIES))
     return frame.assign(total=frame.sum(axis=1))
@@ -102,7 +101,7 @@ def held_activations(schedule: str, saved: Any, microbatches: int, chunks: int =
     Returns
     -------
     tuple of ndarray
-        Bytes of each rank, and the rank of each stage.
+        Bytes of each rank, and the rank of each stage, of DualPipe's twins the first one's.
 
     Examples
     --------
@@ -127,11 +126,11 @@ class _Order(NamedTuple):
     rank: np.ndarray
 
 
-@lru_cache(64)  # plans that differ in all else have the same order
+@lru_cache(512)  # plans that differ in all else have the same order
 def _order(schedule: str, p: int, microbatches: int, chunks: int) -> _Order:
     rule: Any = schedulers()[schedule]
-    weight = 1.0 if schedule.startswith("zb") else None
-    layout: Literal["loop", "v"] = "v" if schedule in V_SHAPED and chunks > 1 else "loop"
+    weight = 1.0 if splits(schedule) else None
+    layout = layout_of(schedule, chunks)
     problem = pipeline_training(1.0, 1.0, weight, microbatches=microbatches, stages=p, chunks=chunks, layout=layout)
     placement = Placement(problem, problem.may_run.argmax(axis=1))
     pipeline = required(problem.graph, schedule)
@@ -143,5 +142,6 @@ def _order(schedule: str, p: int, microbatches: int, chunks: int) -> _Order:
         mine = sequence[(placement.device[sequence] == d) & (sign[sequence] != 0)]
         changes.append((pipeline.stage[mine], sign[mine]))
     rank = np.empty(p * chunks, int)
-    rank[pipeline.stage] = placement.device
+    first = pipeline.replica <= 0
+    rank[pipeline.stage[first]] = placement.device[first]
     return _Order(changes, rank)

@@ -88,7 +88,7 @@ def sharded(
 
     Notes
     -----
-    What is gathered is not in the memory of the graph: :class:`placelab.plans.memory.Training` counts it. O(n² · collectives).
+    What is gathered is not in the memory of the graph; :func:`placelab.plan` counts it. O(n² · collectives).
 
     References
     ----------
