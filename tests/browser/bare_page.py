@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import anywidget
 from playwright.sync_api import Page
@@ -52,6 +54,8 @@ STILL = """async () => {
   await Promise.allSettled(document.getAnimations().filter(finite).map((animation) => animation.finished));
 }"""
 
+HEARING: WeakKeyDictionary[Page, Callable[[dict[str, Any]], dict[str, Any]]] = WeakKeyDictionary()
+
 
 def show(page: Page, widget: anywidget.AnyWidget, theme: str = "light") -> None:
     """Put `widget` on the empty page, and synchronise its traits between browser and Python."""
@@ -69,7 +73,9 @@ def show(page: Page, widget: anywidget.AnyWidget, theme: str = "light") -> None:
             setattr(widget, name, value)
         return {name: value for name, value in plain().items() if name != "edit"}
 
-    page.expose_function("toPython", to_python)
+    if page not in HEARING:
+        page.expose_function("toPython", lambda changes: HEARING[page](changes))
+    HEARING[page] = to_python
     page.evaluate(MODEL, [str(widget._esm), plain(), theme])
 
 

@@ -88,15 +88,24 @@ def jupyters_page(browser: Browser) -> Page:
     return browser.new_context().new_page()
 
 
+@pytest.fixture(scope="session")
+def widgets_page(browser: Browser) -> Page:
+    """The page on which one test after the other shows a widget: a process of its own for each took most of their time."""
+    return browser.new_context().new_page()
+
+
 @pytest.fixture
 def page(browser: Browser, request: pytest.FixtureRequest, label: str) -> Iterator[Page]:
     """A page, 1400 × 1000; fails on logged errors, uncaught exceptions and requests that leave the machine.
 
-    It is a fresh one, but for tests with notebooks: these share one, and leave it empty if they fail. The marker ``own_page``
-    is for tests that measure the page, or change it for good.
+    Tests with notebooks share one, which they leave empty if they fail, and the others share one, which is empty, with the
+    pointer in its corner. The marker ``own_page`` is for tests that measure the page, or change it for good.
     """
-    shared = "open_notebook" in request.fixturenames and not request.node.get_closest_marker("own_page")
-    page: Page = request.getfixturevalue("jupyters_page") if shared else browser.new_context().new_page()
+    shared = not request.node.get_closest_marker("own_page")
+    notebook = "open_notebook" in request.fixturenames
+    which = "jupyters_page" if notebook else "widgets_page"
+    page: Page = request.getfixturevalue(which) if shared else browser.new_context().new_page()
+    page.mouse.move(0, 0)
     page.set_viewport_size({"width": 1400, "height": 1000})
     page.context.set_default_timeout(TIMEOUT)
     errors: list[str] = []
@@ -122,7 +131,7 @@ def page(browser: Browser, request: pytest.FixtureRequest, label: str) -> Iterat
         page.remove_listener(event, hear)
     if not shared:
         page.context.close()
-    elif failed or errors:
+    elif failed or errors or not notebook:
         page.goto("about:blank")
     assert not errors, f"the page logged errors: {errors}"
     strayed = [url for url in asked if not LOOPBACK.match(url)]

@@ -530,6 +530,7 @@ def test_memory_of_20000_ops_on_four_and_fifty_devices(page, screenshot):
         page.locator(".stage").press("0")
 
 
+@pytest.mark.own_page
 def test_exported_memory_can_be_shown_and_put_away(page, tight, tmp_path):
     """An exported page contains its memory curves."""
     page.goto(export.html(tight, tmp_path / "schedule.html").as_uri())
@@ -540,6 +541,7 @@ def test_exported_memory_can_be_shown_and_put_away(page, tight, tmp_path):
     expect(root(page)).to_have_attribute("data-memory", "true")
 
 
+@pytest.mark.own_page
 def test_reduced_motion_is_honoured(page, rnn):
     """No transition runs for users who prefer reduced motion."""
     page.emulate_media(reduced_motion="reduce")
@@ -563,6 +565,7 @@ def test_playback_rests_while_it_cannot_be_seen(page, chart):
     later(page, rested[0])
 
 
+@pytest.mark.own_page
 def test_exported_page_plays_without_a_kernel(page, rnn, tmp_path, screenshot):
     """Opened from disk, under its own strict policy, with styles, bars and playback."""
     numbers = [{"key": "makespan", "label": "makespan", "value": "7.16 ms", "tone": "good"}]
@@ -735,6 +738,7 @@ def test_tells_other_views_where_the_playhead_is(page, rnn, filling):
     assert 2 < heard <= frames + 1
 
 
+@pytest.mark.own_page
 def test_exported_page_offers_only_what_it_can_colour(page, rnn, tmp_path):
     """Without Python there is nobody to work out slack."""
     page.goto(export.html(rnn, tmp_path / "schedule.html").as_uri())

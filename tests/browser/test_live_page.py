@@ -12,6 +12,8 @@ from playwright.sync_api import Page, expect
 
 import placelab as pl
 
+pytestmark = pytest.mark.own_page  # of another address, which keeps things
+
 
 @pytest.fixture(scope="module")
 def schedule() -> pl.Schedule:

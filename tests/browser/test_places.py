@@ -18,6 +18,8 @@ from playwright.sync_api import Page, expect
 
 import placelab as pl
 
+pytestmark = pytest.mark.own_page  # of another address, which keeps things
+
 MODEL = "convolutional_network"
 ALONE = "alone"
 WINDOW = {"width": 1280, "height": 720}

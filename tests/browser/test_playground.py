@@ -10,6 +10,8 @@ from playwright.sync_api import Page, expect
 
 import placelab as pl
 
+pytestmark = pytest.mark.own_page  # of another address, which keeps things
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
