@@ -156,7 +156,7 @@ def test_the_reference_has_every_public_name(site):
 def test_the_site_has_no_solution(site):
     """No line of a solution that is its own is on the lesson's page; there is no archive with them, and no page of answers."""
     lessons = sorted((ROOT / "notebooks" / "lessons").glob("*.ipynb"))
-    assert len(lessons) == 13 and not list(site.rglob("*instructor*.zip")) and not list(site.rglob("answers*"))
+    assert len(lessons) == 15 and not list(site.rglob("*instructor*.zip")) and not list(site.rglob("answers*"))
     for path in lessons:
         cells = json.loads(path.read_text())["cells"]
         page = unescape(re.sub(r"<[^>]+>", "", (site / "notebooks" / "lessons" / f"{path.stem}.html").read_text()))

@@ -42,10 +42,10 @@ def names_of(node: ast.stmt) -> list[str]:
     return [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
 
 
-def test_there_are_thirteen_lessons():
+def test_there_are_fifteen_lessons():
     """Numbered without a gap."""
     assert [int(path.name[:2]) for path in NOTEBOOKS] == list(range(1, len(NOTEBOOKS) + 1))
-    assert len(NOTEBOOKS) == 13
+    assert len(NOTEBOOKS) == 15
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -1,4 +1,4 @@
-"""Answers to the exercises of lessons 1 to 6: right ones found in another way than the solution's, and wrong ones."""
+"""Answers to the exercises of lessons 1 to 5, 7 and 8: right ones found in another way than the solution's, and wrong ones."""
 
 from __future__ import annotations
 
@@ -52,6 +52,70 @@ CPOP = (
     return s.placement()
 """
 )
+
+
+RANK = """def my_rank(problem):
+    graph, cluster, n, times = problem.graph, problem.cluster, problem.cluster.n_devices, problem.exec_table()
+    pairs = [(i, j) for i in range(n) for j in range(n) if {pairs}]
+    edges = list(zip(graph.edges.tolist(), graph.edge_bytes.tolist()))
+    rank = {{}}
+    for u in reversed(range(graph.n_ops)):
+        rest = [0.0]
+        for (a, b), size in edges:
+            if a == u:
+                rest.append(rank[b] + sum(cluster.latency[p] + {way} for p in pairs) / max(len(pairs), 1))
+        rank[u] = {own} + max(rest)
+    return [rank[u] for u in range(graph.n_ops)]
+"""
+
+
+def my_rank(pairs: str = "i != j", way: str = "size / cluster.bandwidth[p]", own: str = "times[u].mean()") -> str:
+    """The upward rank of lesson 4 by recursion, or what it becomes by a slip."""
+    return RANK.format(pairs=pairs, way=way, own=own)
+
+
+FORK = """def fork_time(parent, children, transfer):
+    order, best = sorted(children, reverse={longest}), float("inf")
+    for k in range(len(order) + 1):
+        best = min(best, parent + max([sum(order[:k])] + [transfer + seconds for seconds in order[k:]]))
+    return best
+"""
+CLUSTERS = """def clusters(problem):
+    graph, rank, home, ends, start = problem.graph, pl.upward_rank(problem), {{}}, {{}}, {{}}
+    finish = {{}}
+
+    def arrival(u, v, where):
+        far = graph.edge_bytes[[tuple(edge) for edge in graph.edges.tolist()].index((u, v))]
+        return finish[u] + (0 if home[u] == where else far)
+
+    while len(home) < graph.n_ops:
+        free = []
+        for v in range(graph.n_ops):
+            inputs = graph.predecessors_of(v).tolist()
+            if v not in home and all(u in home for u in inputs):
+                last = max((arrival(u, v, None) for u in inputs), default=0)
+                free.append(({priority}, v, last, inputs))
+        _, v, begin, inputs = min(free)
+        home[v] = v
+        if inputs:
+            near = min(inputs, key=lambda u: ({last}, u))
+            there = max(arrival(u, v, home[near]) for u in inputs)
+            there = max(there, {end})
+            if there {than} begin:
+                home[v], begin = home[near], there
+        ends[home[v]] = finish[v] = begin + graph.compute[v]
+    return np.array([home[v] for v in range(graph.n_ops)])
+"""
+
+
+def clusters(
+    priority: str = "-last - rank[v]",
+    last: str = "-arrival(u, v, None)",
+    end: str = "ends[home[near]]",
+    than: str = "<",
+) -> str:
+    """The clusters of lesson 5, or what they become by a slip."""
+    return CLUSTERS.format(priority=priority, last=last, end=end, than=than)
 
 
 # name that the exercise defines → right answers; wrong answers, each with words of what the check says
@@ -225,6 +289,42 @@ def my_pct(problem, placement):
         [
             ("saved_by_delta = 0.2133", "divide by the makespan without"),
             ("saved_by_delta = lambda: '18 %'", "is a str"),
+        ],
+    ),
+    "my_rank": (
+        [my_rank()],
+        [
+            (my_rank(pairs="True"), "an op has a different upward rank"),
+            (my_rank(way="size / cluster.bandwidth[0, 1]"), "an op has a different upward rank"),
+            (my_rank(own="times[u].min()"), "an op has a different upward rank"),
+            ("my_rank = pl.upward_rank", "calls placelab's own 'upward_rank'"),
+            (
+                "my_rank = lambda problem: [108, 77, 80, 80, 69, 63, 43, 36, 44, 15]",
+                "different upward rank|not of the form",
+            ),
+        ],
+    ),
+    "fork_time": (
+        [FORK.format(longest=True)],
+        [
+            (FORK.format(longest=False), "another choice of the children"),
+            ("fork_time = lambda parent, children, transfer: parent + sum(children)", "another choice of the children"),
+            (
+                "fork_time = lambda parent, children, transfer: parent + transfer + max(children)",
+                "another choice of the children",
+            ),
+            ("fork_time = lambda parent, children, transfer: 6", "another choice of the children"),
+        ],
+    ),
+    "clusters": (
+        [clusters()],
+        [
+            (clusters(than="<="), "other ops are together"),
+            (clusters(last="-finish[u]"), "other ops are together"),
+            (clusters(end="0"), "other ops are together"),
+            (clusters(priority="-rank[v]"), "other ops are together"),
+            ("clusters = lambda problem: range(problem.graph.n_ops)", "other ops are together"),
+            ("clusters = lambda problem: pl.place(problem, 'dsc').device", "calls placelab's own 'dsc'"),
         ],
     ),
     "my_heft": (

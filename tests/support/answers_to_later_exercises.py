@@ -1,4 +1,4 @@
-"""Answers to the exercises of lessons 7 to 13: right ones found in another way than the solution's, and wrong ones."""
+"""Answers to the exercises of lessons 6 and 9 to 15: right ones found in another way than the solution's, and wrong ones."""
 
 from __future__ import annotations
 
@@ -24,8 +24,32 @@ def sct(
     ends: str = "(0, 1)",
     x: str = "x.value",
 ) -> str:
-    """The program of lesson 7, row by row, or what it becomes by a slip."""
+    """The program of lesson 9, row by row, or what it becomes by a slip."""
     return SCT.format(kind=kind, bounded=bounded, transfer=transfer, ends=ends, x=x)
+
+
+CHAINS_ALONE = """def on_unlimited(problem):
+    device, parent = {{}}, {{v: u for u, v in favourites(problem)}}
+    for v in range(problem.graph.n_ops):
+        device[problem.graph.names[v]] = {kept} if v in parent else v
+    return pl.Placement.from_mapping(problem, device)
+"""
+EARLIEST = """@pl.partitioner
+def my_etf(problem):
+    graph, level, s, done = problem.graph, static_level(problem), pl.ListScheduler(problem), []
+    while len(done) < graph.n_ops:
+        ready = [v for v in range(graph.n_ops) if v not in done and set(graph.predecessors_of(v).tolist()) <= set(done)]
+        soonest = {{v: min(({time}(v, d), s.eft(v, d), d) for d in s.feasible(v)) for v in ready}}
+        op = min(ready, key=lambda v: (soonest[v][0], {tie}, v))
+        s.place(op, soonest[op][2])
+        done.append(op)
+    return s.placement()
+"""
+
+
+def earliest(time: str = "s.est", tie: str = "-level[v]") -> str:
+    """ETF of lesson 10, or what it becomes by a slip."""
+    return EARLIEST.format(time=time, tie=tie)
 
 
 LOSES = """def loses():
@@ -80,7 +104,7 @@ def chains(
     devices: str = "problem.feasible(u).tolist() == problem.feasible(out[0]).tolist()",
     label: str = "chain[out[0]]",
 ) -> str:
-    """The transformation of lesson 9, from the last op to the first, or what it becomes by a slip."""
+    """The transformation of lesson 12, from the last op to the first, or what it becomes by a slip."""
     return CHAINS.format(out=out, inputs=inputs, group=group, devices=devices, label=label)
 
 
@@ -105,7 +129,7 @@ ERRORS = """def errors():
 
 
 def errors(seeds: str = "(0, 1, 2)", problem: str = "wrong", on: str = "gnmt", divisor: str = "true") -> str:
-    """The table of lesson 10, or what it becomes by a slip."""
+    """The table of lesson 6, or what it becomes by a slip."""
     return ERRORS.format(seeds=seeds, problem=problem, on=on, divisor=divisor)
 
 
@@ -131,7 +155,7 @@ def m_plus(
     enter: str = "",
     choose: str = "min([np.inf, *sizes])",
 ) -> str:
-    """TIC's numbers of lesson 12 by recursion, or what they become by a slip."""
+    """TIC's numbers of lesson 14 by recursion, or what they become by a slip."""
     return M_PLUS.format(union=union, counts=counts, enter=enter, choose=choose)
 
 
@@ -197,6 +221,42 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
             ("favourites = lambda problem: problem.graph.edges[sct(problem)[1] > 0.5 + 1e-6]", "4/3|two favourites"),
             ("favourites = lambda problem: []", "longer than 4/3"),
             ("favourites = lambda problem: [(v, u) for u, v in problem.graph.edges.tolist()][:1]", "does not exist"),
+        ],
+    ),
+    "on_unlimited": (
+        [CHAINS_ALONE.format(kept="device[problem.graph.names[parent[v]]]")],
+        [
+            (CHAINS_ALONE.format(kept="parent[v]"), "at most 4/3"),
+            ("on_unlimited = lambda problem: pl.Placement(problem, range(problem.graph.n_ops))", "at most 4/3"),
+            ("on_unlimited = lambda problem: pl.place(problem, 'dsc')", "calls placelab's own 'dsc'"),
+            ("on_unlimited = lambda problem: list(range(problem.graph.n_ops))", "not of the form"),
+        ],
+    ),
+    "my_etf": (
+        [earliest()],
+        [
+            (earliest(time="s.eft"), "not right|takes a different time"),
+            (earliest(tie="level[v]"), "not right|takes a different time"),
+            (earliest(tie="0"), "takes a different time|not right"),
+            ("my_etf = pl.partitioner(lambda problem: pl.place(problem, 'etf'))", "calls placelab's own 'etf'"),
+        ],
+    ),
+    "etf_loses": (
+        [
+            """def etf_loses():
+    for seed in range(1000):
+        problem = equal(pl.generators.random_dag(7, seed=seed), 1.0, machines=2)
+        if by_etf(problem) >= 1.3 * best(problem):
+            return problem"""
+        ],
+        [
+            ("etf_loses = layers", "must take at least 17% less"),
+            (
+                "graph = pl.OpGraph.from_arrays(['a', 'b', 'c'], [1, 1, 1], [(0, 2), (1, 2)], edge_bytes=10)\n"
+                "etf_loses = pl.Problem(graph, pl.Cluster([1, 1], bandwidth=1))",
+                "ρ must be at most 1",
+            ),
+            ("etf_loses = lambda: 3", "a Problem or a graph is expected"),
         ],
     ),
     "loses": (

@@ -39,7 +39,7 @@ def add_to(commands: Any) -> None:
 
 
 def lessons(options: argparse.Namespace) -> None:
-    """Write the thirteen lessons of the course.
+    """Write the fifteen lessons of the course.
 
     A file that is there already is kept, as it may hold somebody's answers.
     """
