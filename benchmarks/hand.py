@@ -240,6 +240,7 @@ def _page(browser: Browser) -> Page:
     context = browser.new_context(viewport={"width": 1400, "height": 1000})
     context.set_default_timeout(TIMEOUT)
     expect.set_options(timeout=TIMEOUT)
+    context.add_init_script("localStorage.setItem('placelab-hints', 'shown')")  # they would lie over what is dragged
     return context.new_page()
 
 

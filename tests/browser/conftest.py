@@ -82,16 +82,23 @@ def label(request: pytest.FixtureRequest) -> str:
     return re.sub(r"\W+", "-", request.node.name).strip("-")
 
 
+def blank_page(browser: Browser) -> Page:
+    """A page of a browser that has shown the explorer's first hints: they lie over what tests click."""
+    context = browser.new_context()
+    context.add_init_script("try { localStorage.setItem('placelab-hints', 'shown') } catch {}")
+    return context.new_page()
+
+
 @pytest.fixture(scope="session")
 def jupyters_page(browser: Browser) -> Page:
     """The page on which one test after the other opens its notebook."""
-    return browser.new_context().new_page()
+    return blank_page(browser)
 
 
 @pytest.fixture(scope="session")
 def widgets_page(browser: Browser) -> Page:
     """The page on which one test after the other shows a widget: a process of its own for each took most of their time."""
-    return browser.new_context().new_page()
+    return blank_page(browser)
 
 
 @pytest.fixture
@@ -104,7 +111,7 @@ def page(browser: Browser, request: pytest.FixtureRequest, label: str) -> Iterat
     shared = not request.node.get_closest_marker("own_page")
     notebook = "open_notebook" in request.fixturenames
     which = "jupyters_page" if notebook else "widgets_page"
-    page: Page = request.getfixturevalue(which) if shared else browser.new_context().new_page()
+    page: Page = request.getfixturevalue(which) if shared else blank_page(browser)
     page.mouse.move(0, 0)
     page.set_viewport_size({"width": 1400, "height": 1000})
     page.context.set_default_timeout(TIMEOUT)

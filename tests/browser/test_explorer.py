@@ -467,6 +467,32 @@ def test_keys_play_and_find_wherever_the_click_was(explore):
     assert hand.page.evaluate("document.activeElement.value") == "7/ "
 
 
+@pytest.mark.own_page
+def test_hints_are_shown_once(explore, page):
+    """Three, beside what they are about, each gone when it is done; Ctrl+K brings them again."""
+    page.add_init_script("if (!sessionStorage.seen) localStorage.removeItem('placelab-hints')")
+    hand = explore('"topcuoglu"')
+    hints = hand.root.locator(".pl-hint")
+    expect(hints).to_have_count(3)
+    outer = hand.root.bounding_box()
+    for hint in hints.all():
+        box = hint.bounding_box()
+        assert outer["x"] <= box["x"] and box["x"] + box["width"] <= outer["x"] + outer["width"], hint.inner_text()
+    hand.button("◈ Keep").click()
+    expect(hints).to_have_count(2)
+    hand.root.locator(".pl-canvas [data-key^='bandwidth']").first.click()
+    expect(hints).to_have_count(1)
+    hand.button("Got it").click()
+    expect(hints).to_have_count(0)
+    page.evaluate("sessionStorage.seen = 1")
+    assert page.evaluate("localStorage.getItem('placelab-hints')") == "shown"
+    hand.root.locator(".pl-gantt .stage").press("Control+k")
+    page.keyboard.type("hints")
+    expect(hand.root.locator(".pl-palette li").first).to_contain_text("What to do first")
+    page.keyboard.press("Enter")
+    expect(hints).to_have_count(3)
+
+
 def test_an_area_tells_what_is_in_it(explore):
     """Shift and drag: totals in the drawer, which zooms there; Escape and a click elsewhere let go."""
     hand = explore('"topcuoglu"')

@@ -3,6 +3,7 @@ import { render as draw } from "preact";
 import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
 import { Parts } from "./controls.tsx";
 import css from "./explorer.css";
+import { Hints } from "./hints.tsx";
 import type { Whole } from "./part.ts";
 import type { ExplorerTraits } from "./traits.ts";
 
@@ -15,17 +16,22 @@ function render({ model, el }: { model: Whole; el: HTMLElement }): () => void {
   markTheme(el);
   if (get("height")) el.style.height = `${get("height")}px`;
   const nonce = document.querySelector<HTMLScriptElement>("script[nonce]")?.nonce;
-  const content = (
-    <>
-      <style nonce={nonce}>{[THEME_CSS, css, get("hiding")].join("\n")}</style>
-      <Parts whole={model} references={get("root")} />
-    </>
-  );
-  draw(content, el);
+  const show = () =>
+    draw(
+      <>
+        <style nonce={nonce}>{[THEME_CSS, css, get("hiding")].join("\n")}</style>
+        <Parts whole={model} references={get("root")} />
+        <Hints root={el} again={get("hints")} />
+      </>,
+      el,
+    );
+  show();
+  model.on("change:hints", show);
   const ends = [watchTheme(() => markTheme(el)), ...get("links").map(([from, to]) => follow(model, from, to))];
   count(model, 1);
   return () => {
     for (const end of ends) end();
+    model.off("change:hints", show);
     draw(null, el);
     el.classList.remove(...CLASSES);
     count(model, -1);

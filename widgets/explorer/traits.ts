@@ -13,6 +13,8 @@ export interface ExplorerTraits {
   height: number;
   /** A style sheet that hides the saved picture. */
   hiding: string;
+  /** How often a user has asked for the hints, which a browser shows once by itself. */
+  hints: number;
 }
 
 /** What every control has: `placelab.app.widgets.controls.Control`. */

@@ -46,6 +46,7 @@ class Readable(Whole):
     _esm = Path(__file__).parents[1] / "widgets" / "static" / "explorer.js"
 
     height = traitlets.Int(0).tag(sync=True)  # in CSS pixels; 0: what the window leaves
+    hints = traitlets.Int(0).tag(sync=True)  # how often a user has asked for the hints that a browser shows once
     hiding = traitlets.Unicode("").tag(sync=True)  # a style sheet that hides the saved picture
 
     _session: Session
@@ -438,11 +439,15 @@ class Explorer(Readable):
             "keep", "Compare what follows with this schedule", "view", lambda: self._toggle_kept(True), "compare pin"
         )
         yield Command("keep nothing", "Compare with no schedule any more", "view", lambda: self.keep(None), "compare")
+        yield Command("hints", "What to do first, at its places", "view", self._hint, "help start first tour newcomer")
         yield Command("details", "Facts, why here, why then", "view", self._toggle_drawer, "why explain drawer")
         for title in self.tabs.panels:
             yield Command(title.lower(), "Open this tab", "view", partial(self.tabs.open, title), "show tab view")
         for text, button in self.actions.downloads.buttons.items():
             yield Command(f"download {text}", str(button.tooltip), "file", button.click, "save export file")
+
+    def _hint(self) -> None:
+        self.hints += 1
 
     def _toggle_drawer(self) -> None:
         self.gantt.drawer = not self.gantt.drawer
