@@ -18,6 +18,7 @@ from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
 
 MOST_NAMED = 6  # ops of a circle, in a message
+ROUNDING = 1e-9  # relative; of times that are compared
 
 
 class Places(NamedTuple):
@@ -32,7 +33,8 @@ class Places(NamedTuple):
     after, before : str
         The op that forbids an earlier place, and the one that forbids a later one; empty where nothing does.
     start : int
-        The position by earliest start, within the legal ones: behind what starts before the inputs are there.
+        The position by earliest start, within the legal ones: the first gap into which they fit once the inputs are there, all
+        else staying in time; where none is long enough, behind what starts before the inputs are there.
     ready : float
         When the inputs are there [s] if nothing else moved, without queues for links: the ghost's earliest time.
     reason : str
@@ -128,7 +130,7 @@ class ByHand:
             last,
             str(names[lane[first - 1]]) if first else "",
             str(names[lane[last]]) if last < len(lane) else "",
-            min(max(int((self.schedule.start[lane] < ready).sum()), first), max(last, first)),
+            self._earliest(block, d, lane, first, last, ready),
             ready,
             self._refusal(block, d),
         )
@@ -171,7 +173,7 @@ class ByHand:
         >>> problem = pl.datasets.problem("topcuoglu")
         >>> plan = pl.by_hand(pl.solve(problem, "heft"))
         >>> plan.move("T5", "P2").order("P2").tolist()
-        [3, 4, 5, 8, 9]
+        [3, 5, 4, 8, 9]
         """
         problem = self.placement.problem
         block = self._block(ops)
@@ -278,6 +280,16 @@ class ByHand:
         ahead = np.flatnonzero(flags[1, lane])
         behind = np.flatnonzero(flags[2, lane])
         return lane, int(ahead[-1]) + 1 if len(ahead) else 0, int(behind[0]) if len(behind) else len(lane)
+
+    def _earliest(self, block: np.ndarray, d: int, lane: np.ndarray, first: int, last: int, ready: float) -> int:
+        """The position by earliest start: of the first gap that is long enough, else behind what starts before `ready`."""
+        begin, end = self.schedule.start[lane], self.schedule.finish[lane]
+        took = float(self.placement.problem.exec_table()[block, d].sum())
+        free = np.maximum(np.concatenate([[0.0], end]), ready)
+        until = np.concatenate([begin, [np.inf]])
+        fits = np.flatnonzero(free[first : last + 1] + took <= until[first : last + 1] * (1 + ROUNDING))
+        behind = int((begin < ready).sum())
+        return first + int(fits[0]) if len(fits) else min(max(behind, first), max(last, first))
 
     def _ready(self, v: int, device: int) -> float:
         """When the inputs of an op are on a device if nothing else moves [s]."""

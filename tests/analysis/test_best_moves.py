@@ -45,9 +45,11 @@ def test_it_is_the_best_of_all_moves():
 
 
 def test_move_after_move_ends():
-    """Each saves something, so no plan comes twice. HEFT's plan of the ten tasks has no such move, hash's has several."""
+    """Each saves something, so no plan comes twice. HEFT's plan of the ten tasks has one such move, hash's has several."""
     problem = pl.datasets.problem("topcuoglu")
-    assert pl.best_move(pl.solve(problem, "heft")) is None
+    move = pl.best_move(pl.solve(problem, "heft"))
+    assert move is not None and (move.op, move.device, move.makespan) == ("T6", "P1", 76)
+    assert pl.best_move(move.plan.schedule) is None
     plan = pl.by_hand(pl.solve(problem, "hash"))
     makespans = [plan.makespan]
     while (move := pl.best_move(plan.schedule)) is not None:

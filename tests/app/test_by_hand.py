@@ -41,6 +41,14 @@ def say(explorer: Explorer, grip: int, op: str, **what: str) -> None:
     explorer.gantt._handle_custom_msg(content, [])
 
 
+def ask(explorer: Explorer, what: str) -> int:
+    """Press a button that helps, and wait for the answer."""
+    grip = next(GRIPS)
+    explorer.gantt._handle_custom_msg(dict(grip=grip, do=what), [])
+    assert explorer.by_hand.settled(60) and explorer.settled(60)
+    return grip
+
+
 def move(explorer: Explorer, op: str, device: str, time: float) -> None:
     """Drag an op to a place and set it there."""
     say(explorer, hold(explorer, op, device, time), op, do="set")
@@ -111,17 +119,41 @@ def test_a_forbidden_device_says_why():
 
 
 def test_arrow_keys_move_by_one_place_and_one_device(explorer):
-    """Up is the device above at the earliest start, right one place on; Enter sets."""
+    """Up is the device above, in the first gap that is long enough; left is one place back; Enter sets."""
     grip = next(GRIPS)
     say(explorer, grip, "T6", way="up")
     lane = lambda: [str(name) for name in explorer.problem.graph.names[pl.by_hand(explorer.schedule).order("P1")]]  # noqa: E731
+    assert lane() == ["T2", "T6", "T8"] and explorer.schedule.makespan == 76
+    say(explorer, grip, "T6", way="left")
     assert lane() == ["T6", "T2", "T8"]
     say(explorer, grip, "T6", way="right")
-    assert lane() == ["T2", "T6", "T8"] and explorer.schedule.makespan == 76
     say(explorer, grip, "T6", way="right")
     assert lane() == ["T2", "T6", "T8"] and "cannot run behind T8" in explorer.gantt.hand["said"]
     say(explorer, grip, "T6", do="set")
     assert lane() == ["T2", "T6", "T8"] and len(explorer.steps.past) == 2
+
+
+def test_the_best_move_is_offered_and_taken(explorer):
+    """HEFT's plan has one, of T6 to P1; nothing changes before Enter; then there is none, which is said."""
+    grip = ask(explorer, "best")
+    offered = explorer.gantt.hand
+    assert offered["offer"] and offered["device"] == 0 and offered["start"] == 40 and "saves 4" in offered["said"]
+    assert explorer.schedule.makespan == 80 and len(explorer.steps.past) == 1 and not explorer.by_hand.holding
+    say(explorer, grip, "T6", do="set")
+    assert explorer.schedule.makespan == 76 and len(explorer.steps.past) == 2
+    ask(explorer, "best")
+    assert explorer.gantt.hand == {} and "No single move" in message(explorer)
+
+
+def test_local_search_finishes_the_plan(explorer):
+    """It ends at the optimum, 73, in one step of the history, with which undo begins."""
+    ask(explorer, "finish")
+    assert explorer.schedule.makespan == 73 and pl.validate(explorer.schedule) == []
+    assert len(explorer.steps.past) == 2
+    ask(explorer, "finish")
+    assert explorer.schedule.makespan == 73 and len(explorer.steps.past) == 2
+    explorer.undo()
+    assert explorer.schedule.makespan == 80
 
 
 def test_another_strategy_leaves_the_mode(explorer):

@@ -63,3 +63,57 @@ def test_a_bar_is_dragged_to_another_device_and_undone(hand, screenshot):
     assert hand.number("makespan") == "76"
     hand.button("↶").click()
     makespan(hand, 80)
+
+
+MOVES = (  # of HEFT's plan to one of 73: the op, its new device, the op that it comes behind, the makespan afterwards
+    ("T6", "P1", "T2", 76),
+    ("T7", "P2", "T4", 85),
+    ("T3", "P2", "T4", 76),
+    ("T2", "P3", "T1", 76),
+    ("T4", "P1", "", 73),
+)
+
+
+def test_hefts_plan_of_the_ten_tasks_is_dragged_to_73(hand, screenshot):
+    """Five drags by the mouse; the result is legal, and no schedule is shorter."""
+    for op, device, behind, after in MOVES:
+        begin = f"float(explorer.schedule.finish[explorer.problem.graph.index({behind!r})])" if behind else "0.0"
+        drag(hand, op, device, hand.notebook.value(begin))
+        makespan(hand, after)
+    screenshot("finished")
+    assert hand.notebook.value("pl.validate(explorer.schedule)") == []
+    hand.notebook.execute("pl.testing.check_by_hand(explorer, at_most=73)")
+
+
+def test_keys_alone_move_an_op(hand, screenshot):
+    """b, an op found by its name, arrows, Enter; then the best move by h and Escape; no pointer."""
+    hand.button("✎ By hand").focus()
+    hand.page.keyboard.press("Tab")
+    stage = hand.root.locator(".pl-gantt .stage")
+    hand.root.locator(".pl-gantt .find").focus()
+    hand.page.keyboard.type("T6")
+    hand.page.keyboard.press("Enter")
+    stage.focus()
+    hand.page.keyboard.press("ArrowUp")
+    expect(hand.root.locator(".pl-gantt")).to_have_attribute("data-makespan", "76")
+    expect(hand.root.locator(".pl-gantt .status")).to_contain_text("P1, after T2, before T8 · ▼ 4 · 80 → 76")
+    hand.page.keyboard.press("Escape")
+    makespan(hand, 80)
+    hand.page.keyboard.press("h")
+    expect(hand.root.locator(".pl-gantt .status")).to_contain_text("Best move: T6 to P1 saves 4")
+    screenshot("offered")
+    hand.page.keyboard.press("Enter")
+    makespan(hand, 76)
+    hand.page.keyboard.press("b")
+    hand.becomes("explorer.gantt.by_hand", False)
+
+
+def test_an_illegal_place_says_who_forbids_it(hand, screenshot):
+    """An op that is dragged before its input stops behind it, and the words at the pointer name that."""
+    drag(hand, "T10", "P3", 0, drop=False)
+    words = "T10 cannot run before T7, which must run first"
+    expect(hand.root.locator(".pl-gantt .tooltip")).to_contain_text(words)
+    screenshot("stopped")
+    hand.page.mouse.up()
+    hand.settled()
+    assert hand.notebook.value("pl.validate(explorer.schedule)") == []

@@ -90,6 +90,10 @@ export class GanttView {
         find: (text) => this.#commands.look(text),
         table: () => this.#controls.press("table", this.#report.toggleTable()),
         help: () => this.#help(),
+        ask: (what) => {
+          this.#byHand.ask(what);
+          this.#surface.element.focus();
+        },
       },
       alone,
     );
@@ -154,6 +158,7 @@ export class GanttView {
     this.#pointing.leave();
     this.element.dataset.makespan = String(chart.columns.makespan);
     this.#report.soon();
+    this.#sayHeld("");
   }
 
   /** Memory of the schedule on show, or of the one that comes with it. */
@@ -290,7 +295,15 @@ export class GanttView {
   /** What Python says of an op in the hand. */
   hear(hand: Partial<Hand>): void {
     this.#byHand.hear(hand);
-    if (hand.said) this.#report.note(hand.said);
+    this.#sayHeld(hand.said ?? "");
+  }
+
+  /** Says what an op in the hand changes, at the pointer and in the status line; else `otherwise`. */
+  #sayHeld(otherwise: string): void {
+    this.#pointing.sayCarried(this.#byHand);
+    const { description } = this.#byHand;
+    const text = description ? `${description.rows[0]![1]} · ${description.title}` : otherwise;
+    if (text) this.#report.note(text);
   }
 
   openDrawer(open: boolean): void {

@@ -261,7 +261,7 @@ class Explorer(Readable):
         self._computation = Computation(
             lambda: session.now, self._dragging, self._view, self._adopt_scheduler, self._full_result
         )
-        self.by_hand = ByHandMode(session, self.gantt, lambda: self.result, self._moved_by_hand, self._say)
+        self.by_hand = ByHandMode(session, self.gantt, lambda: self.result, self._moved_by_hand, self._say, self.line)
         self.actions.downloads.draw = self.gantt.download
         self.commands = Commands(
             Around(
@@ -326,6 +326,7 @@ class Explorer(Readable):
         self._closed = True
         self._computation.close()
         self._curve.close()
+        self.by_hand.close()
         self.saved.close()
         self.commands.close()
         self.pickers.models.close()

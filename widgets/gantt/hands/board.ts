@@ -9,7 +9,7 @@ import { type Colouring, colouring } from "../scene/colouring.ts";
 import { type Paint, paint } from "../scene/colours.ts";
 import { matching } from "../scene/find.ts";
 import type { Kept } from "../scene/kept.ts";
-import { gutterWidth, layout, preferredHeight } from "../scene/layout.ts";
+import { gutterWidth, type Layout, layout, preferredHeight, steady } from "../scene/layout.ts";
 import { type Links, links } from "../scene/links.ts";
 import type { Area, Chart, Labels, Scene } from "../scene/scene.ts";
 import type { Memory } from "../wire/memory.ts";
@@ -44,7 +44,7 @@ export class Board {
   #theme!: Theme;
   #links: Links | null = null;
   #keepsAxis = false;
-  #held: { extent: number } | null = null; // seconds of the axis when it was held
+  #held: { extent: number; layout: Layout } | null = null; // seconds of the axis, and rows, when they were held
   #reserved = 0; // seconds that a kept axis has at least
   #height = 0; // in CSS pixels; 0: what the devices need, -1: all there is
   readonly surface: Stage;
@@ -84,12 +84,13 @@ export class Board {
     const ratio = ratioOf(this.surface.element);
     const gutter = Math.min(gutterWidth(labels.devices), width / 3);
     const drawn = this.linked ? this.links : null;
+    const lay = layout(chart.lanes, width, height, ratio, gutter, this.laned, drawn?.pairs.length, kept !== null);
     return {
       ...{ chart, labels, kept, links: drawn },
       memory: this.memory,
       colours: this.colours.index,
       match: this.match,
-      layout: layout(chart.lanes, width, height, ratio, gutter, this.laned, drawn?.pairs.length, kept !== null),
+      layout: this.#held ? steady(lay, this.#held.layout, chart.lanes) : lay,
       paint: this.look,
       span: this.seen,
       scroll: Math.round(this.surface.scroll * ratio),
@@ -142,10 +143,11 @@ export class Board {
     this.redraw();
   }
 
-  /** Keeps the span in view as it is until it is released, whatever the makespan: a hand aims at it. */
-  holdAxis(held: boolean): void {
+  /** Keeps rows and the span in view as they are until they are released, whatever the schedule: a hand aims at them. */
+  hold(held: boolean): void {
     const before = this.#held;
-    this.#held = held ? (before ?? { extent: this.extent }) : null;
+    const scene = this.scene();
+    this.#held = held && scene ? (before ?? { extent: this.extent, layout: scene.layout }) : null;
     if (before && !held) this.seen = carried(this.seen, before.extent, this.extent);
     this.redraw();
   }

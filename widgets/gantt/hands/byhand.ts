@@ -1,16 +1,18 @@
 /** The mode *By hand*: which op is held, where it was, and what goes to Python. */
+import type { Description } from "../../shared/tooltip.ts";
 import type { Held } from "../scene/held.ts";
 import { type Scene, xOf } from "../scene/scene.ts";
 import type { Hand, Hold } from "../wire/traits.ts";
 import type { Board } from "./board.ts";
 
+export type Do = "set" | "return" | "best" | "finish";
 export type Way = "up" | "down" | "left" | "right";
 
 export interface HandTell {
   /** The newest place counts. */
   hold(at: Hold): void;
   /** Every one counts, in this order. */
-  say(what: { grip: number; op: number; do?: "set" | "return"; way?: Way } & Partial<Hold>): void;
+  say(what: { grip: number; op?: number; do?: Do; way?: Way } & Partial<Hold>): void;
 }
 
 const WAYS: Record<string, Way> = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" };
@@ -36,9 +38,32 @@ export class ByHand {
 
   /** What Python says of the op in the hand. */
   hear(hand: Partial<Hand>): void {
-    if (!this.held || hand.grip !== this.#grip) return;
+    if (hand.grip !== this.#grip) return;
+    if (hand.offer) this.held = { op: hand.op!, was: this.#place(hand.op!), at: null, hand: null };
+    if (!this.held) return;
     this.held = { ...this.held, hand: hand as Hand };
     this.#board.redraw("overlay");
+  }
+
+  /** The change of the makespan by what is held, and where that is; null where nothing is, or not yet known. */
+  get description(): Description | null {
+    const hand = this.held?.hand;
+    if (!hand || hand.offer) return null;
+    const { makespan, labels } = this.#board;
+    const change = makespan - hand.makespan;
+    const [before, after] = [hand.makespan, makespan].map((t) => labels.units.time(t));
+    const sign = change < 0 ? "▼" : change > 0 ? "▲" : "=";
+    const title =
+      before === after ? `= ${after}` : `${sign} ${labels.units.time(Math.abs(change))} · ${before} → ${after}`;
+    return { title, rows: [[hand.stopped ? "✗" : "", hand.said]] };
+  }
+
+  /** Has Python look for the best move, or for a better plan from here. */
+  ask(what: "best" | "finish"): void {
+    if (!this.on) return;
+    this.#grip++;
+    this.#tell.say({ grip: this.#grip, do: what });
+    this.#end();
   }
 
   // ---- the pointer -------------------------------------------------------------------------------------------------
@@ -85,9 +110,13 @@ export class ByHand {
   /** Does what a key asks for; false for keys that mean nothing here. */
   key(key: string): boolean {
     if (!this.on) return false;
+    if (key === "h") {
+      this.ask("best");
+      return true;
+    }
     const way = WAYS[key];
     if (way && this.#board.picked >= 0) {
-      if (this.held?.op !== this.#board.picked) this.putBack();
+      if (this.held?.op !== this.#board.picked || this.held.hand?.offer) this.putBack();
       if (!this.held) this.#take(this.#board.picked, null);
       this.#tell.say({ grip: this.#grip, op: this.held!.op, way });
       return true;
@@ -98,11 +127,14 @@ export class ByHand {
   }
 
   #take(op: number, at: Held["at"]): void {
-    const { bars, columns } = this.#board.chart!;
     this.#grip++;
-    const was = { device: columns.ops.device[op]!, start: bars.start[op]!, finish: bars.finish[op]! };
-    this.held = { op, was, at, hand: null };
-    this.#board.holdAxis(true);
+    this.held = { op, was: this.#place(op), at, hand: null };
+    this.#board.hold(true);
+  }
+
+  #place(op: number): Held["was"] {
+    const { bars, columns } = this.#board.chart!;
+    return { device: columns.ops.device[op]!, start: bars.start[op]!, finish: bars.finish[op]! };
   }
 
   #give(what: "set" | "return"): void {
@@ -112,6 +144,6 @@ export class ByHand {
 
   #end(): void {
     this.held = null;
-    this.#board.holdAxis(false);
+    this.#board.hold(false);
   }
 }

@@ -32,6 +32,8 @@ export interface Pointed {
   scrub(time: number): void;
 }
 
+const CARRIED = 26; // CSS pixels between the pointer and what is said of what it carries
+
 export class Pointing {
   hovered: Hit | null = null;
   /** What a hand is brushing. */
@@ -41,6 +43,7 @@ export class Pointing {
   readonly #bubble: Tooltip;
   readonly #on: Pointed;
   readonly #alone: boolean;
+  #carried: readonly [x: number, y: number] | null = null; // where the pointer carries an op
 
   /** `alone`: no Python says what an area holds, so that a brush zooms. */
   constructor(
@@ -59,9 +62,19 @@ export class Pointing {
     const events = {
       holds: (x: number, y: number) => byHand.on && this.#at(x, y)?.kind === "op",
       take: (x: number, y: number) => this.#take(byHand, x, y),
-      carry: (x: number, y: number) => byHand.move(x, y),
-      drop: (x: number, y: number) => byHand.drop(x, y),
-      putBack: () => byHand.putBack(),
+      carry: (x: number, y: number) => {
+        byHand.move(x, y);
+        this.#carried = [x, y];
+        this.sayCarried(byHand);
+      },
+      drop: (x: number, y: number) => {
+        byHand.drop(x, y);
+        this.sayCarried(byHand);
+      },
+      putBack: () => {
+        byHand.putBack();
+        this.sayCarried(byHand);
+      },
       onAxis: (x: number, y: number) => y < AXIS && x >= board.plot().left,
       hover: (x: number, y: number) => this.#hover(x, y),
       leave: () => this.leave(),
@@ -91,6 +104,20 @@ export class Pointing {
   #at(x: number, y: number): Hit | null {
     const scene = this.#board.scene();
     return scene && hit(scene, x * scene.layout.ratio, y * scene.layout.ratio);
+  }
+
+  /** Says beside the pointer what the op that it carries changes. */
+  sayCarried(byHand: ByHand): void {
+    if (!byHand.held?.at && !this.#carried) return;
+    const [x, y] = this.#carried ?? [0, 0];
+    if (!byHand.held) this.#carried = null;
+    this.#say(byHand.description, x, y + CARRIED);
+  }
+
+  #say(text: Description | null, x: number, y: number): void {
+    const inner = boxOf(this.#board.surface.element);
+    const outer = boxOf(this.#root);
+    this.#bubble.show(text, x + inner.left - outer.left, y + inner.top - outer.top, this.#root);
   }
 
   #take(byHand: ByHand, x: number, y: number): void {
@@ -137,10 +164,7 @@ export class Pointing {
 
   #hover(x: number, y: number): void {
     this.hovered = this.#at(x, y);
-    const inner = boxOf(this.#board.surface.element);
-    const outer = boxOf(this.#root);
-    const text = this.hovered && this.#described(this.hovered, this.#board.timeAt(x));
-    this.#bubble.show(text, x + inner.left - outer.left, y + inner.top - outer.top, this.#root);
+    this.#say(this.hovered && this.#described(this.hovered, this.#board.timeAt(x)), x, y);
     this.#board.redraw("overlay");
   }
 

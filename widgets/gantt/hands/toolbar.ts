@@ -28,6 +28,8 @@ export interface ToolbarEvents {
   find(text: string): void;
   table(): void;
   help(): void;
+  /** Asks for help with moves by hand. */
+  ask(what: "best" | "finish"): void;
 }
 
 const STEPS = 10_000; // positions of the scrubber
@@ -46,6 +48,17 @@ export function toolbar(on: ToolbarEvents, alone: boolean): Toolbar {
   listen(axis, "click", () => on.act("keep-axis"));
   const byHand = h("button.word", { type: "button", hidden: true, title: "Move bars by hand (b)" }, "✎ By hand");
   listen(byHand, "click", () => on.act("by-hand"));
+  const word = (text: string, title: string, act: () => void) => {
+    const made = h("button.word", { type: "button", title }, text);
+    listen(made, "click", act);
+    return made;
+  };
+  const tools = h(
+    "span.tools",
+    { role: "group", "aria-label": "By hand" },
+    word("Best move", "The single move of an op that saves most (h); Enter takes it", () => on.ask("best")),
+    word("Finish for me", "Local search from here; Stop keeps the best so far", () => on.ask("finish")),
+  );
   const toggles: Record<Toggle, HTMLElement> = {
     ...{ axis, byHand },
     memory: act("memory", "Memory in use over time (m)", "memory"),
@@ -60,6 +73,7 @@ export function toolbar(on: ToolbarEvents, alone: boolean): Toolbar {
     ...player.elements,
     h("span.gap"),
     byHand,
+    tools,
     axis,
     ways,
     search,

@@ -3,13 +3,16 @@
 import { FONT } from "../scene/colours.ts";
 import type { Held } from "../scene/held.ts";
 import { colourOf, nameOf, type Scene, xOf, yOf } from "../scene/scene.ts";
+import type { Hand } from "../wire/traits.ts";
 
+const GOOD = { light: "#00734f", dark: "#4cc38a" }; // as in shared/theme.ts
 type Box = readonly [x: number, y: number, width: number, height: number];
 
 export function drawHeld(context: CanvasRenderingContext2D, scene: Scene, held: Held): void {
   const { op, was, at, hand } = held;
   const { paint, layout, chart } = scene;
   if (op >= chart.bars.nOps) return;
+  if (hand?.offer) return offer(context, scene, held, hand);
   hand?.refused.forEach((why, device) => why && forbid(context, scene, device));
   dashed(context, scene, boxOf(scene, was.device, was.start, was.finish), paint.theme.faint);
   const [start, finish] = [chart.bars.start[op]!, chart.bars.finish[op]!];
@@ -19,7 +22,36 @@ export function drawHeld(context: CanvasRenderingContext2D, scene: Scene, held: 
     const [x, y, width] = boxOf(scene, hand.device, hand.ready, hand.ready + finish - start);
     dashed(context, scene, [x, y + layout.ops, width, 4 * layout.ratio], paint.theme.accent);
   }
-  if (at) carry(context, scene, op, [at.x * layout.ratio, at.y * layout.ratio - layout.ops / 2, place[2], layout.ops]);
+  if (at) carry(context, scene, op, [at.x * layout.ratio, at.y * layout.ratio - layout.ops / 4, place[2], layout.ops]);
+}
+
+/** A ghost where the op would run with the move that is proposed, and an arrow to it. */
+function offer(context: CanvasRenderingContext2D, scene: Scene, { op, was }: Held, hand: Hand): void {
+  const { layout, paint, labels } = scene;
+  const good = paint.theme.dark ? GOOD.dark : GOOD.light;
+  const from = boxOf(scene, was.device, was.start, was.finish);
+  const to = boxOf(scene, hand.device, hand.start, hand.finish);
+  const [x, y, width, height] = to;
+  context.fillStyle = paint.theme.bg;
+  context.globalAlpha = 0.85;
+  context.fillRect(...to);
+  context.globalAlpha = 0.15;
+  context.fillStyle = context.strokeStyle = good;
+  context.fillRect(...to);
+  context.globalAlpha = 1;
+  dashed(context, scene, to, good, 2);
+  context.beginPath();
+  const [x0, y0] = [from[0] + from[2] / 2, from[1] + (y < from[1] ? 0 : from[3])];
+  const [x1, y1] = [x + Math.min(width / 2, 12 * layout.ratio), y + (y < from[1] ? height : 0)];
+  context.moveTo(x0, y0);
+  context.bezierCurveTo(x0, (y0 + y1) / 2, x1, (y0 + y1) / 2, x1, y1);
+  context.stroke();
+  context.fillStyle = paint.theme.ink;
+  context.font = `${12 * layout.ratio}px ${FONT}`;
+  context.textBaseline = "middle";
+  const name = nameOf(labels, op).split("/").at(-1)!;
+  if (context.measureText(name).width < width - 10 * layout.ratio)
+    context.fillText(name, x + 6 * layout.ratio, y + height / 2);
 }
 
 /** The line between two bars at which the op would stand, with a knob. */
@@ -76,9 +108,9 @@ function forbid(context: CanvasRenderingContext2D, scene: Scene, device: number)
   context.restore();
 }
 
-function dashed(context: CanvasRenderingContext2D, { layout }: Scene, box: Box, colour: string): void {
+function dashed(context: CanvasRenderingContext2D, { layout }: Scene, box: Box, colour: string, thick = 1): void {
   context.strokeStyle = colour;
-  context.lineWidth = layout.ratio;
+  context.lineWidth = thick * layout.ratio;
   context.setLineDash([4 * layout.ratio, 3 * layout.ratio]);
   context.strokeRect(...box);
   context.setLineDash([]);

@@ -85,6 +85,14 @@ export function layout(
   };
 }
 
+/** A layout whose rows are where they were in another one, however many transfers there are now: a hand aims at them. */
+export function steady(now: Layout, before: Layout, tracks: Lanes): Layout {
+  const n = tracks.incoming + tracks.outgoing;
+  const { row, ops, below, memory, linksTop, kept } = before;
+  const transfer = n ? Math.max(Math.floor((before.tracks - ops) / n), 1) : 0;
+  return { ...now, row, ops, below, memory, linksTop, kept, transfer, tracks: before.tracks };
+}
+
 /** Preferred CSS height of the chart: comfortable rows for a few devices, bounded for many. */
 export function preferredHeight(tracks: Lanes, withMemory: boolean, links = 0): number {
   const n = tracks.incoming + tracks.outgoing;

@@ -96,8 +96,14 @@ export interface Hand {
   readonly ready: number;
   /** Of each device why it may not run the op, or "". */
   readonly refused: readonly string[];
-  /** Where it would stand, or what forbids another place. */
+  /** Where it would stand, or what forbids another place, as `stopped` says. */
   readonly said: string;
+  readonly stopped: boolean;
+  /** Whether it is a move that Python proposes; the schedule on show is without it. */
+  readonly offer: boolean;
+  /** Seconds, of the op with the move. */
+  readonly start: number;
+  readonly finish: number;
   /** Seconds, of the plan that it was taken from. */
   readonly makespan: number;
 }

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from placelab.analysis.best_moves import HandMove, best_move
 from placelab.analysis.hand_plans import ByHand, Places, by_hand
-from placelab.app.explorer.engine.solving import Result
+from placelab.analysis.improving import improve
+from placelab.app.explorer.engine.solving import Result, RunningCall
+from placelab.app.explorer.panels.result_view import SearchLine
 from placelab.app.explorer.session import Session
 from placelab.app.explorer.state import HandPlan
 from placelab.app.widgets.gantt_chart import Gantt
+from placelab.base.progress import Progress
+from placelab.base.threads import Background, Worker
 from placelab.problem.problem import Problem
 
+FINISHING = 60.0  # seconds of local search at most
 WAIT = "The schedule is still being computed; then it can be changed by hand."
 
 
@@ -23,7 +29,7 @@ class Target(NamedTuple):
 
 
 class Held:
-    """An op in the hand.
+    """An op in the hand, or one that is offered to be moved.
 
     Parameters
     ----------
@@ -38,6 +44,10 @@ class Held:
     ----------
     target
         Where it would stand now; `plan` is the plan with that move, and `said` says where it is, or what forbids another place.
+    stopped
+        Whether something forbids where it was wanted.
+    offer
+        The best move, where it is that.
     """
 
     def __init__(self, plan: ByHand, op: int, grip: int) -> None:
@@ -46,6 +56,8 @@ class Held:
         self.grip = grip
         self.name = str(plan.placement.problem.graph.names[op])
         self.said = ""
+        self.stopped = False
+        self.offer: HandMove | None = None
         self._places: dict[int, Places] = {}
         device = int(plan.placement.device[op])
         self.home = self.target = Target(device, int((plan.order(device) == op).nonzero()[0][0]))
@@ -77,19 +89,23 @@ class Held:
         for d in others:
             if self.places(d).legal:
                 return self.put(self.home if d == self.home.device else Target(d, self.places(d).start))
-        self.said = next((self.places(d).reason for d in others if self.places(d).reason), self.said)
+        self._refuse(next((self.places(d).reason for d in others if self.places(d).reason), self.said))
 
     def put(self, wanted: Target) -> None:
         """Put it at the legal place that is nearest to one, and say what forbids that one."""
         places = self.places(wanted.device)
         if not places.legal:
-            self.said = places.reason or f"{self.name!r} has no legal place on {places.device!r}"
-            return
+            return self._refuse(places.reason or f"{self.name} has no legal place on {places.device}")
         target = Target(wanted.device, min(max(wanted.position, places.first), places.last))
         if target != self.target:
             self.target = target
             self.plan = self._moved(target)
         self.said = self._said(wanted, places)
+        self.stopped = target != wanted
+
+    def _refuse(self, said: str) -> None:
+        self.said = said
+        self.stopped = True
 
     def _moved(self, target: Target) -> ByHand:
         if target == self.home:
@@ -120,7 +136,7 @@ class Held:
         return ", ".join([places.device, *parts])
 
 
-class ByHandMode:
+class ByHandMode(Background):
     """What the chart does while its mode *By hand* is on.
 
     Parameters
@@ -135,9 +151,12 @@ class ByHandMode:
         Computes and shows the session's newest state.
     say
         Shows a sentence in a tone.
+    line
+        Shows a search under way, and ends it when asked.
 
     Notes
     -----
+    The best move and *finish for me* are looked for on a thread of its own; whatever the hand does next ends that.
     An op that is held changes the newest state, but no step of the history is made before it is set; each move begins at the
     plan from which the op was taken, so that of the page's messages only the newest counts.
     """
@@ -149,12 +168,16 @@ class ByHandMode:
         result: Callable[[], Result | None],
         show: Callable[[], None],
         say: Callable[[str, str], None],
+        line: SearchLine,
     ) -> None:
         self._session = session
         self._gantt = gantt
         self._result = result
         self._show = show
         self._say = say
+        self._line = line
+        self._asked: tuple[str, int] | None = None  # what is to be looked for, and the page's grip
+        self._worker = Worker(self._look, "by hand")
         self._held: Held | None = None
         self._over = 0  # the newest grip that has ended
         self._known: tuple[HandPlan, Problem, ByHand] | None = None
@@ -166,7 +189,7 @@ class ByHandMode:
     @property
     def holding(self) -> bool:
         """Whether an op is in the hand."""
-        return self._held is not None
+        return self._held is not None and self._held.offer is None
 
     def follow(self) -> None:
         """Leave the mode where the newest state has no plan by hand. Needs the session's lock."""
@@ -175,6 +198,7 @@ class ByHandMode:
 
     def let_go(self) -> None:
         """Put what is held back, since something else happens. Needs the session's lock; shows nothing."""
+        self._asked = None
         if self._held is not None:
             self._session.adopt(self._session.steps.now)
             self._end()
@@ -185,19 +209,27 @@ class ByHandMode:
         """Make a plan by hand of what is shown; on leaving, put back what is held."""
         with self._session.lock:
             if not change["new"]:
-                if self._held is not None:
-                    self._return()
+                moved = self.holding
+                self.let_go()
+                if not moved:
+                    return
+            elif not self._begin():
                 return
-            state = self._session.state
-            if state.own_plan is not None:
-                return
-            result = self._result()
-            if result is None or result.state is not state or result.preview:
-                self._gantt.by_hand = False
-                return self._say(WAIT, "note")
-            self._session.adopt(state.with_hand(by_hand(result.schedule).placement))
-            self._session.record()
         self._show()
+
+    def _begin(self) -> bool:
+        """Make a plan by hand of what is shown; return whether that is another state. Needs the session's lock."""
+        state = self._session.state
+        if state.own_plan is not None:
+            return False
+        result = self._result()
+        if result is None or result.state is not state or result.preview:
+            self._gantt.by_hand = False
+            self._say(WAIT, "note")
+            return False
+        self._session.adopt(state.with_hand(by_hand(result.schedule).placement))
+        self._session.record()
+        return True
 
     def _plan(self) -> ByHand | None:
         """The plan of the last step of the history; None where it has none."""
@@ -215,46 +247,48 @@ class ByHandMode:
         with self._session.lock:
             if not self._gantt.by_hand or int(said.get("grip", 0)) <= self._over:
                 return
-            held = self._taken(int(said["grip"]), int(said["op"]))
-            if held is None:
-                return
-            if "time" in said:
-                held.at(int(said["device"]), float(said["time"]))
-            elif "way" in said:
-                held.step(str(said["way"]))
-            do = said.get("do", "")
-            if do == "return":
-                return self._return()
-            if do == "set":
-                return self._set(held)
-            self._try(held)
+            self._asked = None
+            changed = self._heard(int(said["grip"]), said)
+        if changed:
+            self._show()
+
+    def _heard(self, grip: int, said: dict[str, Any]) -> bool:
+        """Do what a message asks for; return whether there is another state to be shown."""
+        do = said.get("do", "")
+        if do in ("best", "finish"):
+            moved = self.holding
+            self.let_go()
+            self._asked = do, grip
+            self._worker.wake()
+            return moved
+        held = self._taken(grip, int(said.get("op", -1)))
+        if held is None:
+            return False
+        if do == "return":
+            moved = self.holding
+            self.let_go()
+            return moved
+        if "time" in said:
+            held.at(int(said["device"]), float(said["time"]))
+        elif "way" in said:
+            held.step(str(said["way"]))
+        self._adopt(held)
+        if do == "set":
+            self._session.record()
+            self._end()
+        else:
+            self._tell(held)
+        return True
 
     def _taken(self, grip: int, op: int) -> Held | None:
         """The op in the hand; a new grip takes it up."""
         if self._held is None or self._held.grip != grip:
             plan = self._plan()
+            self._held = None
             if plan is None or not 0 <= op < plan.placement.problem.graph.n_ops:
                 return None
             self._held = Held(plan, op, grip)
         return self._held
-
-    def _try(self, held: Held) -> None:
-        """Show the plan with the op where it is held."""
-        self._tell(held)
-        self._adopt(held)
-        self._show()
-
-    def _set(self, held: Held) -> None:
-        """Make the place a step of the history."""
-        self._adopt(held)
-        self._session.record()
-        self._end()
-        self._show()
-
-    def _return(self) -> None:
-        """Show the plan as it was before."""
-        self.let_go()
-        self._show()
 
     def _adopt(self, held: Held) -> None:
         """Make the plan with the move the newest state; the plan before is its own state again."""
@@ -271,9 +305,68 @@ class ByHandMode:
         self._held = None
         self._gantt.hand = {}
 
+    # ---------------------------------------------------------------- help
+
+    def _look(self) -> None:
+        """Look for the best move, or for a better plan from here, unless something else happens meanwhile."""
+        with self._session.lock:
+            asked, plan = self._asked, self._plan()
+        if asked is None or plan is None or not self._gantt.by_hand:
+            return
+        what, grip = asked
+        units = plan.placement.problem.cluster.units
+        outdated = lambda _: self._asked is not asked or self._worker.closed  # noqa: E731
+        search = RunningCall({"best": "best move", "finish": "finish for me"}[what], outdated, units=units)
+
+        def report(progress: Progress) -> None:
+            search.report(progress)
+            self._line.show(search)
+
+        try:
+            if what == "best":
+                move = best_move(plan.schedule, progress=report, cancel=search.cancel)
+                return self._answer(asked, lambda: self._offer(plan, move, grip))
+            better = improve(plan, time_limit=FINISHING, progress=report, cancel=search.cancel)
+        finally:
+            self._line.rest()
+        self._answer(asked, lambda: self._finish(plan, better))
+
+    def _answer(self, asked: tuple[str, int], answer: Callable[[], bool]) -> None:
+        """Give an answer, unless something else has been asked; show the newest state if it has changed that."""
+        with self._session.lock:
+            changed = self._asked is asked and answer()
+        if changed:
+            self._show()
+
+    def _offer(self, plan: ByHand, move: HandMove | None, grip: int) -> bool:
+        """Show the best move, to be taken or not."""
+        if move is None:
+            self._over = grip
+            self._say("No single move of an op of the critical path saves anything.", "note")
+            return False
+        problem = plan.placement.problem
+        held = Held(plan, problem.graph.index(move.op), grip)
+        held.offer, held.plan = move, move.plan
+        held.target = Target(problem.cluster.index(move.device), held.target.position)
+        saved = problem.cluster.units.time(move.saves)
+        held.said = f"Best move: {move.op} to {move.device} saves {saved}; Enter takes it, Esc does not"
+        self._held = held
+        self._tell(held)
+        return False
+
+    def _finish(self, plan: ByHand, better: ByHand) -> bool:
+        """Take the better plan, as a step."""
+        if not better.makespan < plan.makespan:
+            self._say("Local search from here finds nothing shorter.", "note")
+            return False
+        self._session.adopt(self._session.steps.now.with_hand(better.placement))
+        self._session.record()
+        return True
+
     def _tell(self, held: Held) -> None:
-        """Tell the page what forbids devices and places, and when the inputs would be there."""
+        """Tell the page where it would run, what forbids devices and places, and when the inputs would be there."""
         places = held.places(held.target.device)
+        schedule = held.plan.schedule
         self._gantt.hand = {
             "grip": held.grip,
             "op": held.op,
@@ -281,5 +374,9 @@ class ByHandMode:
             "ready": places.ready,
             "refused": held.refused,
             "said": held.said,
+            "stopped": held.stopped,
+            "offer": held.offer is not None,
+            "start": float(schedule.start[held.op]),
+            "finish": float(schedule.finish[held.op]),
             "makespan": held.before.makespan,
         }
