@@ -95,7 +95,7 @@ def test_the_cell_makes_what_is_shown(name, memory, change):
     layers = Layers(**{**vars(state.layers), **change})
     for border, to in ((0, 3), (1, 9), (0, 7)):
         layers = layers.moved(state.cluster, border, to)
-    state = state.with_layers(layers)
+    state = state.with_spread(layers)
     names: dict = {}
     exec(cell(state), names)
     assert names["split"].borders == layers.borders

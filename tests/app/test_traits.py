@@ -17,6 +17,7 @@ from placelab.app.widgets.frame import CodeButton, Files, Frame
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.app.widgets.graph_view import ModelGraph
 from placelab.app.widgets.layer_strip import LayerStrip
+from placelab.app.widgets.plan_board import PlanBoard
 from placelab.app.widgets.tables import ComparisonTable, DifferenceTable, TrainingChart, WhatMattersTable
 from placelab.app.widgets.whole import Whole
 
@@ -35,6 +36,7 @@ WIDGETS = [
     (DifferenceTable, "difference", "DifferenceTraits"),
     (TrainingChart, "job", "JobTraits"),
     (LayerStrip, "layers", "LayersTraits"),
+    (PlanBoard, "plans", "PlansTraits"),
 ]
 CONTROLS = {  # what the page draws
     name: made

@@ -13,6 +13,7 @@ import job from "../job/index.ts";
 import layers from "../layers/index.ts";
 import matters from "../matters/index.ts";
 import palette from "../palette/index.ts";
+import plans from "../plans/index.ts";
 
 interface View {
   render(given: never): unknown;
@@ -30,6 +31,7 @@ export const VIEWS: Record<string, View> = {
   Gantt: gantt,
   LayerStrip: layers,
   ModelGraph: graph,
+  PlanBoard: plans,
   TrainingChart: job,
   WhatMattersTable: matters,
 };

@@ -1,3 +1,5 @@
+import type { Held } from "../shared/memory.ts";
+
 /** The synced traits of `placelab.app.widgets.layer_strip.LayerStrip`; a Python test compares names and kinds with the Python class. */
 export interface LayersTraits {
   devices: string[];
@@ -25,14 +27,8 @@ export interface LayersTraits {
 }
 
 /** Seconds and bytes of a device. */
-export interface Row {
+export interface Row extends Held {
   seconds: number;
-  /** Categories of memory with their bytes. */
-  parts: [string, number][];
-  /** Bytes; null is unlimited. */
-  capacity: number | null;
-  /** Bytes that are missing; 0 where it fits. */
-  lacks: number;
 }
 
 /** The best split by an objective. */

@@ -1,12 +1,13 @@
 /** Layers as cells in a row, coloured by device; borders between them that a hand drags; below, seconds and memory of each device. */
 import { h, listen, s, set, style } from "../shared/dom.ts";
-import { bytes, seconds } from "../shared/format.ts";
+import { seconds } from "../shared/format.ts";
+import { memoryBar, memoryLegend, used } from "../shared/memory.ts";
 import { markTheme, THEME_CSS } from "../shared/theme.ts";
 import { inside } from "../shared/zoom.ts";
 import { LaunchPanel } from "./launch.ts";
 import css from "./layers.css";
 import { blockName, content, edges, named, nearest } from "./place.ts";
-import type { Asked, LayersTraits, Row } from "./traits.ts";
+import type { Asked, LayersTraits } from "./traits.ts";
 
 type Shown = Omit<LayersTraits, "asked">;
 
@@ -18,7 +19,6 @@ const GRASP = 16; // width in which a pointer finds it
 const PATIENCE = 40; // ms between two places that are sent
 const ANSWER = 500; // ms after the last of them in which the kernel may still speak of an earlier one
 const KEYS: Record<string, number> = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, Home: -1e9, End: 1e9 };
-const NAMES: Record<string, string> = { cache: "KV cache" };
 
 export class LayersView {
   readonly element: HTMLElement;
@@ -220,10 +220,7 @@ export class LayersView {
       );
     });
     this.#rows.replaceChildren(...(rows.length ? [this.#head, ...lines] : []));
-    const kinds = (rows[0]?.parts ?? []).map(([category]) =>
-      h("span", {}, h(`i.pl-memory-${category}`), NAMES[category] ?? category),
-    );
-    this.#legend.replaceChildren(...kinds);
+    this.#legend.replaceChildren(...memoryLegend(rows[0]?.parts ?? []));
   }
 
   // ---------------------------------------------------------------- hands
@@ -301,31 +298,4 @@ function bar(share: number, colour: string): HTMLElement {
   filled.style.width = `${100 * share}%`;
   filled.style.background = colour;
   return filled;
-}
-
-/** Categories of memory one after the other, up to the capacity; past it red. */
-function memoryBar(row: Row): HTMLElement {
-  const sum = row.parts.reduce((all, [, size]) => all + size, 0);
-  const whole = Math.max(row.capacity ?? sum, sum) || 1;
-  const parts = row.parts.map(([category, size]) => {
-    const part = h(`i.pl-memory-${category}`, {
-      title: `${NAMES[category] ?? category} ${bytes(size)}`,
-      "data-bytes": size,
-    });
-    part.style.width = `${(100 * size) / whole}%`;
-    return part;
-  });
-  const found = h("span.bar.memory", {}, ...parts);
-  if (row.capacity !== null && sum > row.capacity) {
-    const past = h("i.past", { title: `${bytes(sum - row.capacity)} past the capacity` });
-    past.style.left = `${(100 * row.capacity) / whole}%`;
-    found.append(past);
-  }
-  return found;
-}
-
-function used({ parts, capacity, lacks }: Row): string {
-  const sum = bytes(parts.reduce((all, [, size]) => all + size, 0));
-  if (lacks) return `${sum}, ${bytes(lacks)} too much`;
-  return capacity === null ? sum : `${sum} of ${bytes(capacity)}`;
 }

@@ -94,9 +94,9 @@ def cell(state: State) -> str:
 
 
 def _imports(state: State) -> list[str]:
-    split = (state.base or state).layers
-    roomy = split is not None and not split.best((state.base or state).cluster).fits
-    library = ["import dataclasses"] * roomy + ["import functools"] * any(options for _, options in state.preparation)
+    step = state.base or state
+    library = [] if step.spread is None else step.spread.imports(step.cluster)
+    library += ["import functools"] * any(options for _, options in state.preparation)
     return [*library, "import placelab as pl"]
 
 
@@ -116,12 +116,12 @@ def _reminder(state: State) -> list[str]:
 
 
 def _graph_and_cluster(state: State, named: bool = True) -> list[str]:
-    """Lines that make both; of a split, whose problem has a graph, only what is needed unless it is to be `named`."""
-    if state.layers is None:
+    """Lines that make both; of a split or a plan, whose problem has a graph, only what is needed unless it is to be `named`."""
+    if state.spread is None:
         return [*_graph(state), *_cluster(state)]
     scaled = _scaled(state)
-    graph = ["graph = split.problem().graph"] if named or scaled else []
-    return [*_cluster(state), *state.layers.lines(state.cluster), *graph, *scaled]
+    graph = [f"graph = {state.spread.variable}.problem().graph"] if named or scaled else []
+    return [*_cluster(state), *state.spread.lines(state.cluster), *graph, *scaled]
 
 
 def _graph(state: State) -> list[str]:
@@ -140,7 +140,7 @@ def _step(state: State) -> list[str]:
     """Graph and, of a pipeline, cluster that the present job is made of."""
     step = state.base
     if step is None or state.job is None or state.job.kind != PIPELINE:
-        return [] if step is None else _graph(step) if step.layers is None else _graph_and_cluster(step)
+        return [] if step is None else _graph(step) if step.spread is None else _graph_and_cluster(step)
     stages = stages_of(state.job, step.cluster)
     return [*_graph_and_cluster(step), *([] if stages is step.cluster else cluster_code(stages))]
 
@@ -174,15 +174,15 @@ def _changes(start: Preset, now: Cluster, changed: list[str]) -> list[str]:
 def _problem(state: State) -> str:
     pins = [shortened(pins_on(where, state.cluster), state.graph) for where in state.pins]
     calls = [f"problem = problem.pin({broken(where)})" for where in pins]
-    return "\n".join([problem_code(state) if state.layers is None else _split_problem(state), *calls])
+    return "\n".join([problem_code(state) if state.spread is None else _spread_problem(state), *calls])
 
 
-def _split_problem(state: State) -> str:
-    """The problem of a split, with other rules and costs than its own."""
-    assert state.layers is not None
-    own, shown = state.layers.problem(state.cluster), state.problem()
+def _spread_problem(state: State) -> str:
+    """The problem of a split or a plan, with other rules and costs than its own."""
+    assert state.spread is not None
+    own, shown = state.spread.problem(state.cluster), state.problem()
     rules = [f"{label}={getattr(shown, label)!r}" for label in CHOSEN if getattr(shown, label) != getattr(own, label)]
-    problem = "problem = split.problem()" + f".replace({', '.join(rules)})" * bool(rules)
+    problem = f"problem = {state.spread.variable}.problem()" + f".replace({', '.join(rules)})" * bool(rules)
     return problem + ".with_costs(graph=graph)" * (len(_scaled(state)) > 0)
 
 

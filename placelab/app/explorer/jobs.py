@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from placelab.app.explorer.layers import layers_of
 from placelab.app.explorer.state import PIPELINE, SERVERS, TIED, Job, Model, Preset, State, default_memory
 from placelab.app.widgets.cluster_edit import Layout
 from placelab.base.errors import InfeasibleError, UnsupportedError
@@ -40,7 +41,7 @@ def with_job(state: State, job: Job) -> State:
     PlacelabError
         The model has no parameters, or its stages depend on each other in a circle.
     """
-    base = state.base or state
+    base = state.base or one_step(state)
     model, preset = made(job, base)
     cluster = _with_edits(preset.cluster, state) if state.job is not None else preset.cluster
     same = state.job is not None and state.job.scheduler == job.scheduler
@@ -65,14 +66,16 @@ def with_job(state: State, job: Job) -> State:
         prepare=(),
         job=job,
         base=base,
-        layers=None,
+        spread=None,
         transfers="channel" if channels else base.transfers,
         duplex=base.duplex and not channels,
     )
 
 
 def one_step(state: State) -> State:
-    """The step that a job is made of, as it was."""
+    """The step that a job is made of, as it was; of a decoder under a plan, its next token."""
+    if state.planned is not None:
+        return state.with_spread(layers_of(state.planned.model, state.planned.source))
     return state if state.base is None else replace(state.base, seed=state.seed, options=state.options)
 
 

@@ -48,6 +48,8 @@ class Layers:
     headroom: float = 0.0
     borders: tuple[int, ...] = ()
 
+    variable = "split"  # in code
+
     @property
     def scheduler(self) -> str:
         """The scheduler that the pass is shown with at first."""
@@ -75,6 +77,18 @@ class Layers:
         """Whether each device has the memory, headroom aside."""
         split = self.split(cluster)
         return bool((split.memory <= split.capacity).all())
+
+    def used(self, cluster: Cluster) -> np.ndarray:
+        """Bytes on each device."""
+        return self.split(cluster).memory
+
+    def on(self, cluster: Cluster) -> Layers:
+        """The same question on another cluster."""
+        return self
+
+    def imports(self, cluster: Cluster) -> list[str]:
+        """Modules that the code needs."""
+        return [] if self.best(cluster).fits else ["import dataclasses"]
 
     def widths(self, cluster: Cluster, what: str) -> list[float]:
         """Of each block on its device its ``"seconds"``, or its ``"bytes"`` without what blocks share, as buffers."""

@@ -13,6 +13,7 @@ import numpy as np
 
 import placelab.costs as costs
 from placelab.app.explorer.layers import Layers, layers_of
+from placelab.app.explorer.planned import Planned
 from placelab.app.widgets.cluster_edit import Layout
 from placelab.base.errors import InfeasibleError
 from placelab.costs import Profile
@@ -176,6 +177,9 @@ class Job:
         return f"{self.workers} workers"
 
 
+Spread = Layers | Planned
+
+
 @dataclass(frozen=True)
 class State:
     """Everything that is set in the explorer's pickers and on its canvas.
@@ -204,8 +208,9 @@ class State:
         The scheduler that a user has chosen, where it could not run for want of a plan; "" where it runs.
     job, base
         The training job that `model` is, and the state of one step that it is made of; None where `model` is the step itself.
-    layers
-        How a decoder's layers are split over the devices; the problem is then that of the split. None for other models.
+    spread
+        How a decoder is spread over the devices, its layers split or under a plan; the problem is then that of the split or the
+        plan. None for other models.
     pins
         Device constraints of a given problem, and pins set by hand: ``{op: names of devices, types, hosts}``, all of which
         hold.
@@ -235,7 +240,7 @@ class State:
     requested_scheduler: str = ""
     job: Job | None = None
     base: State | None = None
-    layers: Layers | None = None
+    spread: Spread | None = None
     hand: HandPlan | None = None
 
     @property
@@ -253,7 +258,7 @@ class State:
     @property
     def graph(self) -> OpGraph:
         """The graph with the costs chosen."""
-        model = self.model if self.layers is None else _split_model(self.layers, self.cluster)
+        model = self.model if self.spread is None else _spread_model(self.spread, self.cluster)
         return model.with_scaled_costs(self.costs, self.compute, self.transfer)
 
     @property
@@ -312,21 +317,31 @@ class State:
         if self.base is not None:
             return self.base.with_model(model)
         changed = replace(self, model=model, groups=(), pins=(), costs=self._fitting(model, self.preset))
-        changed = changed.with_layers(model.layers)
+        changed = changed.with_spread(model.layers)
         if model.cluster:
             return changed.with_preset(model.cluster)
         return changed.with_preset(preset(CLUSTER)) if self.preset.title == OWN else changed
 
-    def with_layers(self, layers: Layers | None) -> State:
-        """A decoder's layers split so, or no decoder; a split ties ops to devices, so that the quickest strategies will do."""
-        if layers is None:
-            free = replace(self, layers=None)
-            return free if self.layers is None else replace(free, partitioner=PARTITIONER, scheduler=SCHEDULER)
-        changed = replace(self, layers=layers)
-        if self.layers is None:
+    @property
+    def layers(self) -> Layers | None:
+        """How a decoder's layers are split, if they are."""
+        return self.spread if isinstance(self.spread, Layers) else None
+
+    @property
+    def planned(self) -> Planned | None:
+        """The plan that a decoder is trained under, if there is one."""
+        return self.spread if isinstance(self.spread, Planned) else None
+
+    def with_spread(self, spread: Spread | None) -> State:
+        """A decoder spread so, or no decoder. Ops are tied to devices then, so that the quickest strategies will do."""
+        if spread is None:
+            free = replace(self, spread=None)
+            return free if self.spread is None else replace(free, partitioner=PARTITIONER, scheduler=SCHEDULER)
+        changed = replace(self, spread=spread, hand=None)
+        if self.spread is None:
             changed = replace(changed, partitioner=TIED)
-        if self.layers is None or self.layers.scheduler != layers.scheduler:
-            changed = replace(changed, scheduler=layers.scheduler, requested_scheduler="")
+        if self.spread is None or self.spread.scheduler != spread.scheduler:
+            changed = replace(changed, scheduler=spread.scheduler, requested_scheduler="")
         return changed
 
     def with_profile(self, name: str, profile: Profile) -> State:
@@ -334,7 +349,7 @@ class State:
         if self.base is not None:
             return self.base.with_profile(name, profile)
         graph = costs.measured(self.model.graph, profile, reference_speed=float(np.median(self.cluster.speed)))
-        return replace(self, model=Model(f"{self.model.title}, {name}", graph), costs="model").with_layers(None)
+        return replace(self, model=Model(f"{self.model.title}, {name}", graph), costs="model").with_spread(None)
 
     def with_preset(self, preset: Preset) -> State:
         """Another cluster, with costs that fit."""
@@ -352,7 +367,8 @@ class State:
         """The cluster after an edit. The memory model changes with it if it was its default; pins follow a device's new name."""
         memory = default_memory(cluster) if self.memory == default_memory(self.cluster) else self.memory
         pins = _renamed(self.pins, self.cluster.names, cluster.names)
-        return replace(self, cluster=cluster, layout=layout, memory=memory, pins=pins)
+        spread = None if self.spread is None else self.spread.on(cluster)
+        return replace(self, cluster=cluster, layout=layout, memory=memory, pins=pins, spread=spread)
 
     def with_pin(self, ops: Iterable[str], device: str) -> State:
         """Tie ops to a device, all members of their colocation groups with them; earlier pins of these ops no longer hold."""
@@ -379,18 +395,18 @@ class State:
     @property
     def rules(self) -> tuple:
         """The arguments of the problem; states with equal ones have the same problem."""
-        labels = ("graph", "cluster", "layers", *CHOSEN, "groups", "pins")
+        labels = ("graph", "cluster", "spread", *CHOSEN, "groups", "pins")
         return tuple(getattr(self, label) for label in labels)
 
     def problem(self) -> Problem:
         """The problem described; raise PlacelabError when it is invalid."""
         chosen = {label: getattr(self, label) for label in CHOSEN}
-        if self.layers is None:
+        if self.spread is None:
             problem = Problem(self.graph, self.cluster, **chosen, groups=self.groups)
         else:
-            if not self.layers.fits(self.cluster):  # the strip says what is missing, and the chart shows what would be
+            if not self.spread.fits(self.cluster):  # the strip says what is missing, and the chart shows what would be
                 chosen["memory"] = "none"
-            problem = self.layers.problem(self.cluster).replace(**chosen)
+            problem = self.spread.problem(self.cluster).replace(**chosen)
             problem = problem if self.graph is problem.graph else problem.with_costs(graph=self.graph)
         for where in self.pins:
             problem = problem.pin(pins_on(where, self.cluster))
@@ -421,7 +437,7 @@ def initial_state(given: Any = None, cluster: Cluster | str | None = None) -> St
     if problem is not None:
         state = replace(state, **_rules(problem))
     if model.layers is not None:
-        state = state.with_layers(model.layers)
+        state = state.with_spread(model.layers)
     return state if problem is not None and cluster is None else replace(state, costs=costs_for(model.graph, start))
 
 
@@ -450,9 +466,9 @@ def decoder_model(layers: Layers) -> Model:
 
 
 @lru_cache(maxsize=8)
-def _split_model(layers: Layers, cluster: Cluster) -> Model:
-    """The graph of a split; the same object when asked again."""
-    return Model(layers.model.name, layers.problem(cluster).graph)
+def _spread_model(spread: Spread, cluster: Cluster) -> Model:
+    """The graph of a split or a plan; the same object when asked again."""
+    return Model(spread.model.name, spread.problem(cluster).graph)
 
 
 def preset(name: str) -> Preset:

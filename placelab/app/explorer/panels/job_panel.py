@@ -16,7 +16,9 @@ from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.jobs import STAGES, one_step, with_job
 from placelab.app.explorer.panels.numbers import job_details, job_items
 from placelab.app.explorer.panels.panel import Item, Shared, button, item
+from placelab.app.explorer.panels.plan_page import PlanPage
 from placelab.app.explorer.panels.training_run import TrainingRun
+from placelab.app.explorer.planned import planned_of
 from placelab.app.explorer.state import ALL_REDUCE, KINDS, PIPELINE, SERVERS, Job, State
 from placelab.app.widgets import controls as w
 from placelab.base.errors import PlacelabError
@@ -264,6 +266,9 @@ def distribution(
 
 
 INVITATION = "A job is many copies or parts of this model at work together. Choose one above; undo or <b>One step</b> leads back."
+PLAN_TIP = (
+    "Train a decoder of the tab Layers under a plan: data, tensor, pipeline, expert parallelism; search the fastest"
+)
 RUN_TIP = "A run of many steps with checkpoints and failures, and the best interval between checkpoints"
 
 
@@ -291,6 +296,8 @@ class JobPanel(Background):
         self.controls = JobControls(self._ask)
         self.step = button("One step", "The model alone, as it was", lambda: self._ask(None))
         self.presets = [button(text, tip, partial(self._ask, job)) for text, (job, tip) in PRESETS.items()]
+        self.plan = PlanPage(shared)
+        self.to_plan = button("Plan", PLAN_TIP, self._to_plan)
         self.page = w.ToggleButton(description="Training run", tooltip=RUN_TIP)
         self.page.add_class("pl-pages")
         self.page.observe(self._turn, "value")
@@ -299,8 +306,8 @@ class JobPanel(Background):
         self.orders = Orders()
         self.side = w.VBox([self.numbers, self.orders.box]).add_class("pl-job-side")
         self.making = w.HBox([self.controls.box, self.side]).add_class("pl-job-page")
-        self.head = w.HBox([self.step, *self.presets, self.page]).add_class("pl-job-head")
-        self.box: w.Widget = w.VBox([self.head, self.making, self.run.box]).add_class("pl-job")
+        self.head = w.HBox([self.step, *self.presets, self.to_plan, self.plan.head, self.page]).add_class("pl-job-head")
+        self.box: w.Widget = w.VBox([self.head, self.making, self.plan.box, self.run.box]).add_class("pl-job")
         self._worker = Worker(self._make, "job")
         self._turn()
 
@@ -311,7 +318,16 @@ class JobPanel(Background):
             self._show(state)
 
     def _show(self, state: State) -> None:
-        self.step.disabled = state.job is None
+        planned = state.planned is not None
+        self.step.disabled = state.job is None and not planned
+        self.to_plan.disabled = one_step(state).spread is None
+        for each in (*self.presets, self.to_plan, self.page):
+            each.hidden = planned
+        self.plan.head.hidden = not planned
+        if planned:
+            self.page.value = False
+            self.plan.show(state)
+        self._turn()
         self.controls.box.hidden = state.job is None
         if state.job is None:
             self._say(INVITATION)
@@ -341,6 +357,16 @@ class JobPanel(Background):
         """End the threads."""
         super().close()
         self.orders.close()
+        self.plan.close()
+
+    def _to_plan(self) -> None:
+        """Train the decoder under a plan, by rule of thumb at first."""
+
+        def planned(state: State) -> State:
+            step = one_step(state)
+            return step.with_spread(step.spread and planned_of(step.spread.model, step.spread.source, step.cluster))
+
+        self._shared.change(planned)
 
     def _ask(self, job: Job | None, field: str = "") -> None:
         self._asked = job, field
@@ -381,7 +407,9 @@ class JobPanel(Background):
 
     def _turn(self, _: Any = None) -> None:
         running = self.page.value
-        self.making.hidden = running
+        planned = self._state is not None and self._state.planned is not None
+        self.plan.box.hidden = not planned
+        self.making.hidden = running or planned
         self.run.box.hidden = not running
         if running and self._result is not None:
             self.run.follow(self._result.schedule, True)

@@ -12,9 +12,10 @@ import traitlets
 
 from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.engine.solving import Result
+from placelab.app.explorer.jobs import one_step
 from placelab.app.explorer.launch import launch_lines
 from placelab.app.explorer.layers import SIZES, Layers, layers_of
-from placelab.app.explorer.panels.panel import Shared
+from placelab.app.explorer.panels.panel import Shared, button
 from placelab.app.explorer.session import HELD
 from placelab.app.explorer.state import State, decoder_model
 from placelab.app.widgets import controls as w
@@ -44,6 +45,7 @@ FIELDS = {
 INVITATION = (
     "A decoder's layers, split over devices: choose one, open a config.json, or call pl.explore('path/config.json')."
 )
+PLANNED = "The decoder is trained under a plan: the tab Job has its degrees."
 CHOOSE = "choose a decoder …"
 
 
@@ -73,7 +75,8 @@ class LayersPanel:
         )
         self.decoders = w.Dropdown(options=[CHOOSE, *names()], tooltip="Bundled decoders")
         self.launch = w.ToggleButton(description="Launch", tooltip=LAUNCH_TIP).add_class("pl-launches")
-        controls = [self.decoders, self.phase, *self.fields.values(), self.width, self.launch]
+        self.split = button("Split its layers", "Back from the plan of the tab Job", self._split)
+        controls = [self.decoders, self.split, self.phase, *self.fields.values(), self.width, self.launch]
         self.head = w.HBox(controls).add_class("pl-layers-head")
         self.box: w.Widget = w.VBox([self.head, self.view]).add_class("pl-layers-tab")
         self.phase.observe(lambda change: self._set("phase", change["new"]), "value")
@@ -123,6 +126,9 @@ class LayersPanel:
         if not self._quiet and name != CHOOSE:
             self._shared.change(lambda state: state.with_model(decoder_model(layers_of(read(name)))))
 
+    def _split(self) -> None:
+        self._shared.change(one_step)
+
     def _asked(self, asked: dict[str, Any]) -> None:
         """Put a border where the browser wants it; what it sends may be anything."""
         state = self._state
@@ -138,7 +144,7 @@ class LayersPanel:
             return
 
         def changed(state: State) -> State:
-            return state if state.layers is None else state.with_layers(change(state.layers))
+            return state if state.layers is None else state.with_spread(change(state.layers))
 
         self._shared.change(changed, key)
 
@@ -149,11 +155,11 @@ class LayersPanel:
         layers = None if state is None else state.layers
         self._quiet = True
         try:
-            self._show_controls(layers)
+            self._show_controls(layers, state is not None and state.planned is not None)
         finally:
             self._quiet = False
         if state is None or layers is None:
-            self._say(INVITATION)
+            self._say(PLANNED if state is not None and state.planned is not None else INVITATION)
             return
         try:
             traits = self._traits(layers, state)
@@ -164,9 +170,10 @@ class LayersPanel:
             for name, value in traits.items():
                 self.view.set_trait(name, value)
 
-    def _show_controls(self, layers: Layers | None) -> None:
+    def _show_controls(self, layers: Layers | None, planned: bool) -> None:
         self.decoders.value = CHOOSE
-        self.decoders.hidden = layers is not None
+        self.decoders.hidden = layers is not None or planned
+        self.split.hidden = not planned
         for control in (self.phase, self.launch):
             control.hidden = layers is None
         self.width.hidden = layers is None or layers.phase == "train"  # which has no room for it

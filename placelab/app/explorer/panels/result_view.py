@@ -309,9 +309,9 @@ def _short(name: str) -> str:
 
 
 def _used(result: Result) -> np.ndarray:
-    """Bytes in use on each device at most; of a split all that is counted, also what a problem of stages takes for granted."""
-    layers = result.state.layers
-    return result.schedule.peak_memory if layers is None else layers.split(result.state.cluster).memory
+    """Bytes in use on each device at most; of a decoder all that is counted, also what a problem of stages takes for granted."""
+    spread = result.state.spread
+    return result.schedule.peak_memory if spread is None else spread.used(result.state.cluster)
 
 
 SENDING = 1e-3  # seconds in which the kernel's thread that sends messages gets Python's lock; it would wait for the numbers else
@@ -374,7 +374,8 @@ class ResultView:
     def follow(self, problem: Problem) -> None:
         """Prepare for the results of this problem; use of memory and links of other devices is taken off the canvas."""
         self._shared.follow(problem)
-        self._canvas.fixed = np.flatnonzero(~problem.speed_matters).tolist()
+        devices = self._canvas.state[0].n_devices  # under a plan the problem has one of many
+        self._canvas.fixed = np.flatnonzero(~np.resize(problem.speed_matters, devices)).tolist()
         self._canvas.sharing = problem.transfers == "fair"
         if problem.cluster.n_devices != self._devices:
             self.clear_canvas()
@@ -405,7 +406,8 @@ class ResultView:
         limited = result.state.memory != "none" and np.isfinite(result.state.cluster.memory).any()
         with self._canvas.hold_sync():
             self._canvas.peak = _used(result).tolist() if limited else []
-            self._canvas.load = link_load(schedule).tolist() if schedule.problem.cluster.n_devices <= FEW else []
+            drawn = schedule.problem.cluster.n_devices == result.state.cluster.n_devices <= FEW
+            self._canvas.load = link_load(schedule).tolist() if drawn else []
 
     def learn(self, schedule: Schedule) -> None:
         """Remember a legal schedule, and show what else the session knows of its problem."""

@@ -1,0 +1,312 @@
+"""The page of a decoder's training plan: degrees as sliders, memory by stage, the search's winners, a plane of two degrees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from placelab.app.explorer.panels.panel import Shared, button
+from placelab.app.explorer.panels.plan_search import (
+    PlanSearch,
+    Record,
+    best_over,
+    bytes_of,
+    listed,
+    plan_of,
+    ran,
+)
+from placelab.app.explorer.planned import Planned, schedules
+from placelab.app.explorer.state import State
+from placelab.app.widgets import controls as w
+from placelab.app.widgets.plan_board import PlanBoard
+from placelab.app.widgets.whole import PartComm
+from placelab.base.errors import PlacelabError
+from placelab.base.units import percent, seconds, si
+from placelab.plans.memory import CATEGORIES, CHOICES
+from placelab.plans.plan_steps import PlanResult
+from placelab.problem.cluster import Cluster
+
+PAGES = {"Degrees": "degrees", "Winners": "winners", "Plane": "plane"}
+SLIDERS = {  # field of a plan: label, what it means
+    "dp": ("dp", "Data parallelism: replicas that share the batch"),
+    "tp": ("tp", "Tensor parallelism: devices that share each product"),
+    "pp": ("pp", "Pipeline parallelism: stages of consecutive layers"),
+    "ep": ("ep", "Expert parallelism: devices that share the experts"),
+    "microbatch": ("micro-batch", "Sequences that a stage works on at a time"),
+    "chunks": ("chunks", "Stages of each device"),
+}
+MENUS = {"schedule": "Scheduler of the pipeline", "recompute": "Activations made again", "zero": "What ZeRO divides"}
+PLANES = {
+    "tp × pp": ("tp", "pp"),
+    "dp × tp": ("dp", "tp"),
+    "dp × pp": ("dp", "pp"),
+    "pp × mb": ("pp", "microbatch"),
+}
+SHORT = {"microbatch": "mb"}
+SIZES = {"batch": "Sequences of a step, over all replicas", "sequence": "Tokens of each sequence"}
+MOST = 1_000_000
+
+
+class PlanPage:
+    """Controls and board of one plan.
+
+    Parameters
+    ----------
+    shared
+        What it changes, it changes by this.
+
+    Attributes
+    ----------
+    head, box
+        The controls for the row above, and the page.
+    board
+        Bars, table and plane.
+    search
+        The search in the background.
+    """
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._quiet = False
+        self._state: State | None = None
+        self._stops: dict[str, list[int]] = {}
+        self._records: list[Record] = []  # the rows of the table
+        self.board = PlanBoard(comm=PartComm())
+        self.search = PlanSearch(self._draw_found)
+        self.pages = w.ToggleButtons(options=list(PAGES.items()), description="page").add_class("pl-phase")
+        self.sizes = {name: self._size(name) for name in SIZES}
+        self.axes = w.Dropdown(options=list(PLANES), tooltip="Two degrees; each cell has the best plan with them")
+        self.find = button("Search", "Find the fastest plans that use all devices", self._search)
+        self.head = w.HBox([self.pages, *self.sizes.values(), self.axes, self.find]).add_class("pl-layers-head")
+        self.sliders = {name: self._slider(name) for name in SLIDERS}
+        self.menus = {name: self._menu(name) for name in MENUS}
+        self.product = w.HTML().add_class("pl-product")
+        grid = w.Box([*self.sliders.values(), *self.menus.values()]).add_class("pl-options").add_class("pl-job-grid")
+        self.controls = w.VBox([self.product, grid]).add_class("pl-plan-controls")
+        self.box = w.HBox([self.controls, self.board]).add_class("pl-plan-page")
+        self.pages.observe(self._turn, "value")
+        self.axes.observe(lambda _: self._draw_found(), "value")
+        self.board.observe(lambda change: self._asked(change["new"]), "asked")
+        self._turn()
+
+    def show(self, state: State) -> None:
+        """Show the plan of a state."""
+        self._state = state
+        planned = state.planned
+        if planned is None:
+            return
+        self._quiet = True
+        try:
+            self._show_controls(planned, state.cluster)
+        finally:
+            self._quiet = False
+        self._draw_plan(planned, state.cluster)
+        self._draw_found()
+
+    def close(self) -> None:
+        """End the search."""
+        self.search.close()
+
+    # ---------------------------------------------------------------- what a hand changes
+
+    def _size(self, name: str) -> w.BoundedIntText:
+        field = w.BoundedIntText(value=1, min=1, max=MOST, tooltip=SIZES[name])
+        field.description = {"sequence": "tokens"}.get(name, name)
+        field.observe(lambda change: self._resize(name, change["new"]), "value")
+        return field
+
+    def _slider(self, name: str) -> w.IntSlider:
+        slider = w.IntSlider(min=0, max=1, readout=False, tooltip=SLIDERS[name][1])
+        slider.observe(lambda change: self._slid(name, change["new"]), "value")
+        return slider
+
+    def _menu(self, name: str) -> w.Dropdown:
+        options = {"zero": CHOICES["zero"], "recompute": CHOICES["recompute"]}.get(name, ("1f1b",))
+        menu = w.Dropdown(options=list(options), description=name, tooltip=MENUS[name])
+        menu.observe(lambda change: self._move(name, change["new"]), "value")
+        return menu
+
+    def _slid(self, name: str, at: int) -> None:
+        stops = self._stops.get(name, [])
+        if 0 <= at < len(stops):
+            self._move(name, stops[at])
+
+    def _move(self, name: str, value: Any) -> None:
+        self._change(lambda planned, cluster: planned.moved(name, value, cluster), f"plan {name}")
+
+    def _resize(self, name: str, value: int) -> None:
+        """Another batch or sequence; degrees that no longer divide give way."""
+
+        def resized(planned: Planned, cluster: Cluster) -> Planned:
+            changed = replace(planned, batch=value) if name == "batch" else replace(planned, sequence=value)
+            return changed.moved("tp", planned.plan.tp, cluster) if name == "batch" else changed
+
+        self._change(resized, f"plan {name}")
+
+    def _asked(self, asked: dict[str, Any]) -> None:
+        """Take the plan of a row over; what the browser sends may be anything."""
+        row = asked.get("row")
+        if isinstance(row, int) and 0 <= row < len(self._records):
+            plan = plan_of(self._records[row])
+            self._change(lambda planned, cluster: replace(planned, plan=plan), "")
+
+    def _change(self, change: Callable[[Planned, Cluster], Planned], key: str) -> None:
+        if self._quiet:
+            return
+
+        def changed(state: State) -> State:
+            return state if state.planned is None else state.with_spread(change(state.planned, state.cluster))
+
+        self._shared.change(changed, key)
+
+    def _search(self) -> None:
+        state = self._state
+        if self.search.running:
+            self.search.stop()
+        elif state is not None and state.planned is not None:
+            self.search.start(state.planned, state.cluster)
+            if self.pages.value == "degrees":
+                self.pages.value = "winners"
+        self._draw_found()
+
+    # ---------------------------------------------------------------- what is shown
+
+    def _turn(self, _: Any = None) -> None:
+        self.board.page = self.pages.value
+        self.controls.hidden = self.pages.value != "degrees"
+        self.axes.hidden = self.pages.value != "plane"
+        for field in self.sizes.values():
+            field.hidden = not self.axes.hidden  # there is no room for both
+        self._draw_found()
+
+    def _show_controls(self, planned: Planned, cluster: Cluster) -> None:
+        plan = planned.plan
+        for name, slider in self.sliders.items():
+            value = getattr(plan, name)
+            stops = sorted({*planned.stops(name, cluster), value})
+            self._stops[name] = stops
+            slider.hidden = len(stops) == 1 and name in ("ep", "chunks")
+            with slider.hold_sync():
+                slider.max = max(len(stops) - 1, 1)
+                slider.value = stops.index(value)
+                slider.description = f"{SLIDERS[name][0]}: {value}"
+        self.menus["schedule"].options = list(dict.fromkeys([*schedules(plan), plan.schedule]))
+        for name, menu in self.menus.items():
+            menu.value = getattr(plan, name)
+        for name, field in self.sizes.items():
+            field.value = getattr(planned, name)
+        product = f"{plan.dp} × {plan.tp} × {plan.pp} = <b>{plan.devices} of {cluster.n_devices}</b>"
+        m = plan.microbatches(planned.batch)
+        self.product.value = f"{product} · {m:,} micro-batch{'es' * (m != 1)}"
+
+    def _draw_plan(self, planned: Planned, cluster: Cluster) -> None:
+        try:
+            found = planned.result(cluster)
+        except PlacelabError as error:
+            with self.board.hold_sync():
+                self.board.stages, self.board.refused = [], str(error)
+            return
+        with self.board.hold_sync():
+            self.board.stages = stages(found)
+            self.board.said = numbers(found)
+            self.board.refused = lacking(found)
+
+    def _draw_found(self) -> None:
+        search, state = self.search, self._state
+        self.find.description = "Stop" if search.running else "Search"
+        planned = None if state is None else state.planned
+        if state is None or planned is None:
+            return
+        records = list(search.records)
+        x, y = PLANES[self.axes.value]
+        xs, ys, cells = best_over(records, x, y)
+        shown = listed(records)
+        self._records = shown + [cell for cell in cells.values() if cell not in shown]
+        other = "of another batch, model or cluster: search again · " if search.stale(planned, state.cluster) else ""
+        with self.board.hold_sync():
+            self.board.rows = [row_of(record, planned) for record in shown]
+            self.board.plane = dict(
+                x=[f"{SHORT.get(x, x)} {value}" for value in xs],
+                y=[f"{SHORT.get(y, y)} {value}" for value in ys],
+                cells=[[self._cell(cells.get((a, b)), planned, x, y) for a in xs] for b in ys],
+            )
+            self.board.status = other + search.status
+
+    def _cell(self, record: Record | None, planned: Planned, x: str, y: str) -> dict[str, Any]:
+        if record is None:
+            return dict(seconds=None, text="", why="no plan has these degrees", row=-1, shown=False)
+        third = next(name for name in ("dp", "pp", "tp") if name not in (x, y))
+        why = record["why_not"]
+        return dict(
+            seconds=float(record["seconds"]) if ran(record) else None,
+            text=f"{third} {record[third]}" if ran(record) else "slower" if why.startswith("takes ") else "✗",
+            why=why or row_of(record, planned)["more"],
+            row=self._records.index(record) if bytes_of(record) is not None else -1,
+            shown=same(record, planned),
+        )
+
+
+def same(record: Record, planned: Planned) -> bool:
+    """Whether a record is of the plan shown."""
+    return plan_of(record) == replace(planned.plan, layers=None)
+
+
+def row_of(record: Record, planned: Planned) -> dict[str, Any]:
+    """A row of the table."""
+    known = ran(record)
+    plan = plan_of(record)
+    schedule = "–" if plan.pp == 1 else plan.schedule + (f" {plan.chunks}" if plan.chunks > 1 else "")
+    more = [f"mb {plan.microbatch}"]
+    more += [f"ep {plan.ep}"] * (plan.ep > 1) + [f"ZeRO {plan.zero}"] * (plan.zero > 0)
+    more += [f"recompute {plan.recompute}"] * (plan.recompute != "none")
+    return dict(
+        degrees=f"{plan.dp} × {plan.tp} × {plan.pp}",
+        schedule=schedule,
+        more=", ".join(more),
+        **{name: float(record[name]) if known else None for name in ("seconds", "mfu", "bubble")},
+        memory=bytes_of(record),
+        why=record["why_not"],
+        shown=same(record, planned),
+    )
+
+
+def stages(found: PlanResult) -> list[dict[str, Any]]:
+    """What the devices of each stage hold."""
+    frame = found.memory
+    categories = [name for name in CATEGORIES if frame[name].any()]
+    return [
+        dict(
+            name=f"stage {j}",
+            parts=[[name, float(row[name])] for name in categories],
+            capacity=None if np.isinf(row["capacity"]) else float(row["capacity"]),
+            lacks=max(float(row["total"] - row["capacity"]), 0.0),
+        )
+        for j, row in frame.iterrows()
+    ]
+
+
+def numbers(found: PlanResult) -> str:
+    """Seconds, tokens per second, MFU, bubble, exposed communication."""
+    parts = [
+        f"{seconds(found.seconds)} per step",
+        f"{si(found.tokens_per_second, 'tokens/s')}",
+        f"{percent(found.mfu)} MFU",
+        f"{percent(found.bubble)} bubble",
+        f"{percent(found.exposed / found.seconds)} exposed",
+    ]
+    return " · ".join(parts)
+
+
+def lacking(found: PlanResult) -> str:
+    """Which stage lacks most memory, and what has most of it; "" where all fit."""
+    frame = found.memory
+    lacks = (frame["total"] - frame["capacity"]).to_numpy()
+    stage = int(lacks.argmax())
+    if lacks[stage] <= 0:
+        return ""
+    row = frame.iloc[stage]
+    most = max(CATEGORIES, key=lambda name: row[name])
+    return f"stage {stage} lacks {si(float(lacks[stage]), 'B')}; most of it has {most}, {si(float(row[most]), 'B')}"

@@ -1,0 +1,197 @@
+"""A decoder trained under a plan, as the explorer keeps it: degrees of parallelism, and which of them give way to which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from placelab.models import Transformer
+from placelab.plans.all_plans import SCHEDULES
+from placelab.plans.degrees import Plan
+from placelab.plans.plan_steps import Planner, PlanResult
+from placelab.problem.cluster import Cluster
+from placelab.problem.problem import Problem
+
+DEGREES = ("dp", "tp", "pp")  # whose product is the number of devices
+GIVES_WAY = {"dp": "tp", "tp": "pp", "pp": "tp"}  # moved: which of the others changes only if it must
+CHUNKED = {"interleaved": (2, 4), "zb-v": (2,)}  # schedules with several stages per device, and how many
+BATCH = 64
+GROUP = 8  # most devices of a tensor group, at first
+SEQUENCE = 4096
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What :func:`placelab.plan` is asked.
+
+    Attributes
+    ----------
+    model
+        The decoder.
+    source
+        The Python expression that reads it.
+    plan
+        Degrees, schedule and the rest.
+    batch, sequence
+        Sequences of a step, and tokens of each.
+    """
+
+    model: Transformer
+    source: str
+    plan: Plan
+    batch: int = BATCH
+    sequence: int = SEQUENCE
+
+    variable = "plan"  # in code
+
+    @property
+    def scheduler(self) -> str:
+        """The plan's schedule."""
+        return self.plan.schedule
+
+    def result(self, cluster: Cluster) -> PlanResult:
+        """Seconds and bytes; the same object when asked again.
+
+        Raises
+        ------
+        PlacelabError
+            Degrees that model, cluster or schedule do not allow; devices without a data sheet.
+        """
+        return _result(self, cluster)
+
+    def problem(self, cluster: Cluster) -> Problem:
+        """The pipeline of one tensor rank of one replica; the same object when asked again."""
+        return _problem(self, cluster)
+
+    def fits(self, cluster: Cluster) -> bool:
+        """Always: the pipeline's devices have no capacity, and what lacks stands beside it."""
+        return True
+
+    def used(self, cluster: Cluster) -> np.ndarray:
+        """Bytes on each device of the cluster."""
+        total = self.result(cluster).memory["total"].to_numpy()
+        held = np.zeros(cluster.n_devices)
+        held[: self.plan.devices] = np.repeat(total, self.plan.dp * self.plan.tp)
+        return held
+
+    def on(self, cluster: Cluster) -> Planned:
+        """The plan with degrees that use the devices of another cluster."""
+        plan = self.plan
+        if (plan.dp, plan.tp, plan.pp) in self.legal(cluster):
+            return self
+        return self.moved("tp", _below(plan.tp, self.stops("tp", cluster)), cluster)
+
+    def lines(self, cluster: Cluster) -> list[str]:
+        """Code that makes ``plan`` on ``cluster``."""
+        usual = Plan()
+        given = {field.name: getattr(self.plan, field.name) for field in fields(Plan)}
+        changed = ", ".join(f"{k}={v!r}" for k, v in given.items() if v != getattr(usual, k))
+        sizes = f"batch={self.batch}, sequence={self.sequence}"
+        return [f"model = {self.source}", f"plan = pl.plan(model, cluster, pl.Plan({changed}), {sizes})"]
+
+    def imports(self, cluster: Cluster) -> list[str]:
+        """Modules that the code needs."""
+        return []
+
+    def legal(self, cluster: Cluster) -> tuple[tuple[int, int, int], ...]:
+        """All dp, tp and pp that model and batch allow, on all devices, or on as many as can be used."""
+        return _legal(self.model, cluster, self.batch)
+
+    def stops(self, name: str, cluster: Cluster) -> list[int]:
+        """Values that a degree can have if others give way."""
+        shape, plan = self.model.shape, self.plan
+        if name in DEGREES:
+            return sorted({degrees[DEGREES.index(name)] for degrees in self.legal(cluster)})
+        if name == "ep":
+            return [e for e in _divisors(plan.dp * plan.tp) if shape.experts and shape.experts % e == 0] or [1]
+        if name == "microbatch":
+            return _divisors(max(self.batch // plan.dp, 1))
+        return self._chunks(plan.schedule, plan.pp)
+
+    def moved(self, name: str, value: Any, cluster: Cluster) -> Planned:
+        """Another value of one field of the plan, one of its `stops`; other fields give way so that the plan stays legal."""
+        plan = {field.name: getattr(self.plan, field.name) for field in fields(Plan)} | {name: value, "layers": None}
+        if name == "zero" and value == 3:
+            name, plan["pp"] = "pp", 1
+        plan |= dict(zip(DEGREES, self._degrees(name if name in DEGREES else "tp", plan, cluster), strict=True))
+        if plan["pp"] == 1 or not self._chunks(plan["schedule"], plan["pp"]):
+            plan["schedule"] = "1f1b"
+        if plan["zero"] == 3 and plan["pp"] > 1:
+            plan["zero"] = 1
+        plan["chunks"] = _below(plan["chunks"], self._chunks(plan["schedule"], plan["pp"]))
+        asked = replace(self, plan=Plan(**{**plan, "ep": 1, "microbatch": 1}))
+        for each in ("ep", "microbatch"):
+            plan[each] = _below(plan[each], asked.stops(each, cluster))
+        return replace(self, plan=Plan(**plan))
+
+    def _degrees(self, moved: str, plan: dict[str, Any], cluster: Cluster) -> tuple[int, int, int]:
+        """Legal degrees with the one that was moved; of the others the second to give way stays, or falls as little as can be."""
+        last = DEGREES.index(GIVES_WAY[moved])
+        at = DEGREES.index(moved)
+        here = [degrees for degrees in self.legal(cluster) if degrees[at] == plan[moved]] or self.legal(cluster)
+        wanted = plan[GIVES_WAY[moved]]
+        return min(here, key=lambda degrees: (degrees[last] > wanted, abs(degrees[last] - wanted)))
+
+    def _chunks(self, schedule: str, pp: int) -> list[int]:
+        return [c for c in CHUNKED.get(schedule, (1,)) if pp * c <= self.model.shape.layers + 2]
+
+
+def planned_of(model: Transformer, source: str, cluster: Cluster) -> Planned:
+    """A decoder under a plan by rule of thumb: tensor parallelism inside a host, data parallelism for the rest, ZeRO 1."""
+    longest = model.shape.positions or SEQUENCE
+    start = Planned(model, source, Plan(), sequence=min(SEQUENCE, longest))
+    start = start.moved("tp", 1, cluster)
+    host = cluster.hosts.count(cluster.hosts[0])
+    inside = [t for _, t, p in start.legal(cluster) if t <= min(host, GROUP) and p == 1]
+    return start.moved("tp", max(inside, default=1), cluster).moved("zero", 1, cluster)
+
+
+def schedules(plan: Plan) -> tuple[str, ...]:
+    """Schedules that a plan may have; without a pipeline they are all one."""
+    return SCHEDULES if plan.pp > 1 else ("1f1b",)
+
+
+@lru_cache(maxsize=64)
+def _legal(model: Transformer, cluster: Cluster, batch: int) -> tuple[tuple[int, int, int], ...]:
+    for n in range(cluster.n_devices, 0, -1):
+        found = [(n // (t * p), t, p) for t in _divisors(n) for p in _divisors(n // t)]
+        legal = tuple(d for d in found if not Plan(*d).why_not(model.shape, cluster, batch))
+        if legal:
+            return legal
+    return ((1, 1, 1),)
+
+
+def _divisors(n: int) -> list[int]:
+    return [d for d in range(1, n + 1) if n % d == 0]
+
+
+def _below(value: int, known: Iterable[int]) -> int:
+    """The largest known value up to `value`, or the least."""
+    values = sorted(known)
+    return max((v for v in values if v <= value), default=values[0])
+
+
+@lru_cache(maxsize=4)
+def planner(model: Transformer, cluster: Cluster, batch: int, sequence: int) -> Planner:
+    """What plans of one model, cluster and batch share."""
+    return Planner(model, cluster, batch, sequence)
+
+
+@lru_cache(maxsize=64)
+def _result(planned: Planned, cluster: Cluster) -> PlanResult:
+    return planner(planned.model, cluster, planned.batch, planned.sequence).result(planned.plan)
+
+
+@lru_cache(maxsize=8)
+def _problem(planned: Planned, cluster: Cluster) -> Problem:
+    problem = planned.result(cluster).problem()
+    if problem.cluster.n_devices > 1:
+        return problem
+    small = problem.cluster.replace(
+        memory=cluster.memory[:1]
+    )  # without a link, nothing else says that times are in seconds
+    return problem.replace(cluster=small)

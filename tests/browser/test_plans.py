@@ -1,0 +1,115 @@
+"""A plan in the tab Job in JupyterLab at 1280 × 720: sliders, memory, winners by click and keys, plane; the library's numbers."""
+
+from __future__ import annotations
+
+import pytest
+from browser.test_explorer import Hand
+from playwright.sync_api import expect
+
+OPEN = """import placelab as pl
+from placelab.base.units import seconds
+gpus = pl.costs.cluster("h100", 8)
+explorer = pl.explore(pl.models.read("gpt2"), gpus, tab="Job")
+page = explorer.tabs.panels["Job"].plan
+def library():
+    state = explorer.state.planned
+    return pl.plan("gpt2", gpus, state.plan, batch=state.batch, sequence=state.sequence)
+explorer"""
+CLOSE_SIDEBAR = "() => window.jupyterapp.shell.collapseLeft()"
+DEGREES = "[explorer.state.planned.plan.dp, explorer.state.planned.plan.tp, explorer.state.planned.plan.pp]"
+
+
+@pytest.fixture
+def hand(page, open_notebook):
+    page.set_viewport_size(dict(width=1280, height=720))
+    found = Hand(open_notebook([OPEN]))
+    page.evaluate(CLOSE_SIDEBAR)
+    found.notebook.set_theme("JupyterLab Light")  # the test before may have left the dark one
+    found.settled()
+    found.root.scroll_into_view_if_needed()
+    found.root.locator(".pl-job-head").get_by_role("button", name="Plan", exact=True).click()
+    found.becomes("explorer.state.planned is not None", True)
+    return found
+
+
+def agrees(hand: Hand) -> None:
+    """Bars and the line of numbers are those of `pl.plan`."""
+    took = hand.notebook.value("seconds(library().seconds)")
+    expect(hand.root.locator(".pl-plans .said")).to_contain_text(f"{took} per step")
+    totals = hand.notebook.value("library().memory['total'].tolist()")
+    expect(hand.root.locator(".pl-plans .stage")).to_have_count(len(totals))
+    for stage, total in enumerate(totals):
+        parts = hand.root.locator(f".pl-plans .stage[data-stage='{stage}'] [data-bytes]").all()
+        assert sum(float(part.get_attribute("data-bytes")) for part in parts) == pytest.approx(total)
+
+
+def inside(hand: Hand, *parts: str) -> None:
+    """All that is seen of these lies in the tab."""
+    outer = hand.root.locator(".pl-tabs").bounding_box()
+    for part in parts:
+        for each in hand.root.locator(f"{part}:visible").all():
+            inner = each.bounding_box()
+            assert inner["x"] >= outer["x"] and inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1, part
+            assert inner["y"] >= outer["y"] and inner["y"] + inner["height"] <= outer["y"] + outer["height"] + 1, part
+
+
+def test_degrees_are_slid(hand, screenshot):
+    """Arrow keys go from one legal value to the next, the product stays, bars and numbers follow, undo leads back."""
+    agrees(hand)
+    before = hand.notebook.value(DEGREES)
+    slider = hand.root.locator(".pl-plan-controls .pl-slider", has_text="pp: ").locator("input")
+    slider.focus()
+    hand.page.keyboard.press("ArrowRight")
+    hand.becomes("explorer.state.planned.plan.pp", 2)
+    hand.page.keyboard.press("ArrowRight")
+    hand.becomes("explorer.state.planned.plan.pp", 4)
+    assert hand.notebook.value("explorer.state.planned.plan.devices") == 8
+    agrees(hand)
+    hand.root.locator(".pl-plan-controls").get_by_label("recompute").select_option("full")
+    hand.becomes("explorer.state.planned.plan.recompute", "full")
+    agrees(hand)
+    screenshot("degrees")
+    inside(
+        hand,
+        ".pl-job-head .pl-layers-head > *",
+        ".pl-plan-controls .pl-slider",
+        ".pl-plan-controls .pl-menu",
+        ".pl-plans .stage",
+    )
+    while hand.notebook.value("explorer.state.planned is not None and len(explorer.steps.past) > 1"):
+        hand.button("↶").click()
+        hand.settled()
+    assert hand.notebook.value(DEGREES) == before
+
+
+def test_winners_are_searched_and_shown(hand, screenshot):
+    """Search streams rows; a click and the keys apply a plan; the plane has the best of each pair; all in both themes."""
+    hand.button("Search").click()
+    hand.notebook.execute("page.search.settled(120)")
+    best = "pl.plan_search('gpt2', gpus, batch=64, sequence=1024).frame.dropna(subset='seconds')"
+    rows = hand.root.locator(".pl-plans tbody tr")
+    expect(hand.button("Search")).to_be_visible()
+    took = hand.notebook.value(f"seconds({best}.seconds.iloc[0])")
+    expect(rows.first.locator("td").nth(3)).to_have_text(took)
+    rows.nth(2).click()
+    first = f"[int({best}.iloc[2][name]) for name in ('dp', 'tp', 'pp')]"
+    hand.becomes(DEGREES, hand.notebook.value(first))
+    expect(rows.nth(2)).to_have_attribute("aria-selected", "true")
+    rows.nth(2).focus()
+    hand.page.keyboard.press("ArrowUp")
+    hand.page.keyboard.press("ArrowUp")
+    hand.page.keyboard.press("Enter")
+    hand.becomes("library().seconds", hand.notebook.value(f"float({best}.seconds.iloc[0])"))
+    screenshot("winners")
+    hand.notebook.set_theme("JupyterLab Dark")
+    hand.root.locator(".pl-job-head").get_by_role("button", name="Plane", exact=True).click()
+    cells = hand.root.locator(".pl-plans .cells button")
+    expect(hand.root.locator(".pl-plans .cells button[aria-selected=true]")).to_contain_text(f"★ {took}")
+    hand.page.wait_for_timeout(300)
+    screenshot("plane-dark")
+    inside(hand, ".pl-job-head .pl-layers-head > *", ".pl-plans .cells", ".pl-plans .status")
+    other = hand.root.locator(".pl-plans .cells button:not(:disabled)[aria-selected=false]").first
+    other.focus()
+    hand.page.keyboard.press("Enter")
+    expect(hand.root.locator(".pl-plans .cells button[aria-selected=true]")).not_to_contain_text("★")
+    assert cells.count() >= 9

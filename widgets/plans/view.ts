@@ -1,0 +1,180 @@
+/** Memory by stage, the plans found as a table, or the best of them as a plane; rows and cells are chosen by click, Enter and arrow keys. */
+import { h, listen, style } from "../shared/dom.ts";
+import { bytes, percent, seconds } from "../shared/format.ts";
+import { memoryBar, memoryLegend, used } from "../shared/memory.ts";
+import { markTheme, THEME_CSS } from "../shared/theme.ts";
+import css from "./plans.css";
+import { shade, stepped } from "./shade.ts";
+import type { Cell, Plane, PlansTraits, Row } from "./traits.ts";
+
+type Shown = Omit<PlansTraits, "asked">;
+
+const HEADS = ["dp × tp × pp", "schedule", "more", "step", "MFU", "bubble", "peak"];
+
+export class PlansView {
+  readonly element: HTMLElement;
+  readonly #said = h("div.said", { role: "status" });
+  readonly #bars = h("div.bars");
+  readonly #legend = h("div.legend");
+  readonly #degrees = h("div.page.degrees", {}, this.#said, this.#bars, this.#legend);
+  readonly #status = h("div.status", { role: "status" });
+  readonly #body = h("tbody");
+  readonly #table = h(
+    "table",
+    { role: "grid", "aria-label": "Plans found" },
+    h("thead", {}, h("tr", {}, ...HEADS.map((head) => h("th", {}, head)))),
+    this.#body,
+  );
+  readonly #winners = h("div.page.winners", {}, this.#table);
+  readonly #cells = h("div.cells", { role: "grid", "aria-label": "Best plan of each pair of degrees" });
+  readonly #plane = h("div.page.plane", {}, this.#cells);
+  readonly #choose: (row: number) => void;
+
+  constructor(choose: (row: number) => void) {
+    this.#choose = choose;
+    this.element = h(
+      "div.placelab.pl-plans",
+      { "data-lm-suppress-shortcuts": "true" },
+      style(THEME_CSS, css),
+      this.#degrees,
+      this.#winners,
+      this.#plane,
+      this.#status,
+    );
+    this.mark();
+  }
+
+  mark(): void {
+    markTheme(this.element);
+  }
+
+  show(traits: Shown): void {
+    this.#degrees.hidden = traits.page !== "degrees";
+    this.#winners.hidden = traits.page !== "winners" || !traits.rows.length;
+    this.#plane.hidden = traits.page !== "plane" || !traits.plane.cells.length;
+    this.#status.hidden = traits.page === "degrees";
+    this.#status.textContent = traits.status;
+    if (traits.page === "degrees") this.#drawBars(traits);
+    if (traits.page === "winners") this.#drawRows(traits.rows);
+    if (traits.page === "plane") this.#drawPlane(traits.plane);
+  }
+
+  #drawBars({ stages, said, refused }: Shown): void {
+    this.#said.textContent = refused || said;
+    this.#said.classList.toggle("bad", refused !== "");
+    const sums = stages.map((stage) => stage.parts.reduce((all, [, size]) => all + size, 0));
+    const most = Math.max(...sums, ...stages.map((stage) => stage.capacity ?? 0), 1);
+    const bars = stages.map((stage, i) => {
+      const bar = memoryBar(stage, most);
+      if (stage.capacity !== null) {
+        const line = h("i.capacity", { title: `capacity ${bytes(stage.capacity)}` });
+        line.style.left = `${(100 * stage.capacity) / most}%`;
+        bar.append(line);
+      }
+      return h(
+        "div.stage",
+        { "data-stage": i },
+        h("span.name", {}, stage.name),
+        bar,
+        h(stage.lacks ? "span.value.bad" : "span.value", {}, used(stage)),
+      );
+    });
+    this.#bars.replaceChildren(...bars);
+    this.#legend.replaceChildren(...memoryLegend(stages[0]?.parts ?? []));
+  }
+
+  #drawRows(rows: readonly Row[]): void {
+    const focused = this.#focused(this.#body);
+    this.#body.replaceChildren(
+      ...rows.map((row, i) => {
+        const cells = [
+          row.degrees,
+          row.schedule,
+          row.why || row.more,
+          row.seconds === null ? "✗" : seconds(row.seconds),
+          row.mfu === null ? "" : percent(row.mfu),
+          row.bubble === null ? "" : percent(row.bubble),
+          row.memory === null ? "" : bytes(row.memory),
+        ];
+        return h(
+          row.why ? "tr.refused" : "tr",
+          {
+            tabindex: i === Math.max(focused, 0) ? 0 : -1,
+            "aria-selected": String(row.shown),
+            title: row.why,
+            "data-row": i,
+          },
+          ...cells.map((cell) => h("td", { role: "gridcell" }, cell)),
+        );
+      }),
+    );
+    this.#listen(this.#body, rows.length, 1, (i) => i);
+    if (focused >= 0) (this.#body.children[focused] as HTMLElement | undefined)?.focus();
+  }
+
+  #drawPlane({ x, y, cells }: Plane): void {
+    const focused = this.#focused(this.#cells);
+    const all = cells.flat().flatMap((cell) => (cell.seconds === null ? [] : [cell.seconds]));
+    const least = Math.min(...all);
+    this.#cells.style.gridTemplateColumns = `auto repeat(${x.length}, minmax(0, 1fr))`;
+    const heads = x.map((name) => h("span", { role: "columnheader" }, name));
+    const flat = cells.flat();
+    const parts = y.flatMap((name, row) => [
+      h("span", { role: "rowheader" }, name),
+      ...cells[row]!.map((cell, column) => this.#cell(cell, row * x.length + column, all, least, Math.max(focused, 0))),
+    ]);
+    this.#cells.replaceChildren(h("span"), ...heads, ...parts);
+    this.#listen(this.#cells, y.length, x.length, (i) => flat[i]!.row);
+    if (focused >= 0) this.#buttons(this.#cells)[focused]?.focus();
+  }
+
+  #cell(cell: Cell, i: number, all: readonly number[], least: number, focus: number): HTMLElement {
+    const found = h(
+      "button",
+      {
+        type: "button",
+        role: "gridcell",
+        tabindex: i === focus ? 0 : -1,
+        "aria-selected": String(cell.shown),
+        title: cell.why,
+        disabled: cell.row < 0,
+        "data-row": i,
+      },
+      cell.seconds === null
+        ? cell.text
+        : `${cell.seconds === least ? "★ " : ""}${seconds(cell.seconds)} · ${cell.text}`,
+    );
+    if (cell.seconds !== null) found.style.setProperty("--share", `${20 + 65 * shade(cell.seconds, all)}%`);
+    return found;
+  }
+
+  /** Lets a click, Enter and arrow keys choose one of the elements with a number. */
+  #listen(within: HTMLElement, rows: number, columns: number, rowOf: (i: number) => number): void {
+    const all = this.#buttons(within);
+    all.forEach((element, i) => {
+      listen(element, "click", () => this.#choose(rowOf(i)));
+      listen(element, "keydown", (event) => {
+        const to = stepped(i, event.key, rows, columns);
+        if (event.key === "Enter" && element.tagName !== "BUTTON") this.#choose(rowOf(i));
+        else if (to === i) return;
+        else {
+          element.tabIndex = -1;
+          all[to]!.tabIndex = 0;
+          all[to]!.focus();
+        }
+        event.preventDefault();
+        event.stopPropagation();
+      });
+    });
+  }
+
+  #buttons(within: HTMLElement): HTMLElement[] {
+    return [...within.querySelectorAll<HTMLElement>("[data-row]")];
+  }
+
+  /** Number of the element that has the focus; -1 for none. */
+  #focused(within: HTMLElement): number {
+    const root = within.getRootNode() as Document | ShadowRoot;
+    return this.#buttons(within).indexOf(root.activeElement as HTMLElement);
+  }
+}
