@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from lesson_pictures import with_picture
 from sphinx.application import Sphinx
 
 from placelab.app.cli.lessons_command import CHECK, LESSONS, SOLUTION, students_copy
@@ -83,9 +84,9 @@ def zipped(texts: dict[str, str], folder: str) -> bytes:
 
 
 def show_students_copy(app: Sphinx, page: str, source: list[str]) -> None:
-    """Replace a lesson's notebook by the student's copy, whose checks are hidden, too: their code says what is right."""
+    """Replace a lesson's notebook by the student's copy with a picture; checks are hidden, too: their code says what is right."""
     if page.startswith(f"{LESSONS.as_posix()}/"):
-        source[0] = without_checks(students_copy(source[0]))
+        source[0] = with_picture(without_checks(students_copy(source[0])), page)
 
 
 def without_checks(notebook: str) -> str:

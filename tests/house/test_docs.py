@@ -167,6 +167,15 @@ def test_the_site_has_no_solution(site):
         assert not [line for line in own if line in page], path.name
 
 
+@pytest.mark.slow
+def test_each_lesson_shows_with_what_its_explorer_opens(site):
+    """The chart stands below the cell that opens the explorer, and its alternative text is a sentence."""
+    for path in sorted((ROOT / "notebooks" / "lessons").glob("*.ipynb")):
+        _, _, below = (site / "notebooks" / "lessons" / f"{path.stem}.html").read_text().partition("explore</span>")
+        label = re.search(r'<svg [^>]*role="img"[^>]*aria-label="([^"]*)"', below)
+        assert label and re.fullmatch(r"The explorer opens with .* devices\.", label[1]), path.name
+
+
 def tagged(cell: dict) -> bool:
     """Whether a cell is a solution or a check."""
     return bool({"solution", "check"} & set(cell["metadata"].get("tags", ())))
