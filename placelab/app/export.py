@@ -97,10 +97,10 @@ def html(
         Title and heading of the page; by default the model, the strategies and the number of devices.
     live
         Whether the page recomputes: speeds, memories, bandwidths and latencies are dragged in a drawing of the cluster (on a
-        phone by sliders), menus change the strategies and the transfer model, an op selected in the chart goes to another
-        device, and chart and makespan follow, to the last bit as :func:`placelab.place` and :func:`placelab.simulate` have
-        them. Each state has an address, so that a link shows what was found. By default the page does so where it can, for up
-        to 20,000 ops and 600 KB. With True it says why it cannot, and plays.
+        phone by sliders), menus change the strategies and the transfer model, ops are moved by hand, and chart and makespan
+        follow, to the last bit as :func:`placelab.place`, :func:`placelab.by_hand` and :func:`placelab.simulate` have them.
+        Each state has an address, so that a link shows what was found. By default the page does so where it can, for up to
+        20,000 ops and 600 KB. With True it says why it cannot, and plays.
 
     Returns
     -------

@@ -235,6 +235,58 @@ def test_files_of_graphs(tmp_path):
     assert differing(tasks, schedules, tmp_path) == []
 
 
+def by_hand(schedule: pl.Schedule, random: Random) -> tuple[list[list[int]], dict]:
+    """Random legal moves of a schedule's ops, as [op, device, position], and what plans by hand have after and before them."""
+    problem = schedule.problem
+    names, cluster = problem.graph.names, problem.cluster.names
+    plan = pl.by_hand(schedule)
+    moves, seen = [], []
+    for _ in range(5):
+        op = random.randrange(problem.graph.n_ops)
+        places = [plan.places(str(names[op]), d) for d in range(len(cluster))]
+        seen += [x for p in places for x in (p.first, p.last, p.ready)]
+        d = random.choice([d for d, p in enumerate(places) if p.legal] or [-1])
+        if d < 0:
+            seen = seen[: -3 * len(cluster)]
+            continue
+        at = random.randint(places[d].first, places[d].last)
+        gone = {op} | {int(v) for v in problem.members(op) if plan.placement.device[v] != d}
+        lane = [int(v) for v in plan.order(d) if int(v) not in gone]
+        beside = {"before": str(names[lane[at]])} if at < len(lane) else {"after": str(names[lane[-1]])} if lane else {}
+        plan = plan.move(str(names[op]), d, **beside)
+        moves.append([op, d, at])
+    arrays = dict(
+        handDevice=plan.placement.device.astype("<i4"),
+        handPlanned=plan.planned.astype("<i4"),
+        handStart=plan.schedule.start,
+        handPlaces=np.array(seen, "<f8"),
+    )
+    return moves, {
+        name: base64.b64encode(np.ascontiguousarray(each).tobytes()).decode() for name, each in arrays.items()
+    }
+
+
+def test_plans_by_hand(tmp_path):
+    """Legal places on all devices, and the plan after each of five moves, from runs of all schedulers; groups move as one."""
+    random = Random(5)
+    tasks, plans = [], []
+    for problem in few(250, seed=17):
+        for scheduler in ("planned", "fifo"):
+            schedule = pl.simulate(problem, pl.place(problem.replace(memory="none"), "heft"), scheduler)
+            saved = pl.simulate(problem, pl.Placement(problem, schedule.device, schedule.placement.planned), scheduler)
+            moves, plan = by_hand(saved, random)
+            tasks.append({**task(saved, problem, None, scheduler), "moves": moves})
+            plans.append(plan)
+    assert len(tasks) > 120 and sum(len(each["moves"]) for each in tasks) > 400
+    wrong = [
+        (i, name)
+        for i, (found, plan) in enumerate(zip(solved(tasks, tmp_path), plans, strict=True))
+        for name in plan
+        if found.get(name) != plan[name]
+    ]
+    assert wrong == []
+
+
 def test_a_difference_in_the_last_bit_is_noticed(tmp_path):
     """The test of the test: a speed or a bandwidth one bit off changes what the page computes."""
     tasks, schedules = trials(9, seed=3)

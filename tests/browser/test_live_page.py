@@ -314,6 +314,81 @@ def test_all_strategies_are_compared_after_a_drag(page, schedule, tmp_path, scre
     assert makespans(page) == (min(best, makespans(page)[0]),) * 2 == (of_the_library(page, schedule),) * 2
 
 
+def select(page: Page, name: str) -> None:
+    """Select an op in the chart by its name."""
+    page.get_by_label("Find ops").fill(name)
+    page.get_by_label("Find ops").press("Enter")
+    page.get_by_role("application").focus()
+
+
+def test_a_plan_by_hand_is_the_librarys(page, tmp_path, browser):
+    """A bar is dragged to another device and place, keys move it on; illegal places are refused in words; a link has the plan."""
+    problem = pl.datasets.problem("topcuoglu")
+    saved = pl.solve(problem, "heft")
+    opened(page, saved, tmp_path)
+    page.get_by_role("button", name="✎ By hand").click()
+    settled(page)
+    assert makespans(page) == (80, 80)
+    expect(page.get_by_label("Partitioner")).to_have_value("by hand")
+    expect(page.get_by_label("Scheduler")).to_be_disabled()
+    plan = pl.by_hand(saved)
+    chart = page.get_by_role("application")
+    chart.focus()
+    select(page, "T5")
+    for key in ("ArrowUp", *3 * ["ArrowLeft"], "Enter"):
+        page.keyboard.press(key)
+        settled(page)
+    plan = plan.move("T5", "P2", before="T4")
+    assert makespans(page) == (plan.makespan,) * 2 == (of_the_library(page, saved),) * 2
+    assert plan.makespan != 80
+    found = schedule_of_the_library(page, saved)
+    assert found.placement.planned.tolist() == plan.planned.tolist()
+    select(page, "T3")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+        settled(page)
+    expect(page.locator(".pl-gantt")).to_contain_text("T3 cannot run behind T")
+    page.keyboard.press("Escape")
+    settled(page)
+    assert makespans(page) == (plan.makespan,) * 2
+    page.locator('.cluster [data-key^="bandwidth"]').first.press("PageUp")
+    settled(page)
+    assert makespans(page) == (of_the_library(page, saved),) * 2 and makespans(page)[0] != plan.makespan
+    page.keyboard.press("Control+z")
+    settled(page)
+    fresh = browser.new_context().new_page()
+    fresh.goto(page.url)
+    settled(fresh)
+    assert makespans(fresh) == (plan.makespan,) * 2
+    assert schedule_of_the_library(fresh, saved).placement.planned.tolist() == plan.planned.tolist()
+    fresh.get_by_label("Partitioner").select_option("cpop")
+    settled(fresh)
+    assert makespans(fresh) == (pl.solve(problem, "cpop", "planned").makespan,) * 2
+    expect(fresh.get_by_label("Scheduler")).to_be_enabled()
+    fresh.context.close()
+
+
+def test_a_bar_is_dragged_by_hand(page, schedule, tmp_path):
+    """The pointer carries a bar to another device; each plan is the library's."""
+    opened(page, schedule, tmp_path)
+    page.get_by_role("button", name="✎ By hand").click()
+    settled(page)
+    box = page.locator(".stage").bounding_box()
+    rows = [box["y"] + 24 + (box["height"] - 24) * share for share in (0.1, 0.8)]
+    found = set()
+    for x in (0.2, 0.3, 0.4, 0.5, 0.6):
+        page.mouse.move(box["x"] + box["width"] * x, rows[0])
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] * (x + 0.1), rows[1], steps=8)
+        settled(page)
+        page.mouse.up()
+        settled(page)
+        assert makespans(page) == (of_the_library(page, schedule),) * 2
+        found.add(makespans(page)[0])
+    assert len(found) > 1
+    assert page.locator(".pl-live > .error").is_hidden()
+
+
 def test_another_strategy_is_compared_with(page, schedule, tmp_path):
     """Its plan under the same cluster is drawn behind the schedule, drag after drag; a link has it."""
     opened(page, schedule, tmp_path)

@@ -22,7 +22,7 @@ WANTED = (  # by what calls them
     *("upward", "downward", "round_to_steps", "join_across_borders", "repair_ties", "precedence_order", "in_order"),
     *("as_ready", "earliest_first", "optimistic_cost", "choose_ready", "choose_least"),
     *("path_computation_time", "group_transfers", "run_events", "link_items", "walk_back", "idle_gaps"),
-    *("memory_changes", "memory_levels"),
+    *("memory_changes", "memory_levels", "mark_before_and_behind", "order_all"),
 )
 HEAD = "// Written by generate.py from placelab/kernels; make build writes it anew.\n// @ts-nocheck\n"
 
@@ -40,6 +40,8 @@ def text() -> str:
                     critical_steps(schedule)
                     idle_gaps(schedule)
                     schedule.memory(0)
+            plan = pl.by_hand(schedule)
+            plan.move(str(problem.graph.names[3]), 0)
     kernels, types = record_calls.types_of(calls)
     found = {each.__name__: each for each in kernels}
     return HEAD + translate.translate([found[name] for name in WANTED], types)

@@ -4080,4 +4080,93 @@ function memory_levels(order, changes, level, last, time, size) {
   }
 }
 
-export { upward, downward, round_to_steps, join_across_borders, repair_ties, precedence_order, in_order, as_ready, earliest_first, optimistic_cost, choose_ready, choose_least, path_computation_time, group_transfers, run_events, link_items, walk_back, idle_gaps, memory_changes, memory_levels };
+function mark_before_and_behind(order, home, block, succ_ptr, succ, lane, before, behind) {
+  let d, i, j, n, v, w;
+  n = order.length;
+  for (let i_1 = 0, end_1 = n; i_1 < end_1; i_1 += 1) {
+    i = i_1;
+    v = order[i];
+    d = home[v];
+    if ((d >= 0)) {
+      if ((lane[d] !== 0)) {
+        behind[v] = 1;
+      } else {
+        if ((behind[v] !== 0)) {
+          lane[d] = 1;
+        }
+      }
+    }
+    if (((block[v] !== 0) || (behind[v] !== 0))) {
+      for (let j_2 = succ_ptr[v], end_2 = succ_ptr[(v + 1)]; j_2 < end_2; j_2 += 1) {
+        j = j_2;
+        behind[succ[j]] = 1;
+      }
+    }
+  }
+  for (let d_3 = 0, end_3 = lane.length; d_3 < end_3; d_3 += 1) {
+    d = d_3;
+    lane[d] = 0;
+  }
+  for (let i_4 = (n - 1), end_4 = (-1); i_4 > end_4; i_4 += -1) {
+    i = i_4;
+    v = order[i];
+    d = home[v];
+    for (let j_5 = succ_ptr[v], end_5 = succ_ptr[(v + 1)]; j_5 < end_5; j_5 += 1) {
+      j = j_5;
+      w = succ[j];
+      if (((block[w] !== 0) || (before[w] !== 0))) {
+        before[v] = 1;
+      }
+    }
+    if ((d >= 0)) {
+      if ((lane[d] !== 0)) {
+        before[v] = 1;
+      } else {
+        if ((before[v] !== 0)) {
+          lane[d] = 1;
+        }
+      }
+    }
+  }
+}
+
+function order_all(follows, waits, succ_ptr, succ, rank, ranked, heap, order) {
+  let count, j, size, v, w;
+  size = 0;
+  for (let v_1 = 0, end_1 = waits.length; v_1 < end_1; v_1 += 1) {
+    v = v_1;
+    if ((waits[v] === 0)) {
+      push_key(heap, 0, size, rank[v]);
+      size = (size + 1);
+    }
+  }
+  count = 0;
+  while ((size > 0)) {
+
+    v = ranked[heap[0]];
+    pop_key(heap, 0, size);
+    size = (size - 1);
+    order[count] = v;
+    count = (count + 1);
+    for (let j_3 = succ_ptr[v], end_3 = succ_ptr[(v + 1)]; j_3 < end_3; j_3 += 1) {
+      j = j_3;
+      w = succ[j];
+      waits[w] = (waits[w] - 1);
+      if ((waits[w] === 0)) {
+        push_key(heap, 0, size, rank[w]);
+        size = (size + 1);
+      }
+    }
+    w = follows[v];
+    if ((w >= 0)) {
+      waits[w] = (waits[w] - 1);
+      if ((waits[w] === 0)) {
+        push_key(heap, 0, size, rank[w]);
+        size = (size + 1);
+      }
+    }
+  }
+  return count;
+}
+
+export { upward, downward, round_to_steps, join_across_borders, repair_ties, precedence_order, in_order, as_ready, earliest_first, optimistic_cost, choose_ready, choose_least, path_computation_time, group_transfers, run_events, link_items, walk_back, idle_gaps, memory_changes, memory_levels, mark_before_and_behind, order_all };

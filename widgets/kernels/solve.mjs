@@ -4,20 +4,20 @@
  *     node solve.mjs LIVE.js PROBLEMS.json
  *
  * PROBLEMS.json: [{problem (base64), partitioner, scheduler, speed, bandwidth, latency}, …]; a partitioner of null leaves ops where they
- * are. With `graph` (the text of a file) and `devices` ({names, types}), `problem` gives the cluster alone. Prints, in JSON, of each the arrays in base64, the bytes for the chart, the makespan, and the costs in which
+ * are. `moves` are made by hand after that. With `graph` (the text of a file) and `devices` ({names, types}), `problem` gives the cluster alone. Prints, in JSON, of each the arrays in base64, the bytes for the chart, the makespan, and the costs in which
  * partitioners plan; or the error.
  */
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 const [, , module, given] = process.argv;
-const { decodeProblem, graphOf, inWholeCosts, place, problemOf, simulate, packMemory, packRun } = await import(
+const { decodeProblem, graphOf, hand, inWholeCosts, place, problemOf, simulate, packMemory, packRun } = await import(
   pathToFileURL(module).href
 );
 
 const text = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString("base64");
 
-function solved({ problem, partitioner, scheduler, graph, devices, ...changed }) {
+function solved({ problem, partitioner, scheduler, graph, devices, moves, ...changed }) {
   const bytes = Uint8Array.from(Buffer.from(problem, "base64"));
   const page = decodeProblem(new DataView(bytes.buffer));
   const { placed } = page;
@@ -37,6 +37,7 @@ function solved({ problem, partitioner, scheduler, graph, devices, ...changed })
     begin: transfers.start,
     end: transfers.finish,
   };
+  if (moves) Object.assign(columns, byHand(edited, where, run, scheduler, moves));
   const arrays = Object.entries(columns).map(([name, column]) => [name, text(column)]);
   const whole = Object.fromEntries(
     Object.entries(inWholeCosts(shape, edited.costs)).map(([name, column]) => [name, text(column)]),
@@ -48,6 +49,24 @@ function solved({ problem, partitioner, scheduler, graph, devices, ...changed })
     makespan,
     whole,
   };
+}
+
+/** The plan by hand after moves [op, device, position], and of each op moved its legal places on all devices before. */
+function byHand(problem, placed, run, scheduler, moves) {
+  const ran = (plan) => ({ ...plan, run: simulate(problem, plan, "planned") });
+  let plan = ran(hand.planOf(problem, placed, run, scheduler));
+  const seen = [];
+  for (const [op, device, position] of moves) {
+    const places = problem.costs.speed.length;
+    for (let d = 0; d < places; d++) {
+      const { first, last, ready } = hand.placesOf(problem, plan, op, d);
+      seen.push(first, last, ready);
+    }
+    const there = hand.placesOf(problem, plan, op, device);
+    plan = ran(hand.moved(problem.shape, plan, op, device, there, position));
+  }
+  const { device, planned, run: last } = plan;
+  return { handDevice: device, handPlanned: planned, handStart: last.start, handPlaces: Float64Array.from(seen) };
 }
 
 function tried(each) {

@@ -27,6 +27,7 @@ describe("the address of a state", () => {
       scheduler: "fifo",
       transfers: "parallel",
       against: "",
+      hand: "",
       values: new Map([
         ["bandwidth:1", 2.5],
         ["bandwidth:2", 2.5],
@@ -45,9 +46,16 @@ describe("the address of a state", () => {
       "bandwidth%3Aa%3B%3D%2B%20%E2%80%93%20b=2.5;latency~2=0;memory~0.1=Infinity;speed%3Aa=0.3333333333333333";
     expect(text).toBe(`#2;as%20placed+fifo;${values};3@0;12@1`);
     expect(read(text, page)).toEqual(wish);
-    const fair = { ...wish, transfers: "fair", against: "cpop", values: new Map([["bandwidth:1", 2.5]]) };
+    const fair = { ...wish, transfers: "fair", against: "cpop", hand: "", values: new Map([["bandwidth:1", 2.5]]) };
     expect(written(fair, page)).toMatch(/^#2;as%20placed\+fifo\+fair;vs=cpop;bandwidth~1=2.5;/);
     expect(read(written(fair, page), page)).toEqual(fair);
+  });
+
+  it("has a plan by hand", () => {
+    const wish = { ...saved(setting), partitioner: "by hand", hand: "0.2,1" };
+    expect(written(wish, page)).toBe("#2;by%20hand+planned;hand=0.2,1");
+    expect(read(written(wish, page), page)).toEqual(wish);
+    expect(() => read("#2;by%20hand+planned", page)).toThrow("partitioner by hand");
   });
 
   it("is empty for the saved state", () => {

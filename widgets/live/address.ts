@@ -11,6 +11,8 @@ export interface Wish {
   readonly transfers: string;
   /** The partitioner that the state is compared with; "" for the saved state. */
   readonly against: string;
+  /** The plan by hand, see lanes.ts; "" for none. Then the partitioner is `BY_HAND`, the scheduler planned. */
+  readonly hand: string;
   /** Values of the cluster. */
   readonly values: Values;
   /** Devices of ops that were moved by hand, by number of the op. */
@@ -25,11 +27,12 @@ export interface Page {
   readonly nOps: number;
 }
 
+export const BY_HAND = "by hand";
 const VERSION = "2"; // 1 had steps of dials instead of values
 
 /** The state in which the page was saved. */
 export function saved({ partitioner, scheduler, transfers }: Setting): Wish {
-  return { partitioner, scheduler, transfers, against: "", values: new Map(), moves: new Map() };
+  return { partitioner, scheduler, transfers, against: "", hand: "", values: new Map(), moves: new Map() };
 }
 
 export function isSaved(wish: Wish, setting: Setting): boolean {
@@ -49,7 +52,8 @@ export function written(wish: Wish, { setting, dials }: Page): string {
   const names = [wish.partitioner, wish.scheduler, ...model].map(encodeURIComponent).join("+");
   const moves = [...wish.moves].sort(([a], [b]) => a - b).map(([op, device]) => `${op}@${device}`);
   const against = wish.against ? [`vs=${encodeURIComponent(wish.against)}`] : [];
-  return `#${[VERSION, names, ...against, ...inGroups(wish.values, dials), ...moves].join(";")}`;
+  const hand = wish.hand ? [`hand=${wish.hand}`] : [];
+  return `#${[VERSION, names, ...against, ...hand, ...inGroups(wish.values, dials), ...moves].join(";")}`;
 }
 
 /** Values by dial where all that belongs to one has the same, as in `speed:gpu=2e12`, else by place: `speed~0.3=2e12`. */
@@ -80,13 +84,15 @@ export function read(text: string, page: Page): Wish {
   const [version, names = "", ...changes] = text.slice(1).split(";");
   if (version !== VERSION) throw new Error(`This link begins with ${text.slice(0, 20)}, which this page cannot read.`);
   const [partitioner = "", scheduler = "", transfers = page.setting.transfers] = names.split("+").map(decoded);
-  known(partitioner, page.setting.partitioners, "partitioner");
+  const hand = changes.find((change) => change.startsWith("hand="))?.slice(5) ?? "";
+  if (partitioner !== BY_HAND || !hand) known(partitioner, page.setting.partitioners, "partitioner");
   known(scheduler, page.setting.schedulers, "scheduler");
   known(transfers, page.setting.models, "transfer model");
   const values = new Map<string, number>();
   const moves = new Map<number, number>();
   let against = "";
   for (const change of changes) {
+    if (change.startsWith("hand=")) continue;
     if (change.startsWith("vs=")) {
       against = decoded(change.slice(3));
       known(against, page.setting.partitioners, "partitioner");
@@ -103,7 +109,7 @@ export function read(text: string, page: Page): Wish {
       moves.set(Number(move[1]), Number(move[2]));
     else throw new Error(`This link changes ${change.slice(0, 40)}, which is not of this page.`);
   }
-  return { partitioner, scheduler, transfers, against, values, moves };
+  return { partitioner, scheduler, transfers, against, hand: partitioner === BY_HAND ? hand : "", values, moves };
 }
 
 /** The places that a dial turns, or those that are listed. */

@@ -1,4 +1,5 @@
 /** Python that gives what the page shows, from the schedule that was exported. Pure. */
+import type { Placed } from "../kernels/problem.ts";
 import { type Columns, QUANTITIES } from "./values.ts";
 
 const LINK = "link.name: (rate, link.pairs)";
@@ -6,7 +7,8 @@ const LINKS = "schedule.problem.cluster.links";
 
 /**
  * Of a cluster with these columns instead of the saved ones, under a pair of strategies; a partitioner of null leaves ops where they
- * are. Then `moved` ops go to the devices that they have there. Without a transfer model it is the saved one.
+ * are. Then `moved` ops go to the devices that they have there. Without a transfer model it is the saved one. `hand`: a plan by hand
+ * instead.
  */
 export function code(
   saved: Columns,
@@ -15,6 +17,7 @@ export function code(
   scheduler: string,
   moved: ReadonlyMap<number, number> = new Map(),
   transfers = "",
+  hand: Placed | null = null,
 ): string {
   const k = now.speed.length;
   const changes = QUANTITIES.filter((name) => now[name] !== saved[name]).map((name) => {
@@ -25,6 +28,10 @@ export function code(
   const problem = changes.length
     ? `cluster = schedule.problem.cluster.replace(\n${changes.join("")})\nproblem = ${given}.with_costs(cluster=cluster)\n`
     : `problem = ${given}\n`;
+  if (hand) {
+    const plan = `[${hand.device.join(", ")}], [${hand.planned.join(", ")}]`;
+    return `${problem}pl.simulate(problem, pl.Placement(problem, ${plan}), "planned").makespan\n`;
+  }
   const run = moved.size ? afterMoves(partitioner, scheduler, moved) : unmoved(partitioner, scheduler);
   return `${problem}${run}.makespan\n`;
 }

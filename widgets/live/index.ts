@@ -1,5 +1,6 @@
 /** A page that recomputes: the kernels in the browser, and controls above the chart. Written by placelab/app/export.py. */
 import "../gantt/index.ts"; // shows the schedule of the page, and tells of its model
+import * as hand from "../kernels/hand.ts";
 import { isShort, peaksOf } from "../kernels/memory.ts";
 import { place } from "../kernels/place.ts";
 import {
@@ -19,13 +20,15 @@ import { subscribe } from "../shared/bus.ts";
 import { h } from "../shared/dom.ts";
 import type { Model } from "../shared/model.ts";
 import { isOfSavedProblem, isSaved, type Page, read, type Wish, written } from "./address.ts";
+import { HandMode } from "./byhand.ts";
 import type { Known } from "./canvas.ts";
 import { code } from "./code.ts";
 import { dialsOf, timedOf } from "./dials.ts";
 import { graphOf } from "./file.ts";
+import { lanesAsText, lanesOfText } from "./lanes.ts";
 import { panel } from "./panel.ts";
 import { Past } from "./past.ts";
-import type { LiveTraits } from "./traits.ts";
+import type { LiveTraits, Said } from "./traits.ts";
 import { columnsOf, withColumns, changed as withValues } from "./values.ts";
 
 const SAVED = ["schedule", "kept", "memory", "numbers"] as const; // traits of the chart that a change replaces
@@ -99,6 +102,32 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
   };
   const controls = panel(known, dials, { changed, settled, undo, redo, makespan });
 
+  const mode = new HandMode({
+    ground() {
+      const wish = controls.wish();
+      if (!wish.hand) return null;
+      const problem = problemWith(wish);
+      const plan = placedBy(wish, problem, false);
+      return { problem, plan: { ...plan, run: simulate(problem, plan, "planned") }, names, setting };
+    },
+    show(plan, complete) {
+      controls.setHand(textOf(plan));
+      if (complete) settled();
+      else changed();
+    },
+    tell: (held) => model.set("hand", held ?? {}),
+  });
+  const textOf = ({ device, planned }: Placed) => lanesAsText(hand.lanesOf(device, planned, shape.nDevices));
+
+  /** Makes a plan by hand of what is shown; on leaving, puts back what is held. */
+  function switched(): void {
+    if (!model.get("by_hand")) return mode.putBack();
+    const { hand: text, scheduler } = controls.wish();
+    if (text) return;
+    controls.setHand(textOf(hand.planOf(shown.problem, shown.placed, shown.run, scheduler)));
+    settled();
+  }
+
   function changed(): void {
     if (!frame) frame = requestAnimationFrame(follow); // the newest change wins
   }
@@ -106,6 +135,7 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
   function follow(): void {
     frame = 0;
     const wish = controls.wish();
+    if (!wish.hand && model.get("by_hand")) model.set("by_hand", false); // another strategy was chosen
     try {
       recompute(wish);
     } catch (error) {
@@ -131,6 +161,7 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
       wish.scheduler,
       membersOf(wish.moves),
       transfers,
+      wish.hand ? placedNow : null,
     );
     controls.show({ makespan: run.makespan, before: rival.makespan, code: text });
     pick();
@@ -150,6 +181,10 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
 
   /** Where the ops are, and their plan, before any is moved by hand; `asSaved`: at the costs with which the page was saved. */
   function placedBy(wish: Wish, problem: Problem, asSaved: boolean): Placed {
+    if (wish.hand) {
+      const [device, lanes] = lanesOfText(wish.hand, shape.nOps, shape.nDevices);
+      return hand.planWith(shape, device, lanes);
+    }
     const name = planner(wish);
     if (name && !(asSaved && name === setting.partitioner)) return place(problem, name);
     if (wish.scheduler === "planned" && !name && placed.planned.length === 0)
@@ -159,7 +194,7 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
 
   /** What the wish is compared with. */
   function rivalOf(wish: Wish, problem: Problem): Placed {
-    return placedBy({ ...wish, partitioner: wish.against }, problem, isOfSavedProblem(wish, setting));
+    return placedBy({ ...wish, partitioner: wish.against, hand: "" }, problem, isOfSavedProblem(wish, setting));
   }
 
   /** Ops that moved by hand, each with all that must be where it is. */
@@ -185,7 +220,7 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
 
   /** Of a strategy by itself, in the saved problem or in that which the hand has made of it. */
   function makespan(partitioner: string, scheduler: string, asSaved: boolean): number {
-    const wish = { ...controls.wish(), partitioner, scheduler };
+    const wish = { ...controls.wish(), partitioner, scheduler, hand: "" };
     const problem = asSaved ? problemOf(shape, costs) : problemWith(wish);
     return simulate(problem, placedBy(wish, problem, asSaved || isOfSavedProblem(wish, setting)), scheduler).makespan;
   }
@@ -203,7 +238,7 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
   function pick(): void {
     const op = model.get("selection");
     clearTimeout(picking);
-    if (op < 0 || setting.partitioners.length === 1) return controls.offer(null); // some ops may not run everywhere
+    if (op < 0 || controls.wish().hand || setting.partitioners.length === 1) return controls.offer(null); // some ops may not run everywhere
     controls.offer({ op, name: names[op] ?? `op ${op}`, device: shown.run.device[op]! });
     picking = window.setTimeout(() => controls.tellOf(setting.names.map((_, d) => makespanWith(op, d))), REST);
   }
@@ -238,17 +273,22 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
 
   function goTo(state: string | null): void {
     if (state === null) return;
-    controls.put(read(state, page));
+    put(read(state, page));
     tell();
     whole = true;
     changed();
+  }
+
+  function put(wish: Wish): void {
+    controls.put(wish);
+    if (wish.hand) model.set("by_hand", true);
   }
 
   /** The state that the address has, as a link brings it; where it is of another page, a sentence says so. */
   function heed(): void {
     if (location.hash === past.now || (location.hash === "" && past.now === "#")) return;
     try {
-      controls.put(read(location.hash, page));
+      put(read(location.hash, page));
       settled();
     } catch (error) {
       controls.refuse(said(error));
@@ -263,6 +303,10 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
     follow(); // curves may be wanted that are not there
   });
   model.on("change:selection", pick);
+  model.on("change:by_hand", switched);
+  model.on("change:hold", () => mode.hear(model.get("hold")));
+  model.on("sent", (message) => mode.hear(message as Said));
+  model.set("can_hand", setting.allowed !== undefined);
   addEventListener("hashchange", heed);
   follow();
   heed();
@@ -287,4 +331,4 @@ function said(error: unknown): string {
 
 if (typeof document !== "undefined") subscribe(document.body, "model", begin);
 
-export { decodeProblem, graphOf, inWholeCosts, packMemory, packRun, place, problemOf, simulate };
+export { decodeProblem, graphOf, hand, inWholeCosts, packMemory, packRun, place, problemOf, simulate };

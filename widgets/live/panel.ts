@@ -2,7 +2,7 @@
 import { h, listen, style } from "../shared/dom.ts";
 import { bytes, number, seconds } from "../shared/format.ts";
 import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
-import { saved, type Wish } from "./address.ts";
+import { BY_HAND, saved, type Wish } from "./address.ts";
 import { canvas, type Known } from "./canvas.ts";
 import { dialRows } from "./dialrows.ts";
 import type { Dial } from "./dials.ts";
@@ -61,14 +61,20 @@ export interface Panel {
   reach(undo: boolean, redo: boolean): void;
   /** The most bytes in use on each device. */
   tellPeak(bytes: readonly number[]): void;
+  /** Another plan by hand, see lanes.ts; "" for none. */
+  setHand(text: string): void;
 }
 
 export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel {
   const { setting, unitless } = known;
   const time = (x: number) => (unitless ? number(x) : seconds(x));
   let values: Values = new Map();
+  let hand = "";
   const moves = new Map<number, number>();
-  const partitioner = menu("Partitioner", setting.partitioners, setting.partitioner, hands.settled);
+  const partitioner = menu("Partitioner", setting.partitioners, setting.partitioner, () => {
+    setHand("");
+    hands.settled();
+  });
   const scheduler = menu("Scheduler", setting.schedulers, setting.scheduler, hands.settled);
   const transfers = menu("Transfers", setting.models, setting.transfers, hands.settled);
   const makespan = h("output.makespan", { "aria-label": "Makespan" });
@@ -85,12 +91,24 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
   const undo = button("↶", "Undo", hands.undo);
   const redo = button("↷", "Redo", hands.redo);
   const against = menu("Compare with", ["as saved", ...setting.partitioners.slice(1)], "as saved", hands.settled);
+  const setHand = (text: string) => {
+    hand = text;
+    if (hand && !own.parentElement) partitioner.append(own);
+    if (hand) {
+      partitioner.value = BY_HAND;
+      scheduler.value = "planned";
+      moves.clear(); // they are in the plan
+    } else own.remove();
+    scheduler.disabled = hand !== "";
+  };
+  const own = h("option", { value: BY_HAND }, BY_HAND);
   const put = (wish: Wish) => {
     values = wish.values;
     cluster.put(values);
+    setHand(wish.hand);
     moves.clear();
     for (const [op, device] of wish.moves) moves.set(op, device);
-    partitioner.value = wish.partitioner;
+    if (!wish.hand) partitioner.value = wish.partitioner;
     scheduler.value = wish.scheduler;
     transfers.value = wish.transfers;
     against.value = wish.against || "as saved";
@@ -100,6 +118,7 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
     hands.settled();
   });
   const others = race(setting.partitioners, hands.makespan, time, (name) => {
+    setHand("");
     partitioner.value = name;
     hands.settled();
   });
@@ -145,6 +164,7 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
       partitioner: partitioner.value,
       scheduler: scheduler.value,
       transfers: transfers.value,
+      hand,
       against: against.value === "as saved" ? "" : against.value,
       values,
       moves,
@@ -175,6 +195,7 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
     tellOf: byHand.tellOf,
     reach,
     tellPeak: cluster.tellPeak,
+    setHand,
   };
 }
 

@@ -1,3 +1,5 @@
+import type { Hand, Hold } from "../gantt/wire/traits.ts";
+
 /** What a page that recomputes reads and writes: beside the chart's traits those of `live_traits` in placelab/app/widgets/live_page.py. */
 export interface LiveTraits {
   /** Columns, see widgets/kernels/problem.ts. */
@@ -13,10 +15,31 @@ export interface LiveTraits {
   memory_shown: boolean;
   numbers: readonly object[];
   unitless: boolean;
+  can_hand: boolean;
+  by_hand: boolean;
+  hold: Said;
+  hand: Partial<Hand>;
   /** What the chart says of ops, by colour. */
   kinds: DataView;
   kind_names: string[];
 }
+
+/** A problem to be scheduled by hand: placelab.testing.puzzles. */
+export interface Puzzle {
+  readonly name: string;
+  readonly task: string;
+  /** Makespan of HEFT's plan; null where it has none. */
+  readonly heft: number | null;
+  readonly optimum: number;
+}
+
+/** What the chart says of an op in the hand. */
+export type Said = Partial<Hold> & {
+  readonly grip: number;
+  readonly op?: number;
+  readonly do?: string;
+  readonly way?: string;
+};
 
 /** The saved state, and what a hand may choose. */
 export interface Setting {
@@ -32,6 +55,10 @@ export interface Setting {
   readonly names: readonly string[];
   readonly types: readonly string[];
   readonly hosts: readonly string[];
+  /** Devices that may run each op, a bit for each; null where all may run everywhere, absent where that is not known. */
+  readonly allowed?: readonly number[] | null;
+  /** What the page asks its reader to find, by hand. */
+  readonly puzzle?: Puzzle;
   /** Links that several pairs of devices share. */
   readonly links: readonly { readonly name: string; readonly pairs: [number, number][] }[];
 }

@@ -11,7 +11,7 @@ export interface Model<T> {
 
 /** Enough of anywidget's model for a view without Python: values and change events. */
 export function modelOf<T extends object>(traits: T): Model<T> {
-  const listeners = new Map<string, Set<() => void>>();
+  const listeners = new Map<string, Set<(message?: unknown) => void>>();
   return {
     get: (name) => traits[name],
     set(name, value) {
@@ -20,6 +20,9 @@ export function modelOf<T extends object>(traits: T): Model<T> {
       for (const callback of listeners.get(`change:${name}`) ?? []) callback();
     },
     save_changes() {},
+    send(content) {
+      for (const callback of listeners.get("sent") ?? []) callback(content);
+    },
     on(event, callback) {
       if (!listeners.has(event)) listeners.set(event, new Set());
       listeners.get(event)!.add(callback);

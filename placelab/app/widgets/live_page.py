@@ -50,6 +50,7 @@ PARTITIONERS = (
 )  # that the page has, as widgets/kernels/place.ts
 SCHEDULERS = ("fifo", "pct", "msr", "planned")  # as widgets/kernels/simulate.ts
 AS_PLACED = "as placed"
+MOST_BITS = 30  # of a number of JavaScript on which ``&`` works
 MODELS = ("parallel", "sequential", "channel", "fair")  # transfer models that the page knows
 
 
@@ -71,9 +72,18 @@ def live_traits(schedule: Schedule) -> dict[str, Any]:
             "names": list(cluster.names),
             "types": list(cluster.types),
             "hosts": list(cluster.hosts),
+            **_allowed(schedule.problem),
             "links": [{"name": link.name, "pairs": [list(pair) for pair in link.pairs]} for link in cluster.links],
         },
     }
+
+
+def _allowed(problem: Problem) -> dict[str, list[int] | None]:
+    """Devices that may run each op, as bits; nothing where they are too many for that."""
+    k = problem.cluster.n_devices
+    if not problem.restricted:
+        return {"allowed": None}
+    return {"allowed": (problem.may_run @ (1 << np.arange(k))).tolist()} if k <= MOST_BITS else {}
 
 
 def pack_problem(schedule: Schedule) -> bytes:

@@ -1,0 +1,153 @@
+/** Schedules by hand: placelab.analysis.hand_plans, to the last bit. What is legal, kernels decide. */
+import { mark_before_and_behind, order_all } from "./kernels.generated.ts";
+import { durations, MEMORY, type Placed, type Problem, pointers, type Shape } from "./problem.ts";
+import { numbers } from "./ranks.ts";
+import type { Run } from "./simulate.ts";
+
+const ROUNDING = 1e-9; // relative; of times that are compared
+
+/** A plan that has run: a device for each op and, in `planned`, one order of all that holds edges and devices' orders. */
+export interface Plan extends Placed {
+  readonly run: Run;
+}
+
+/** Where in a device's order an op may stand: at positions from `first` to `last`, among the ops that do not move. */
+export interface Places {
+  readonly lane: Int32Array;
+  readonly first: number;
+  readonly last: number;
+  /** The position by earliest start. */
+  readonly start: number;
+  /** When its inputs are there. */
+  readonly ready: number;
+}
+
+/** A plan of what has run: its devices, and the order in which each started its ops. */
+export function planOf({ shape }: Problem, { device, planned }: Placed, run: Run, scheduler: string): Placed {
+  const { nOps, nDevices } = shape;
+  const byStart = (a: number, b: number) => run.start[a]! - run.start[b]! || run.finish[a]! - run.finish[b]! || a - b;
+  const order = scheduler === "planned" ? planned : numbers(nOps).sort(byStart);
+  return planWith(shape, device, lanesOf(device, order, nDevices));
+}
+
+/** The plan with these orders of devices; throws where they and the edges form a circle. */
+export function planWith(shape: Shape, device: Int32Array, lanes: readonly Int32Array[]): Placed {
+  return { device, planned: oneOrder(shape, lanes, numbers(shape.nOps)) };
+}
+
+/** Each device's ops in the order of `planned`. */
+export function lanesOf(device: Int32Array, planned: Int32Array, k: number): Int32Array[] {
+  const ptr = pointers(device, k);
+  const at = ptr.slice();
+  const all = new Int32Array(planned.length);
+  for (const v of planned) {
+    all[at[device[v]!]!] = v;
+    at[device[v]!]! += 1;
+  }
+  return Array.from({ length: k }, (_, d) => all.subarray(ptr[d]!, ptr[d + 1]!));
+}
+
+/** Where on a device an op may stand. */
+export function placesOf(problem: Problem, plan: Plan, op: number, device: number): Places {
+  const { shape } = problem;
+  const { nOps: n, nDevices: k } = shape;
+  const home = plan.device.slice();
+  home[op] = -1;
+  for (const v of looseOf(shape, plan.device, op, device)) home[v] = -1;
+  const [block, before, behind] = [new Uint8Array(n), new Uint8Array(n), new Uint8Array(n)];
+  block[op] = 1;
+  const { succPtr, consumer } = shape;
+  mark_before_and_behind(plan.planned, home, block, succPtr, consumer, new Uint8Array(k), before, behind);
+  const lane = lanesOf(plan.device, plan.planned, k)[device]!.filter((v) => home[v]! >= 0);
+  const first = lane.findLastIndex((v) => before[v] === 1) + 1;
+  const found = lane.findIndex((v) => behind[v] === 1);
+  const last = found < 0 ? lane.length : found;
+  const ready = readyAt(problem, plan, op, device);
+  return { lane, first, last, start: earliest(problem, plan, op, device, { lane, first, last, ready }), ready };
+}
+
+/** Why a device has no room for an op and what moves with it: the bytes that they keep for ever; 0 where it has. */
+export function lacking({ shape }: Problem, { device }: Placed, op: number, where: number): number {
+  const { group, memory } = shape;
+  const moves = (v: number) => v === op || (group[op]! >= 0 && group[v] === group[op]);
+  let held = 0;
+  let leaves = false;
+  device.forEach((d, v) => {
+    if (!moves(v)) return;
+    held += memory.lasting[v]!;
+    leaves ||= d !== where;
+  });
+  return memory.model !== MEMORY.none && leaves && held > memory.capacity[where]! ? held : 0;
+}
+
+/** The plan with an op at a legal position of a device; members of its group that come with it keep their place in time. */
+export function moved(shape: Shape, plan: Placed, op: number, device: number, { lane }: Places, at: number): Placed {
+  const loose = looseOf(shape, plan.device, op, device);
+  const gone = new Set([op, ...loose]);
+  const lanes = lanesOf(plan.device, plan.planned, shape.nDevices).map((each) => each.filter((v) => !gone.has(v)));
+  lanes[device] = Int32Array.of(...lane.subarray(0, at), op, ...lane.subarray(at));
+  const there = plan.device.slice();
+  for (const v of gone) there[v] = device;
+  if (!loose.length) return planWith(shape, there, lanes);
+  const rank = new Int32Array(shape.nOps);
+  plan.planned.forEach((v, i) => (rank[v] = i));
+  return planWith(shape, there, lanesOf(there, oneOrder(shape, lanes, rank), shape.nDevices));
+}
+
+/** Other members of an op's group, which come to the device with it. */
+function looseOf({ group }: Shape, device: Int32Array, op: number, where: number): number[] {
+  if (group[op]! < 0) return [];
+  return [...numbers(group.length)].filter((v) => v !== op && group[v] === group[op] && device[v] !== where);
+}
+
+/** When the inputs of an op are on a device if nothing else moves. */
+function readyAt({ shape, costs }: Problem, { device, run }: Plan, op: number, where: number): number {
+  let ready = 0;
+  for (let i = shape.predPtr[op]!; i < shape.predPtr[op + 1]!; i++) {
+    const e = shape.predEdge[i]!;
+    const source = device[shape.producer[e]!]!;
+    const pair = source * shape.nDevices + where;
+    const bytes = costs.tensorBytes[shape.edgeTensor[e]!]!;
+    const way = source === where ? 0 : costs.latency[pair]! + bytes / costs.bandwidth[pair]!;
+    ready = Math.max(ready, run.finish[shape.producer[e]!]! + way);
+  }
+  return ready;
+}
+
+/** The position by earliest start: of the first gap that is long enough, else behind what starts before `ready`. */
+function earliest(
+  problem: Problem,
+  { device, run }: Plan,
+  op: number,
+  where: number,
+  { lane, first, last, ready }: Omit<Places, "start">,
+): number {
+  const there = device.slice();
+  there[op] = where;
+  const took = durations(problem, there)[op]!;
+  for (let i = first; i <= last; i++) {
+    const free = Math.max(i > 0 ? run.finish[lane[i - 1]!]! : 0, ready);
+    if (free + took <= (i < lane.length ? run.start[lane[i]!]! : Infinity) * (1 + ROUNDING)) return i;
+  }
+  const behind = lane.filter((v) => run.start[v]! < ready).length;
+  return Math.min(Math.max(behind, first), Math.max(last, first));
+}
+
+/** All ops in one order that holds edges and devices' orders; of those that could come next the least `rank`. */
+function oneOrder(shape: Shape, lanes: readonly Int32Array[], rank: Int32Array): Int32Array {
+  const { nOps: n, succPtr, consumer } = shape;
+  const follows = new Int32Array(n).fill(-1);
+  const waits = new Int32Array(n);
+  for (const w of consumer) waits[w]! += 1;
+  for (const lane of lanes)
+    lane.forEach((v, i) => {
+      if (i > 0) waits[v]! += 1;
+      if (i + 1 < lane.length) follows[v] = lane[i + 1]!;
+    });
+  const ranked = new Int32Array(n);
+  rank.forEach((r, v) => (ranked[r] = v));
+  const order = new Int32Array(n);
+  if (order_all(follows, waits, succPtr, consumer, rank, ranked, new Int32Array(n), order) < n)
+    throw new Error("the orders of the devices and the edges form a circle");
+  return order;
+}

@@ -1,0 +1,214 @@
+/** The chart's mode *By hand* in a page: what placelab/app/explorer/panels/hand_mode.py is in the explorer. */
+import type { Hand } from "../gantt/wire/traits.ts";
+import { lacking, lanesOf, moved, type Places, type Plan, placesOf } from "../kernels/hand.ts";
+import type { Placed, Problem } from "../kernels/problem.ts";
+import type { Said, Setting } from "./traits.ts";
+
+const whole = (x: number) => Math.round(x).toLocaleString("en");
+
+interface Target {
+  readonly device: number;
+  /** Among the ops of the device that do not move. */
+  readonly position: number;
+}
+
+/** What a held op is taken from. */
+export interface Ground {
+  readonly problem: Problem;
+  readonly plan: Plan;
+  readonly names: readonly string[];
+  readonly setting: Setting;
+}
+
+/** An op in the hand. */
+export class Held {
+  readonly op: number;
+  readonly grip: number;
+  /** The plan with the op where it is held. */
+  plan: Placed;
+  readonly #ground: Ground;
+  readonly #home: Target;
+  readonly #places = new Map<number, Places>();
+  #target: Target;
+  #said = "";
+  #stopped = false;
+
+  constructor(ground: Ground, op: number, grip: number) {
+    this.#ground = ground;
+    this.op = op;
+    this.grip = grip;
+    this.plan = ground.plan;
+    const device = ground.plan.device[op]!;
+    this.#home = { device, position: this.#lane(device).indexOf(op) };
+    this.#target = this.#home;
+  }
+
+  /** Whether it is where it was taken. */
+  get isHome(): boolean {
+    return this.plan === this.#ground.plan;
+  }
+
+  /** What the chart shows of it. */
+  get hand(): Hand {
+    const { plan, setting } = this.#ground;
+    const { device } = this.#target;
+    return {
+      grip: this.grip,
+      op: this.op,
+      device,
+      ready: this.#placesOn(device).ready,
+      refused: setting.names.map((_, d) => this.#refusal(d)),
+      said: this.#said,
+      makespan: plan.run.makespan,
+      stopped: this.#stopped,
+    } as Hand;
+  }
+
+  /** Puts it on a device behind the ops whose middle is before a time, or as near as may be. */
+  at(device: number, time: number): void {
+    const { start, finish } = this.#ground.plan.run;
+    const before = this.#others(device).filter((v) => (start[v]! + finish[v]!) / 2 < time);
+    this.#put({ device, position: before.length });
+  }
+
+  /** Puts it one place on, or on the next device that may run it. */
+  step(way: string): void {
+    const { device, position } = this.#target;
+    if (way === "left" || way === "right")
+      return this.#put({ device, position: position + (way === "right" ? 1 : -1) });
+    const k = this.#ground.setting.names.length;
+    const by = way === "down" ? 1 : -1;
+    let why = "";
+    for (let d = device + by; d >= 0 && d < k; d += by) {
+      const there = this.#placesOn(d);
+      if (!this.#refusal(d) && there.first <= there.last)
+        return this.#put(d === this.#home.device ? this.#home : { device: d, position: there.start });
+      why ||= this.#refusal(d);
+    }
+    if (why) this.#refuse(why);
+  }
+
+  /** Puts it at the legal place that is nearest to one, and says what forbids that one. */
+  #put(wanted: Target): void {
+    const places = this.#placesOn(wanted.device);
+    const refusal = this.#refusal(wanted.device);
+    const { names, setting, plan } = this.#ground;
+    if (refusal || places.first > places.last)
+      return this.#refuse(refusal || `${names[this.op]} has no legal place on ${setting.names[wanted.device]}`);
+    const position = Math.min(Math.max(wanted.position, places.first), places.last);
+    const { device } = wanted;
+    this.#target = { device, position };
+    const home = device === this.#home.device && position === this.#home.position;
+    const { shape } = this.#ground.problem;
+    this.plan = home ? plan : moved(shape, plan, this.op, device, places, position);
+    this.#stopped = position !== wanted.position;
+    this.#said = this.#words(wanted, places);
+  }
+
+  #refuse(why: string): void {
+    this.#said = why;
+    this.#stopped = true;
+  }
+
+  #words(wanted: Target, { lane, first, last }: Places): string {
+    const { names, setting } = this.#ground;
+    const name = names[this.op];
+    if (wanted.position < first && first > 0)
+      return `${name} cannot run before ${names[lane[first - 1]!]}, which must run first`;
+    if (wanted.position > last && last < lane.length)
+      return `${name} cannot run behind ${names[lane[last]!]}, which must run later`;
+    const { device, position } = this.#target;
+    const [before, after] = [lane[position - 1], lane[position]];
+    const parts = [setting.names[device]!];
+    if (before !== undefined) parts.push(`after ${names[before]}`);
+    if (after !== undefined) parts.push(`before ${names[after]}`);
+    return parts.join(", ");
+  }
+
+  /** Why a device may not run it, or "". */
+  #refusal(device: number): string {
+    const { problem, plan, names, setting } = this.#ground;
+    const name = names[this.op];
+    const allowed = setting.allowed?.[this.op];
+    if (allowed !== undefined && !(allowed & (1 << device))) {
+      const others = setting.names.filter((_, d) => allowed & (1 << d));
+      return `op '${name}' may only run on ${others.join(", ")}, not on '${setting.names[device]}'`;
+    }
+    const held = lacking(problem, plan, this.op, device);
+    if (!held) return "";
+    const room = whole(problem.shape.memory.capacity[device]!);
+    return `device '${setting.names[device]}' has ${room} bytes; what moves with '${name}' would keep ${whole(held)}`;
+  }
+
+  #placesOn(device: number): Places {
+    const { problem, plan } = this.#ground;
+    const known = this.#places.get(device) ?? placesOf(problem, plan, this.op, device);
+    this.#places.set(device, known);
+    return known;
+  }
+
+  #lane(device: number): Int32Array {
+    const { problem, plan } = this.#ground;
+    return lanesOf(plan.device, plan.planned, problem.shape.nDevices)[device]!;
+  }
+
+  #others(device: number): Int32Array {
+    return this.#lane(device).filter((v) => v !== this.op);
+  }
+}
+
+/** What a page does for the mode. */
+export interface HandHost {
+  /** The plan by hand and its run; null while there is none. */
+  ground(): Ground | null;
+  /** Shows a plan; `whole`: it is a change that can be undone. */
+  show(plan: Placed, whole: boolean): void;
+  /** Tells the chart what is held; null for nothing. */
+  tell(hand: Hand | null): void;
+}
+
+/** Hears what the chart says of held ops. */
+export class HandMode {
+  readonly #host: HandHost;
+  #ground: Ground | null = null; // from which the op was taken
+  #held: Held | null = null;
+  #over = 0; // the newest grip that has ended
+
+  constructor(host: HandHost) {
+    this.#host = host;
+  }
+
+  hear(said: Said): void {
+    if (!(said.grip > this.#over) || said.op === undefined) return;
+    const held = this.#taken(said.grip, said.op);
+    if (!held) return;
+    if (said.time !== undefined) held.at(said.device!, said.time);
+    else if (said.way) held.step(said.way);
+    if (said.do === "return") return this.putBack();
+    const whole = said.do === "set";
+    if (!whole) this.#host.tell(held.hand);
+    if (whole) this.#end();
+    this.#host.show(held.plan, whole);
+  }
+
+  /** Shows the plan as it was before the op was taken. */
+  putBack(): void {
+    if (!this.#held) return;
+    this.#end();
+    this.#host.show(this.#ground!.plan, false);
+  }
+
+  #taken(grip: number, op: number): Held | null {
+    if (this.#held?.grip === grip) return this.#held;
+    this.#ground = this.#host.ground();
+    if (!this.#ground || !(op < this.#ground.names.length)) return null;
+    this.#held = new Held(this.#ground, op, grip);
+    return this.#held;
+  }
+
+  #end(): void {
+    this.#over = this.#held!.grip;
+    this.#held = null;
+    this.#host.tell(null);
+  }
+}
