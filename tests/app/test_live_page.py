@@ -15,6 +15,7 @@ import problems
 import pytest
 
 import placelab as pl
+from placelab.analysis.best_moves import best_move
 from placelab.app.widgets import live_page
 from placelab.app.widgets.gantt_chart import PAGE_POINTS
 from placelab.app.widgets.gantt_wire import pack_memory, pack_schedule
@@ -244,10 +245,10 @@ def by_hand(schedule: pl.Schedule, random: Random) -> tuple[list[list[int]], dic
     for _ in range(5):
         op = random.randrange(problem.graph.n_ops)
         places = [plan.places(str(names[op]), d) for d in range(len(cluster))]
-        seen += [x for p in places for x in (p.first, p.last, p.ready)]
+        seen += [x for p in places for x in (p.first, p.last, p.start, p.ready)]
         d = random.choice([d for d, p in enumerate(places) if p.legal] or [-1])
         if d < 0:
-            seen = seen[: -3 * len(cluster)]
+            seen = seen[: -4 * len(cluster)]
             continue
         at = random.randint(places[d].first, places[d].last)
         gone = {op} | {int(v) for v in problem.members(op) if plan.placement.device[v] != d}
@@ -255,7 +256,11 @@ def by_hand(schedule: pl.Schedule, random: Random) -> tuple[list[list[int]], dic
         beside = {"before": str(names[lane[at]])} if at < len(lane) else {"after": str(names[lane[-1]])} if lane else {}
         plan = plan.move(str(names[op]), d, **beside)
         moves.append([op, d, at])
+    best = best_move(plan.schedule)
     arrays = dict(
+        best=np.array([plan.makespan if best is None else best.makespan]),
+        bestDevice=(plan if best is None else best.plan).placement.device.astype("<i4"),
+        bestPlanned=(plan if best is None else best.plan).planned.astype("<i4"),
         handDevice=plan.placement.device.astype("<i4"),
         handPlanned=plan.planned.astype("<i4"),
         handStart=plan.schedule.start,
@@ -267,7 +272,7 @@ def by_hand(schedule: pl.Schedule, random: Random) -> tuple[list[list[int]], dic
 
 
 def test_plans_by_hand(tmp_path):
-    """Legal places on all devices, and the plan after each of five moves, from runs of all schedulers; groups move as one."""
+    """Legal places on all devices, the plan after five moves, and the best move from there; groups move as one."""
     random = Random(5)
     tasks, plans = [], []
     for problem in few(250, seed=17):

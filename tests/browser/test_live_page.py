@@ -11,6 +11,7 @@ from browser.test_accessibility import CHECK, axe  # noqa: F401
 from playwright.sync_api import Page, expect
 
 import placelab as pl
+from placelab.analysis.best_moves import best_move
 
 pytestmark = pytest.mark.own_page  # of another address, which keeps things
 
@@ -361,6 +362,15 @@ def test_a_plan_by_hand_is_the_librarys(page, tmp_path, browser):
     settled(fresh)
     assert makespans(fresh) == (plan.makespan,) * 2
     assert schedule_of_the_library(fresh, saved).placement.planned.tolist() == plan.planned.tolist()
+    fresh.get_by_role("button", name="Best move").click()
+    expect(fresh.locator(".pl-gantt")).to_contain_text("Best move: ")
+    fresh.get_by_role("application").focus()
+    fresh.keyboard.press("Enter")
+    fresh.wait_for_function(
+        "before => Number(document.querySelector('.pl-gantt').dataset.makespan) < before", arg=plan.makespan
+    )
+    settled(fresh)
+    assert makespans(fresh) == (best_move(plan.schedule).makespan,) * 2
     fresh.get_by_label("Partitioner").select_option("cpop")
     settled(fresh)
     assert makespans(fresh) == (pl.solve(problem, "cpop", "planned").makespan,) * 2

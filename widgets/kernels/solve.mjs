@@ -59,14 +59,26 @@ function byHand(problem, placed, run, scheduler, moves) {
   for (const [op, device, position] of moves) {
     const places = problem.costs.speed.length;
     for (let d = 0; d < places; d++) {
-      const { first, last, ready } = hand.placesOf(problem, plan, op, d);
-      seen.push(first, last, ready);
+      const { first, last, start, ready } = hand.placesOf(problem, plan, op, d);
+      seen.push(first, last, start, ready);
     }
     const there = hand.placesOf(problem, plan, op, device);
     plan = ran(hand.moved(problem.shape, plan, op, device, there, position));
   }
   const { device, planned, run: last } = plan;
-  return { handDevice: device, handPlanned: planned, handStart: last.start, handPlaces: Float64Array.from(seen) };
+  const everywhere = () => true;
+  let best = null;
+  for (best of hand.bestMoves(problem, plan, everywhere));
+  const { device: bestDevice, planned: bestPlanned } = best?.plan ?? plan;
+  return {
+    best: Float64Array.of(best?.makespan ?? last.makespan),
+    bestDevice,
+    bestPlanned,
+    handDevice: device,
+    handPlanned: planned,
+    handStart: last.start,
+    handPlaces: Float64Array.from(seen),
+  };
 }
 
 function tried(each) {

@@ -150,6 +150,12 @@ function explained(problem: Problem, run: Run) {
   return { steps: picked(steps, numbers(found).reverse()), gaps: picked(gaps, inOrder) };
 }
 
+/** The ops of the critical path, by number. */
+export function pathOf(problem: Problem, run: Run): number[] {
+  const { kind, row } = explained(problem, run).steps;
+  return [...new Set(row.filter((_, i) => kind[i] === 0))].sort((a, b) => a - b);
+}
+
 /** Transfers, and what they may have waited for. */
 function moved({ shape, costs }: Problem, { transfers }: Run) {
   const { contention, duplex, nDevices: k, tensorProducer } = shape;

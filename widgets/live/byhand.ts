@@ -1,9 +1,12 @@
 /** The chart's mode *By hand* in a page: what placelab/app/explorer/panels/hand_mode.py is in the explorer. */
 import type { Hand } from "../gantt/wire/traits.ts";
+import { bestMoves, type Move } from "../kernels/best.ts";
 import { lacking, lanesOf, moved, type Places, type Plan, placesOf } from "../kernels/hand.ts";
 import type { Placed, Problem } from "../kernels/problem.ts";
+import { simulate } from "../kernels/simulate.ts";
 import type { Said, Setting } from "./traits.ts";
 
+const SLICE = 30; // ms of a search, after which the page may draw
 const whole = (x: number) => Math.round(x).toLocaleString("en");
 
 interface Target {
@@ -18,6 +21,7 @@ export interface Ground {
   readonly plan: Plan;
   readonly names: readonly string[];
   readonly setting: Setting;
+  time(seconds: number): string;
 }
 
 /** An op in the hand. */
@@ -26,6 +30,8 @@ export class Held {
   readonly grip: number;
   /** The plan with the op where it is held. */
   plan: Placed;
+  /** The best move, where it is that. */
+  #offer: Move | null = null;
   readonly #ground: Ground;
   readonly #home: Target;
   readonly #places = new Map<number, Places>();
@@ -50,8 +56,9 @@ export class Held {
 
   /** What the chart shows of it. */
   get hand(): Hand {
-    const { plan, setting } = this.#ground;
+    const { plan, setting, problem } = this.#ground;
     const { device } = this.#target;
+    const { start, finish } = this.#offer ? simulate(problem, this.plan, "planned") : plan.run;
     return {
       grip: this.grip,
       op: this.op,
@@ -61,7 +68,19 @@ export class Held {
       said: this.#said,
       makespan: plan.run.makespan,
       stopped: this.#stopped,
-    } as Hand;
+      offer: this.#offer !== null,
+      start: start[this.op]!,
+      finish: finish[this.op]!,
+    };
+  }
+
+  /** Shows a move that may be taken, or not. */
+  propose(move: Move, saved: string): void {
+    const { names, setting } = this.#ground;
+    this.#offer = move;
+    this.plan = move.plan;
+    this.#target = { device: move.device, position: this.#target.position };
+    this.#said = `Best move: ${names[move.op]} to ${setting.names[move.device]} saves ${saved}; Enter takes it, Esc does not`;
   }
 
   /** Puts it on a device behind the ops whose middle is before a time, or as near as may be. */
@@ -130,7 +149,7 @@ export class Held {
     const { problem, plan, names, setting } = this.#ground;
     const name = names[this.op];
     const allowed = setting.allowed?.[this.op];
-    if (allowed !== undefined && !(allowed & (1 << device))) {
+    if (allowed !== undefined && !mayRun(setting, this.op, device)) {
       const others = setting.names.filter((_, d) => allowed & (1 << d));
       return `op '${name}' may only run on ${others.join(", ")}, not on '${setting.names[device]}'`;
     }
@@ -157,6 +176,11 @@ export class Held {
   }
 }
 
+/** Whether a device may run an op. */
+function mayRun({ allowed }: Setting, op: number, device: number): boolean {
+  return !allowed || (allowed[op]! & (1 << device)) !== 0;
+}
+
 /** What a page does for the mode. */
 export interface HandHost {
   /** The plan by hand and its run; null while there is none. */
@@ -165,6 +189,8 @@ export interface HandHost {
   show(plan: Placed, whole: boolean): void;
   /** Tells the chart what is held; null for nothing. */
   tell(hand: Hand | null): void;
+  /** Says something that is no move. */
+  say(text: string): void;
 }
 
 /** Hears what the chart says of held ops. */
@@ -173,13 +199,17 @@ export class HandMode {
   #ground: Ground | null = null; // from which the op was taken
   #held: Held | null = null;
   #over = 0; // the newest grip that has ended
+  #looking = 0;
 
   constructor(host: HandHost) {
     this.#host = host;
   }
 
   hear(said: Said): void {
-    if (!(said.grip > this.#over) || said.op === undefined) return;
+    if (!(said.grip > this.#over)) return;
+    clearTimeout(this.#looking);
+    if (said.do === "best") return this.#look(said.grip);
+    if (said.op === undefined) return;
     const held = this.#taken(said.grip, said.op);
     if (!held) return;
     if (said.time !== undefined) held.at(said.device!, said.time);
@@ -196,6 +226,33 @@ export class HandMode {
     if (!this.#held) return;
     this.#end();
     this.#host.show(this.#ground!.plan, false);
+  }
+
+  /** Looks for the best move, a little at a time, until something else is asked. */
+  #look(grip: number): void {
+    if (this.#held) this.putBack();
+    const ground = this.#host.ground();
+    if (!ground) return;
+    const moves = bestMoves(ground.problem, ground.plan, (op, device) => mayRun(ground.setting, op, device));
+    let best: Move | null = null;
+    const next = () => {
+      const until = performance.now() + SLICE;
+      while (performance.now() < until) {
+        const found = moves.next();
+        if (found.done) return this.#propose(ground, best, grip);
+        best = found.value;
+      }
+      this.#looking = window.setTimeout(next);
+    };
+    next();
+  }
+
+  #propose(ground: Ground, best: Move | null, grip: number): void {
+    if (!best) return this.#host.say("No single move of an op of the critical path saves anything.");
+    this.#ground = ground;
+    this.#held = new Held(ground, best.op, grip);
+    this.#held.propose(best, ground.time(ground.plan.run.makespan - best.makespan));
+    this.#host.tell(this.#held.hand);
   }
 
   #taken(grip: number, op: number): Held | null {

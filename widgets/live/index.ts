@@ -1,6 +1,7 @@
 /** A page that recomputes: the kernels in the browser, and controls above the chart. Written by placelab/app/export.py. */
 import "../gantt/index.ts"; // shows the schedule of the page, and tells of its model
-import * as hand from "../kernels/hand.ts";
+import { bestMoves } from "../kernels/best.ts";
+import * as plans from "../kernels/hand.ts";
 import { isShort, peaksOf } from "../kernels/memory.ts";
 import { place } from "../kernels/place.ts";
 import {
@@ -18,6 +19,7 @@ import { inWholeCosts } from "../kernels/whole.ts";
 import { packKept, packMemory, packRun } from "../kernels/wire.ts";
 import { subscribe } from "../shared/bus.ts";
 import { h } from "../shared/dom.ts";
+import { number, seconds } from "../shared/format.ts";
 import type { Model } from "../shared/model.ts";
 import { isOfSavedProblem, isSaved, type Page, read, type Wish, written } from "./address.ts";
 import { HandMode } from "./byhand.ts";
@@ -102,13 +104,14 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
   };
   const controls = panel(known, dials, { changed, settled, undo, redo, makespan });
 
+  const time = (x: number) => (known.unitless ? number(x) : seconds(x));
   const mode = new HandMode({
     ground() {
       const wish = controls.wish();
       if (!wish.hand) return null;
       const problem = problemWith(wish);
       const plan = placedBy(wish, problem, false);
-      return { problem, plan: { ...plan, run: simulate(problem, plan, "planned") }, names, setting };
+      return { problem, plan: { ...plan, run: simulate(problem, plan, "planned") }, names, setting, time };
     },
     show(plan, complete) {
       controls.setHand(textOf(plan));
@@ -116,15 +119,16 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
       else changed();
     },
     tell: (held) => model.set("hand", held ?? {}),
+    say: (text) => model.set("detail", text),
   });
-  const textOf = ({ device, planned }: Placed) => lanesAsText(hand.lanesOf(device, planned, shape.nDevices));
+  const textOf = ({ device, planned }: Placed) => lanesAsText(plans.lanesOf(device, planned, shape.nDevices));
 
   /** Makes a plan by hand of what is shown; on leaving, puts back what is held. */
   function switched(): void {
     if (!model.get("by_hand")) return mode.putBack();
     const { hand: text, scheduler } = controls.wish();
     if (text) return;
-    controls.setHand(textOf(hand.planOf(shown.problem, shown.placed, shown.run, scheduler)));
+    controls.setHand(textOf(plans.planOf(shown.problem, shown.placed, shown.run, scheduler)));
     settled();
   }
 
@@ -183,7 +187,7 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
   function placedBy(wish: Wish, problem: Problem, asSaved: boolean): Placed {
     if (wish.hand) {
       const [device, lanes] = lanesOfText(wish.hand, shape.nOps, shape.nDevices);
-      return hand.planWith(shape, device, lanes);
+      return plans.planWith(shape, device, lanes);
     }
     const name = planner(wish);
     if (name && !(asSaved && name === setting.partitioner)) return place(problem, name);
@@ -330,5 +334,7 @@ function said(error: unknown): string {
 }
 
 if (typeof document !== "undefined") subscribe(document.body, "model", begin);
+
+const hand = { ...plans, bestMoves };
 
 export { decodeProblem, graphOf, hand, inWholeCosts, packMemory, packRun, place, problemOf, simulate };

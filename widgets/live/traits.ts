@@ -15,6 +15,8 @@ export interface LiveTraits {
   memory_shown: boolean;
   numbers: readonly object[];
   unitless: boolean;
+  /** A sentence below the chart. */
+  detail: string;
   can_hand: boolean;
   by_hand: boolean;
   hold: Said;

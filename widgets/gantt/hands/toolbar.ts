@@ -57,7 +57,9 @@ export function toolbar(on: ToolbarEvents, alone: boolean): Toolbar {
     "span.tools",
     { role: "group", "aria-label": "By hand" },
     word("Best move", "The single move of an op that saves most (h); Enter takes it", () => on.ask("best")),
-    word("Finish for me", "Local search from here; Stop keeps the best so far", () => on.ask("finish")),
+    ...(alone
+      ? []
+      : [word("Finish for me", "Local search from here; Stop keeps the best so far", () => on.ask("finish"))]),
   );
   const toggles: Record<Toggle, HTMLElement> = {
     ...{ axis, byHand },
