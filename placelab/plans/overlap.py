@@ -68,7 +68,10 @@ def overlap_seconds(forward: Sequence[Part], backward: Sequence[Part], *, prove:
     alone = [sum(seconds for _, seconds in chain) for chain in chains]
     if not all(alone):
         return Overlap(alone[0], alone[1], sum(alone), True)
-    names, taken, edges, where = [], [], [], {}
+    names: list[str] = []
+    taken: list[float] = []
+    edges: list[tuple[int, int]] = []
+    where: dict[int, tuple[str]] = {}
     for label, chain in zip("FB", chains, strict=True):
         for k, (device, seconds) in enumerate(chain):
             if k:

@@ -20,6 +20,13 @@ def test_each_order_is_for_what_the_page_says(names):
 
 def test_passes_together_are_shorter(names):
     """Both merged orders take less; the table is PyTorch's."""
-    shorter, (pairs, apart) = (value for text, value in names["values"].items() if "makespan" in text)
+    shorter, (pairs, apart), _ = (value for text, value in names["values"].items() if "makespan" in text)
     assert shorter < 1 and pairs < apart
     assert names["table"].split()[-1].startswith("3F0,4F0,3F1,4F1,3F2,4F2,3F3,4F3,3F4,4B0,(4F4;3B0)OVERLAP_F_B")
+
+
+def test_sending_in_order_takes_longer(names):
+    """Streams by direction and by peer take less than one, none as little as free transfers; receiving late deadlocks."""
+    free, streams = next(value for text, value in names["values"].items() if "lowered" in text)
+    assert streams["one"] > streams["direction"] > streams["peer"] > free
+    assert "'0SEND_F3', '1F3', '1SEND_F2' wait" in names["message"]

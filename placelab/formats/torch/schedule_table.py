@@ -3,7 +3,8 @@
 An action is ``<stage><kind><micro-batch>``: ``F`` forward, ``B`` full backward, ``I`` gradient of the input, ``W`` gradient of
 the weights. An empty cell is a step in which the rank waits. ``(0F1;3B0)OVERLAP_F_B`` are actions that a rank runs together:
 one op of pipelines in which :func:`placelab.transforms.together` has merged them, else one after the other. Actions that
-communicate (``SEND_F``, ``RECV_B``, ``UNSHARD``, …) are left out: transfers follow from the graph.
+communicate (``SEND_F``, ``RECV_B``, ``UNSHARD``, …) are left out, which a note tells: transfers follow from the graph.
+:func:`placelab.transforms.communication_streams` runs SENDs and RECVs in their order.
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ MAX_BYTES = 64 << 20
 ACTION = re.compile(r"(\d{1,9})(F|B|I|W)(\d{1,9})")
 TOGETHER = re.compile(r"\(([^()]*)\)OVERLAP_F_B")
 OTHER = re.compile(r"\d{1,9}(?:UNSHARD|RESHARD|REDUCE_GRAD|SEND_F|RECV_F|SEND_B|RECV_B)\d{0,9}")
+MESSAGE = re.compile(r"(\d{1,9})(SEND|RECV)_([FB])(\d{1,9})")
+NOTE = (
+    "SENDs and RECVs of the table are left out: tensors move when they are made; "
+    "transforms.communication_streams(…, recv='table', table=…) runs them in their order"
+)
 PHASES = {"F": ("F",), "B": ("BW", "B", "W"), "I": ("B",), "W": ("W",)}
 LETTER = {"F": "F", "BW": "B", "B": "I", "W": "W"}
 
@@ -68,7 +74,8 @@ def loads(problem: Problem, data: bytes, where: str = "the upload") -> Placement
     expect(problem, Problem, "a schedule table")
     required(problem.graph, "a schedule table")
     with read_from(where):
-        rows = actions(text_of(data, where, EXPECTED))
+        text = text_of(data, where, EXPECTED)
+        rows = actions(text)
         placement = Placement(problem, _devices(problem))
         replicas = ranks_of(problem, placement, "planned")
         pipeline = replicas[0].pipeline
@@ -80,7 +87,8 @@ def loads(problem: Problem, data: bytes, where: str = "the upload") -> Placement
         _check_all_there(pipeline, plans)
         order = np.concatenate([sequence(each, plans) for each in replicas])
         _check_runs(pipeline, work_of(problem, placement.device), placement.device, plans, order)
-    return Placement(problem, placement.device, order.astype(np.int32), partitioner="torch schedule")
+    notes = (NOTE,) if MESSAGE.search(text) else ()
+    return Placement(problem, placement.device, order.astype(np.int32), partitioner="torch schedule", notes=notes)
 
 
 def dumps(schedule: Schedule) -> str:
@@ -123,6 +131,14 @@ def actions(text: str) -> list[list[Action]]:
     except csv.Error as error:
         raise FormatError(f"the table is not CSV: {error}") from None
     return [row for row in rows if row]
+
+
+def messages_of(text: str) -> list[tuple[int, str, str, int]]:
+    """SENDs and RECVs of a table row by row: stage, word, ``"F"`` or ``"B"``, micro-batch. Errors: as :func:`actions`."""
+    actions(text)
+    cells = (cell.strip() for row in csv.reader(io.StringIO(text, newline="")) for cell in row)
+    found = (MESSAGE.fullmatch(cell) for cell in cells)
+    return [(int(match[1]), match[2], match[3], int(match[4])) for match in found if match]
 
 
 def _cell(cell: str, row: int) -> list[Action]:

@@ -6,6 +6,7 @@ function from its placements to those of `problem`. ``placelab.place(problem, "h
 
 from placelab.costs.new_costs import perturb
 from placelab.graphs.transforms.backward_graph import backward, backward_schedule, proportionality
+from placelab.graphs.transforms.communication_streams import communication_streams
 from placelab.graphs.transforms.expert_parallelism import expert_parallel
 from placelab.graphs.transforms.micro_batching import microbatches
 from placelab.graphs.transforms.passes_together import together
@@ -33,6 +34,7 @@ __all__ = [
     "checkpoint_nodes",
     "coarsen",
     "colocate",
+    "communication_streams",
     "contract",
     "coplace",
     "expand_backward",
