@@ -7,6 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, reject
+from hypothesis import strategies as st
+from problems import problems
 
 import placelab as pl
 from placelab.app.explorer.engine.solving import Result, place_state, simulate_state
@@ -14,6 +17,8 @@ from placelab.app.explorer.panels import decisions_panel as decisions
 from placelab.app.explorer.panels.decisions_panel import DecisionsPanel
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import initial_state
+from placelab.app.widgets.plan_so_far import decided_so_far
+from placelab.base.errors import InfeasibleError
 
 TOPCUOGLU = pl.datasets.problem("topcuoglu")
 
@@ -24,6 +29,15 @@ def solved(partitioner: str = "heft", problem: pl.Problem = TOPCUOGLU, **facts) 
     placement, ops = place_state(state, problem)
     state = state if placement.planned is not None else replace(state, scheduler="pct")
     return Result(state, simulate_state(state, placement), None, ops=ops)
+
+
+@st.composite
+def placements_with_traces(draw) -> pl.Placement:
+    problem = draw(problems())
+    try:
+        return pl.place(problem, draw(st.sampled_from(["heft", "etf", "tf-greedy"])), trace=True)
+    except InfeasibleError:
+        reject()
 
 
 class Hand:
@@ -198,3 +212,48 @@ def test_merged_ops_are_said_to_be_decided_as_one(panel):
     result = replace(solved(problem=chain, prepare=("coplace",)), ops=1)
     show(panel, result)
     assert panel.view.note == decisions.MERGED and panel.view.counts == [3, 0]
+
+
+def test_the_chart_is_told_what_is_decided_so_far(panel):
+    """Up to the step, without it while a prediction is awaited; everything on request, and when the tab is left."""
+    told: list = []
+    panel.on_step = lambda schedule, so_far: told.append(so_far)
+    result = solved("heft")
+    show(panel, result)
+    names = result.schedule.problem.graph.names
+    panel.view.step = 3
+    decided, n, mask = told[-1]
+    assert (decided, n, names[mask[:10]].tolist()) == (4, 10, ["T1", "T2", "T3", "T4"])
+    panel.view.hides = True
+    assert told[-1][0] == 3
+    panel.view.whole = True
+    assert told[-1] is None
+    panel.view.whole = False
+    panel.visible = False
+    assert told[-1] is None
+    panel.visible = True
+    panel.result(solved("cpop"))
+    assert told[-1] is None or panel.settled(30)  # never the decisions of one plan over another
+    assert panel.settled(30) and told[-1][0] == panel.view.step
+
+
+@given(placements_with_traces())
+def test_what_is_decided_grows_to_the_whole(placement):
+    """Op by op and transfer by transfer; a transfer comes with its producer and one of its readers there, never before."""
+    problem = placement.problem
+    schedule = pl.simulate(problem, placement)
+    rows = placement.trace.rows(problem)
+    graph = problem.graph
+    before = decided_so_far(schedule, rows, 0)
+    assert not before.any()
+    for many in range(1, len(placement.trace.op) + 1):
+        mask = decided_so_far(schedule, rows, many)
+        assert not (before & ~mask).any()
+        ops = mask[: graph.n_ops]
+        for moved, drawn in zip(schedule.transfers, mask[graph.n_ops :], strict=True):
+            edges = np.flatnonzero(graph.edge_tensor == moved["tensor"])
+            readers = graph.consumer[edges]
+            there = readers[schedule.device[readers] == moved["destination"]]
+            assert drawn == (ops[graph.tensor_producer[moved["tensor"]]] and ops[there].any())
+        before = mask
+    assert before.all()

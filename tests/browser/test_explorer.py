@@ -493,6 +493,31 @@ def test_hints_are_shown_once(explore, page):
     expect(hints).to_have_count(3)
 
 
+def test_decisions_draw_the_plan_so_far(explore, screenshot):
+    """Ops up to the step and no makespan; a prediction gives nothing away; another tab shows the whole plan."""
+    hand = explore('"topcuoglu", tab="Decisions"')
+    chart = hand.root.locator(".pl-gantt")
+    expect(chart).to_have_attribute("data-part", "true")
+    panel = hand.root.locator(".pl-decisions")
+    for _ in range(3):
+        panel.get_by_role("button", name="Next (→)").click()
+    figures = hand.root.locator(".pl-figures")
+    expect(figures).to_contain_text("4 of 10 ops")
+    assert "80" not in figures.inner_text()
+    expect(chart.locator(".detail")).to_contain_text("T2 on P1")
+    panel.get_by_role("button", name="Predict first").click()
+    panel.get_by_role("button", name="Next (→)").click()
+    expect(panel).to_contain_text("Where does T5 go?")
+    expect(chart.locator(".detail")).to_have_text("")
+    expect(figures).to_contain_text("4 of 10 ops")
+    screenshot("predict")
+    panel.press("3")
+    expect(figures).to_contain_text("5 of 10 ops")
+    hand.button("Comparison").click()
+    expect(chart).to_have_attribute("data-part", "false")
+    assert hand.number("makespan") == "80"
+
+
 def test_an_area_tells_what_is_in_it(explore):
     """Shift and drag: totals in the drawer, which zooms there; Escape and a click elsewhere let go."""
     hand = explore('"topcuoglu"')

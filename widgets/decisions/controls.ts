@@ -12,6 +12,8 @@ export interface ControlsState {
   readonly quiz: Quiz;
   /** Whether the strategy has ranks. */
   readonly ranks: boolean;
+  /** Whether the chart shows the whole plan. */
+  readonly whole: boolean;
   readonly choices: readonly string[];
   readonly against: string;
 }
@@ -21,6 +23,7 @@ export interface ControlsEvents {
   play(): void;
   predict(): void;
   ranks(): void;
+  whole(): void;
   against(name: string): void;
 }
 
@@ -53,6 +56,7 @@ export function controls(on: ControlsEvents): Controls {
   const place = h("span.place");
   const predict = toggle("Predict first", "Guess each device before it is shown (p)", on.predict);
   const ranks = toggle("Ranks", "How ranks add up, from the exits backwards (r)", on.ranks);
+  const whole = toggle("Whole plan", "The chart shows everything, not only what is decided so far", on.whole);
   const against = h("select", {
     "aria-label": "Compare with",
     title: "Compare with the decisions of another strategy",
@@ -70,12 +74,13 @@ export function controls(on: ControlsEvents): Controls {
     place,
     predict,
     ranks,
+    whole,
     against,
     help,
   );
   return {
     element,
-    show({ mode, row, count, playing, quiz, ranks: has, choices, against: name }) {
+    show({ mode, row, count, playing, quiz, ranks: has, whole: all, choices, against: name }) {
       at = { row, count };
       const alone = mode === "ranks";
       set(slider, { max: Math.max(count - 1, 0), "aria-valuetext": `${row + 1} of ${count}` });
@@ -93,6 +98,7 @@ export function controls(on: ControlsEvents): Controls {
       predict.disabled = alone || !count;
       predict.textContent = quiz.on ? `Predict ${quiz.right} / ${quiz.guesses}` : "Predict first";
       set(ranks, { "aria-pressed": String(alone) });
+      set(whole, { "aria-pressed": String(all) });
       ranks.disabled = !has;
       ranks.title = has ? "How ranks add up, from the exits backwards (r)" : "This strategy has no ranks that add up";
       against.disabled = alone || !count;

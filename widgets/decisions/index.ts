@@ -6,7 +6,7 @@ import { decisionsView } from "./view.ts";
 
 const NAMES = [
   ...(["page", "generation", "mode", "counts", "devices", "about", "step", "selection"] as const),
-  ...(["choices", "against", "differs", "note", "stale"] as const),
+  ...(["choices", "against", "differs", "note", "stale", "whole"] as const),
 ];
 
 function render({ model, el }: { model: Model<DecisionsTraits>; el: HTMLElement }): () => void {
@@ -30,6 +30,15 @@ function render({ model, el }: { model: Model<DecisionsTraits>; el: HTMLElement 
     },
     against(name) {
       model.set("against", name);
+      model.save_changes();
+    },
+    whole(whole) {
+      model.set("whole", whole);
+      model.save_changes();
+    },
+    hides(hides) {
+      if (hides === model.get("hides")) return;
+      model.set("hides", hides);
       model.save_changes();
     },
     ghosts(candidates: Candidate[]) {
@@ -64,6 +73,7 @@ function render({ model, el }: { model: Model<DecisionsTraits>; el: HTMLElement 
       differs: model.get("differs"),
       note: failure || model.get("note"),
       stale: model.get("stale"),
+      whole: model.get("whole") ?? false,
     });
   };
   /** Several traits that change at once are drawn once. */

@@ -26,6 +26,10 @@ export interface DecisionsTraits {
   differs: number[];
   /** When the op of the current step could run on each device, for ghost bars; written here. */
   candidates: Candidate[];
+  /** Whether the chart shows the whole plan, not what is decided so far; both ways. */
+  whole: boolean;
+  /** Whether a prediction is awaited, so that nobody may give the answer away; written here. */
+  hides: boolean;
   /** A sentence: why there is nothing, or what to know. */
   note: string;
   /** Whether what is shown is being recomputed. */

@@ -26,6 +26,7 @@ export interface Facts {
   readonly differs: readonly number[];
   readonly note: string;
   readonly stale: boolean;
+  readonly whole: boolean;
 }
 
 export interface Events {
@@ -34,6 +35,9 @@ export interface Events {
   want(row: number): void;
   mode(mode: string): void;
   against(name: string): void;
+  /** The whole plan is to be shown, or what is decided so far. */
+  whole(whole: boolean): void;
+  hides(hides: boolean): void;
   ghosts(candidates: Candidate[]): void;
 }
 
@@ -54,7 +58,7 @@ export function decisionsView(on: Events) {
   let asked = ""; // what was asked for last: a row of a mode of a generation
   let known: { generation: number; row: DecisionRow | RankRow } | undefined; // the current row, also when its page is gone
 
-  const bar = controls({ go, play, predict, ranks, against: compare });
+  const bar = controls({ go, play, predict, ranks, whole: () => on.whole(!facts?.whole), against: compare });
   const rows = list({ choose: go, scrolled: ask });
   const detail = h("div.detail");
   const note = h("p.note", { role: "status" });
@@ -172,7 +176,17 @@ export function decisionsView(on: Events) {
     main.hidden = !total;
     note.textContent = facts.note;
     note.hidden = !facts.note;
-    bar.show({ mode, row, count: total, playing: playing > 0, quiz, ranks: !!counts[1], choices, against });
+    bar.show({
+      mode,
+      row,
+      count: total,
+      playing: playing > 0,
+      quiz,
+      ranks: !!counts[1],
+      whole: facts.whole,
+      choices,
+      against,
+    });
     rows.show({
       count: total,
       current: row,
@@ -185,6 +199,7 @@ export function decisionsView(on: Events) {
     detail.dataset.columns = String(detail.children.length);
     for (const chosen of detail.querySelectorAll<HTMLElement>("li[data-chosen]")) intoSight(chosen);
     const lit = shown && "why" in shown && shown.op === selection && !hidden() ? ghosts(shown, about.times ?? "") : [];
+    on.hides(!!total && hidden());
     on.ghosts(lit);
     if (focused && (!focused.isConnected || focused.matches(":disabled"))) rows.element.focus({ preventScroll: true }); // keys go on
     ask();

@@ -125,6 +125,7 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
     ["by_hand", () => view.moveByHand(model.get("by_hand") ?? false)],
     ["hand", () => view.hear(model.get("hand") ?? {})],
     ["selection", () => view.showSelection(model.get("selection"))],
+    ["decided", () => view.showDecided(bytes(model.get("decided") ?? new DataView(new ArrayBuffer(0))))],
     ["incoming", () => view.showIncoming(model.get("incoming"))],
     ["candidates", () => view.showCandidates(model.get("candidates"))],
   ];

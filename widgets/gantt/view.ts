@@ -24,6 +24,7 @@ import { closeUp, whole } from "./scene/camera.ts";
 import type { Kept } from "./scene/kept.ts";
 import { scrub } from "./scene/playback.ts";
 import type { Chart, Labels } from "./scene/scene.ts";
+import { isDrawn } from "./scene/sofar.ts";
 import type { Details, Step } from "./wire/details.ts";
 import type { Memory } from "./wire/memory.ts";
 import type { Candidate, Hand, Proof } from "./wire/traits.ts";
@@ -75,6 +76,8 @@ export class GanttView {
   readonly #drawing: Drawing;
   readonly #forgetTheme: () => void;
   #dimming = 0; // timer
+  #explained = ""; // what Python says of the selected op, in a sentence and in the drawer
+  #told: Details = {};
   #picked = NOTHING; // as Python knows it
 
   /** `alone`: there is no Python to ask. */
@@ -201,6 +204,16 @@ export class GanttView {
     this.#report.soon();
   }
 
+  /** What the partitioner has decided so far. */
+  showDecided(decided: Uint8Array): void {
+    this.#board.showDecided(decided);
+    const part = this.#board.chart?.drawn !== undefined;
+    this.element.dataset.part = String(part);
+    this.#report.now();
+    this.explain(this.#explained);
+    this.tell(this.#told);
+  }
+
   showCandidates(candidates: readonly Candidate[]): void {
     this.#board.candidates = candidates;
     this.#board.redraw("overlay");
@@ -261,12 +274,23 @@ export class GanttView {
   }
 
   explain(text: string): void {
-    this.#report.detail(text);
+    this.#explained = text;
+    this.#report.detail(this.#toCome ? "" : text);
+  }
+
+  /** Whether the selected op is not decided yet, so that nothing may be said of where and when it runs. */
+  get #toCome(): boolean {
+    const { chart, picked } = this.#board;
+    return chart !== null && picked >= 0 && !isDrawn(chart, picked);
   }
 
   /** What there is to say of what was clicked. */
   tell(details: Details): void {
-    this.#drawer.show(details, this.#board.picked >= 0 || this.#picked.lane >= 0 || this.#picked.area !== null);
+    this.#told = details;
+    this.#drawer.show(
+      this.#toCome ? {} : details,
+      this.#board.picked >= 0 || this.#picked.lane >= 0 || this.#picked.area !== null,
+    );
   }
 
   /** Why no schedule is shorter. */

@@ -30,9 +30,11 @@ import traitlets
 
 from placelab.analysis.two_schedules import first_difference
 from placelab.app.widgets.gantt_wire import joined
+from placelab.app.widgets.plan_so_far import decided_so_far
 from placelab.app.widgets.whole import View
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
 from placelab.schedule.trace import Ranks, Trace
 
 VERSION = 1
@@ -206,6 +208,10 @@ class Decisions(View):
     choices = traitlets.List(traitlets.Unicode()).tag(sync=True)  # strategies to compare with
     against = traitlets.Unicode("").tag(sync=True)  # the one chosen, "" for none; both ways
     differs = traitlets.List(traitlets.Int(), [-1, -1]).tag(sync=True)  # rows, -1: none; first one in order, of devices
+    whole = traitlets.Bool(False).tag(
+        sync=True
+    )  # a chart beside shows everything, not what is decided so far; both ways
+    hides = traitlets.Bool(False).tag(sync=True)  # a prediction is awaited; from the browser
     candidates = traitlets.List(traitlets.Dict()).tag(sync=True)  # of the current step, from the browser
     note = traitlets.Unicode("").tag(sync=True)  # a sentence: why there is nothing, or what to know
     stale = traitlets.Bool(False).tag(sync=True)  # what is shown is being recomputed
@@ -266,6 +272,16 @@ class Decisions(View):
             self.stale = False
             self.page = b""
             self.generation += 1
+
+    def so_far(self, schedule: Schedule) -> tuple[int, int, np.ndarray] | None:
+        """How many ops are decided, of how many, and the mask of :func:`decided_so_far`; None where everything is to be drawn."""
+        with self._lock:
+            traces = self._traces
+            if traces is None or self.whole or self.mode != "decisions" or traces.problem is not schedule.problem:
+                return None
+            mask = decided_so_far(schedule, traces.row, self.step + (not self.hides))
+            n = schedule.problem.graph.n_ops
+            return int(mask[:n].sum()), n, mask
 
     def _current_row(self) -> int:
         """The current row of the present mode."""

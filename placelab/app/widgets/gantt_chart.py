@@ -142,6 +142,7 @@ class Gantt(View):
     links_shown = traitlets.Bool(False).tag(sync=True)  # lanes of links are drawn; both ways
     shared_links = traitlets.List(traitlets.Dict()).tag(sync=True)  # of several pairs of devices: name, pairs
     incoming = traitlets.List(traitlets.Int()).tag(sync=True)  # the selected op, and the transfers to it, by row
+    decided = traitlets.Bytes().tag(sync=True)  # what is drawn of ops, then of transfers, uint8; empty: everything
     candidates = traitlets.List(traitlets.Dict()).tag(sync=True)  # ghosts of bars: device (number), start, finish [s]
     can_hand = traitlets.Bool(False).tag(sync=True)  # somebody hears of moves by hand
     by_hand = traitlets.Bool(False).tag(sync=True)  # bars can be moved by hand; both ways

@@ -12,12 +12,15 @@ import type { Kept } from "../scene/kept.ts";
 import { gutterWidth, type Layout, layout, preferredHeight, steady } from "../scene/layout.ts";
 import { type Links, links } from "../scene/links.ts";
 import type { Area, Chart, Labels, Scene } from "../scene/scene.ts";
+import { soFar } from "../scene/sofar.ts";
 import type { Memory } from "../wire/memory.ts";
 import type { Candidate } from "../wire/traits.ts";
 import type { Stage } from "./stage.ts";
 
 export class Board {
   chart: Chart | null = null;
+  #whole: Chart | null = null; // of which `chart` may be what is decided so far
+  #decided: Uint8Array = new Uint8Array();
   labels: Labels = { names: [], kinds: new Uint8Array(), kindNames: [], devices: [], units: SI };
   kept: Kept | null = null;
   candidates: readonly Candidate[] = [];
@@ -83,11 +86,11 @@ export class Board {
     if (!chart || width <= 0 || height <= 0) return null;
     const ratio = ratioOf(this.surface.element);
     const gutter = Math.min(gutterWidth(labels.devices), width / 3);
-    const drawn = this.linked ? this.links : null;
+    const drawn = this.linked && !chart.drawn ? this.links : null;
     const lay = layout(chart.lanes, width, height, ratio, gutter, this.laned, drawn?.pairs.length, kept !== null);
     return {
       ...{ chart, labels, kept, links: drawn },
-      memory: this.memory,
+      memory: chart.drawn ? null : this.memory,
       colours: this.colours.index,
       match: this.match,
       layout: this.#held ? steady(lay, this.#held.layout, chart.lanes) : lay,
@@ -119,13 +122,22 @@ export class Board {
   show(chart: Chart): void {
     const before = this.extent;
     const first = !this.chart;
-    this.chart = chart;
+    this.#whole = chart;
+    this.chart = soFar(chart, this.#decided);
     this.#links = null;
     if (this.#keepsAxis) this.#reserved = Math.max(this.#reserved, this.extent);
     if (!this.#held) this.seen = first ? whole(this.extent) : carried(this.seen, before, this.extent);
     if (this.picked >= chart.bars.nOps) this.picked = -1;
     this.#recolour();
     this.resize();
+  }
+
+  /** Shows what is decided so far: an entry per op, then per transfer; all if there is none. */
+  showDecided(decided: Uint8Array): void {
+    this.#decided = decided;
+    if (!this.#whole) return;
+    this.chart = soFar(this.#whole, decided);
+    this.redraw();
   }
 
   showKept(kept: Kept | null): void {

@@ -5,6 +5,7 @@ import { deviceColour } from "../../shared/palette.ts";
 import { clamp } from "../../shared/scale.ts";
 import { FONT } from "../scene/colours.ts";
 import { colourOf, deviceOf, nameOf, type Scene, xOf, yOf } from "../scene/scene.ts";
+import { isDrawn } from "../scene/sofar.ts";
 import { CRITICAL } from "../wire/decode.ts";
 import { drawAxis } from "./axis.ts";
 import { type Label, shareFor } from "./level.ts";
@@ -164,8 +165,11 @@ function busyFraction(scene: Scene, device: number): number {
   let busy = busyOf.get(columns);
   if (!busy) {
     busy = new Float64Array(columns.nDevices);
-    columns.ops.device.forEach((d, i) => (busy![d]! += columns.ops.duration[i]!));
-    columns.sends.device.forEach((d, i) => (busy![d]! += columns.sends.duration[i]!));
+    const add = (device: Uint16Array, duration: Float32Array, first: number) => {
+      for (let i = 0; i < device.length; i++) if (isDrawn(scene.chart, first + i)) busy![device[i]!]! += duration[i]!;
+    };
+    add(columns.ops.device, columns.ops.duration, 0);
+    add(columns.sends.device, columns.sends.duration, columns.nOps);
     busyOf.set(columns, busy);
   }
   return columns.makespan ? busy[device]! / columns.makespan : 0;

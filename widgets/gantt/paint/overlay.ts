@@ -3,6 +3,7 @@ import type { Held } from "../scene/held.ts";
 import { runningAt } from "../scene/lanes.ts";
 import { linkBox, trackBox } from "../scene/layout.ts";
 import { type Area, colourOf, type Scene, xOf, yOf } from "../scene/scene.ts";
+import { isDrawn } from "../scene/sofar.ts";
 import type { Candidate } from "../wire/traits.ts";
 import { drawHeld } from "./held.ts";
 import { drawUsed } from "./usage.ts";
@@ -128,6 +129,7 @@ function drawCandidate(context: CanvasRenderingContext2D, scene: Scene, { device
 /** Outlines a bar wherever it is drawn: an op once, a transfer on both of its devices and on its link. */
 function outline(context: CanvasRenderingContext2D, scene: Scene, bar: number, thick: number, dashed = false): void {
   const { chart, layout, paint } = scene;
+  if (!isDrawn(chart, bar)) return;
   const x0 = Math.max(xOf(scene, chart.bars.start[bar]!), layout.gutter - 10);
   const x1 = Math.min(xOf(scene, chart.bars.finish[bar]!), layout.width + 10);
   if (x1 < layout.gutter || x0 > layout.width) return;

@@ -93,10 +93,13 @@ export function shortLine({ short }: Memory, labels: Labels, row: number): strin
 /** The selected op and the makespan; without a selection, a summary of the schedule. */
 export function summary(chart: Chart, labels: Labels, selection: number): string {
   const { nOps, nDevices, nTransfers, makespan } = chart.columns;
+  if (chart.drawn) return `the plan so far: ${many(decidedOps(chart), "op")} of ${count(nOps)}`;
   if (selection >= 0 && selection < nOps)
     return `${opLine(chart, labels, selection)} · makespan ${labels.units.time(makespan)}`;
   return `${many(nOps, "op")} on ${many(nDevices, "device")} · ${many(nTransfers, "transfer")} · makespan ${labels.units.time(makespan)}`;
 }
+
+const decidedOps = ({ columns, drawn }: Chart) => drawn!.subarray(0, columns.nOps).reduce((sum, one) => sum + one, 0);
 
 /** Peak memory against capacity: of each device, or of the one that comes closest when there are many. */
 export function memorySummary(memory: Memory, labels: Labels): string {

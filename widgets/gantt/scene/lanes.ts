@@ -127,7 +127,8 @@ function stack(device: Uint16Array, all: Bars, nDevices: number, makespan: numbe
   return { track, tracks };
 }
 
-function reach(ptr: Uint32Array, bar: Uint32Array, all: Times): Float32Array {
+/** Latest finish up to each entry of its track. */
+export function reach(ptr: Uint32Array, bar: Uint32Array, all: Times): Float32Array {
   const latest = new Float32Array(bar.length);
   for (let k = 0; k + 1 < ptr.length; k++) {
     let most = 0;

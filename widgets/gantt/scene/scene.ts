@@ -16,6 +16,8 @@ export interface Chart {
   readonly columns: Columns;
   readonly bars: Bars;
   readonly lanes: Lanes;
+  /** 1 for each bar that is part of the picture; absent: all are. */
+  readonly drawn?: Uint8Array;
 }
 
 /** Names and colours of the bars. */

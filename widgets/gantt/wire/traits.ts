@@ -60,6 +60,8 @@ export interface GanttTraits {
   shared_links: SharedLink[];
   /** An op, and the transfers that bring its inputs, by row. */
   incoming: number[];
+  /** What is drawn while a plan is made, uint8 per op, then per transfer; empty: everything. */
+  decided: DataView;
   /** Where and when an op might run: ghosts of bars. */
   candidates: Candidate[];
   /** Whether somebody hears of moves by hand. */

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import traitlets
 
 from placelab.app.explorer.engine.solving import Result, function_of, place_state, traced
@@ -19,6 +20,7 @@ from placelab.base.threads import Background, Worker
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioners
 from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
 
 MOST = 20_000_000  # pairs of op and device; the scores of more take too much memory
 NOTHING = "There is no schedule, so there are no decisions."
@@ -34,13 +36,16 @@ class DecisionsPanel(Background):
     ----------
     view
         The widget; its `candidates` are the ghost bars of the current step.
+    on_step
+        Called with the schedule and what is decided of it so far, see :meth:`placelab.app.widgets.decisions.Decisions.so_far`.
     """
 
     title = "Decisions"
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
-        self.visible = True
+        self._visible = True
+        self.on_step: Callable[[Schedule, tuple[int, int, np.ndarray] | None], None] = lambda schedule, so_far: None
         self._newest: Result | None = None
         self._shown: tuple[Result | None, str] | None = None  # the result on show, and what it is compared with
         self._worker = Worker(self._catch_up, "decisions")
@@ -48,6 +53,24 @@ class DecisionsPanel(Background):
         self.box = w.Box([self.view])
         traitlets.link((shared, "selection"), (self.view, "selection"))
         self.view.observe(lambda change: self._worker.wake(), "against")
+        self.view.observe(self._tell, ["step", "whole", "hides", "mode"])
+
+    @property
+    def visible(self) -> bool:
+        """Whether the tab is open; if not, the chart shows the whole plan."""
+        return self._visible
+
+    @visible.setter
+    def visible(self, visible: bool) -> None:
+        self._visible = visible
+        self._tell()
+
+    def _tell(self, _: object = None) -> None:
+        """Tell what is decided so far of what is shown."""
+        result = self._newest
+        if result is not None:
+            seen = self._visible and self._shown is not None and self._shown[0] is result
+            self.on_step(result.schedule, self.view.so_far(result.schedule) if seen else None)
 
     def show(self, state: State, problem: Problem, dragging: bool) -> None:
         """Mark the decisions of another state as outdated; catch up after a drag whose last result is this state's."""
@@ -60,6 +83,7 @@ class DecisionsPanel(Background):
     def result(self, result: Result | None) -> None:
         """Show the decisions behind a result soon."""
         self._newest = result
+        self._tell()
         if self.visible:
             self._worker.wake()
 
@@ -74,6 +98,7 @@ class DecisionsPanel(Background):
             except Abandoned:
                 return  # something newer is due, and the partitioner does not end by itself
             self._shown = (result, against)
+            self._tell()
         self.view.stale = False
 
     def _fill(self, result: Result | None, against: str) -> None:

@@ -378,6 +378,8 @@ def _misjudged(schedule: Schedule) -> str:
 
 
 ORDER = (  # without room, the last drop out
+    "decided",
+    "latest",
     "makespan",
     "best",
     "gap",
@@ -421,6 +423,23 @@ class Numbers:
         )
         self.warning.value = f'<div role="status" title="{escape(warning)}">{escape(warning)}</div>' if warning else ""
         self.warning.hidden = not warning
+
+
+def plan_so_far(schedule: Schedule, decided: int, n_ops: int, drawn: np.ndarray) -> list[Item]:
+    """What the first decisions have settled; `drawn` is a mask of ops, then of transfers."""
+    units = schedule.problem.cluster.units
+    finish = schedule.finish[drawn[:n_ops]]
+    size = schedule.problem.graph.tensor_bytes[schedule.transfers["tensor"][drawn[n_ops:]]].sum()
+    return [
+        item(
+            "decided",
+            "Plan so far",
+            f"{decided:,} of {n_ops:,} ops",
+            "What the partitioner has decided up to this step",
+        ),
+        item("latest", "Latest finish", units.time(float(finish.max(initial=0.0))), "Of the ops that are decided"),
+        item("moved", "Moved", units.amount(float(size), "B"), "By transfers between ops that are decided"),
+    ]
 
 
 def no_schedule(pair: str) -> list[Item]:

@@ -20,6 +20,7 @@ from placelab.app.explorer.panels.numbers import (
     at_most,
     link_load,
     no_schedule,
+    plan_so_far,
     strip,
     with_best,
     with_change,
@@ -354,6 +355,7 @@ class ResultView:
         self.say = message.say
         self.aside = ""
         self._shown: Schedule | None = None  # whose numbers are shown
+        self._decided: tuple[int, int, np.ndarray] | None = None  # of it, while a plan is made
         self._writing = threading.Lock()  # a bound is proven on another thread than results are shown
         self._devices = 0  # of the newest problem
         self.gantt = Gantt(embedded=True, height=-1, proof_shown=True, comm=PartComm())
@@ -368,6 +370,7 @@ class ResultView:
         traitlets.link((self.gantt, "selection"), (shared, "selection"))
         decisions = self.tabs.panels[DecisionsPanel.title]
         assert isinstance(decisions, DecisionsPanel)
+        decisions.on_step = self._show_so_far
         # in the page, ghosts of the bars that were considered
         self.links = [[f"{view.model_id}.candidates" for view in (decisions.view, self.gantt)]]
 
@@ -455,10 +458,21 @@ class ResultView:
 
     def _write_numbers(self, _: object = None) -> None:
         with self._writing:
-            if (schedule := self._shown) is not None:
+            schedule = self._shown
+            if schedule is not None and self._decided is not None:
+                self.numbers.show(plan_so_far(schedule, *self._decided), "")
+            elif schedule is not None:
                 items = with_proof(self.gantt.numbers, schedule, self._shared.bound)
                 items = with_best(items, schedule, self._shared.best, self._shared.bound)
                 self.numbers.show(with_change(items, schedule, self._shared.kept), self.gantt.warning)
+
+    def _show_so_far(self, schedule: Schedule, so_far: tuple[int, int, np.ndarray] | None) -> None:
+        """Draw what is decided so far, and say nothing of what is to come."""
+        whole = so_far is None or so_far[0] == so_far[1]
+        self._decided = None if whole else so_far
+        self.gantt.decided = b"" if whole or so_far is None else so_far[2].astype(np.uint8).tobytes()
+        if schedule is self._shown:
+            self._write_numbers()
 
     def _select(self, op: int) -> None:
         self.gantt.selection = op
