@@ -367,7 +367,7 @@ def test_a_plan_by_hand_is_the_librarys(page, tmp_path, browser):
     fresh.get_by_role("application").focus()
     fresh.keyboard.press("Enter")
     fresh.wait_for_function(
-        "before => Number(document.querySelector('.pl-gantt').dataset.makespan) < before", arg=plan.makespan
+        "before => Number(document.querySelector('.pl-gantt').dataset.makespan) < before", arg=float(plan.makespan)
     )
     settled(fresh)
     assert makespans(fresh) == (best_move(plan.schedule).makespan,) * 2

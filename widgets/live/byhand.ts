@@ -244,7 +244,7 @@ export class HandMode {
       }
       this.#looking = window.setTimeout(next);
     };
-    next();
+    this.#looking = window.setTimeout(next); // the chart awaits its answer later
   }
 
   #propose(ground: Ground, best: Move | null, grip: number): void {
