@@ -79,7 +79,7 @@ def test_one_row_per_student(handed_in, tmp_path, capsys):
     told = (tmp_path / "feedback" / "half.txt").read_text()
     assert (
         "in_eight: right" in told
-        and "another op ends the idle interval" in told
+        and "a different op ends the idle interval" in told
         and "stops_paying is still empty" in told
     )
     assert "right  01_where_and_who_next.ipynb  3 of 3" in capsys.readouterr().out

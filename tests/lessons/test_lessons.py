@@ -69,10 +69,33 @@ def test_each_question_for_homework_has_an_answer():
     """The questions on the course's page and the answers for instructors have the same numbers."""
     root = NOTEBOOKS[0].parents[2]
     asked, answered = (
-        re.findall(r"^(\d+)\. ", text, re.MULTILINE)
+        re.findall(r"^(\d+)\. ", text.partition("## Questions for the class")[0], re.MULTILINE)
         for text in ((root / "docs" / "course.md").read_text(), (NOTEBOOKS[0].parent / "answers.md").read_text())
     )
     assert asked == answered == [str(number) for number in range(1, len(asked) + 1)] and len(asked) > 9
+
+
+def test_each_question_for_the_class_has_an_answer():
+    """A section per lesson with the numbers of its questions."""
+    text = (NOTEBOOKS[0].parent / "answers.md").read_text().partition("## Questions for the class")[2]
+    sections = re.split(r"^### Lesson (\d+)$", text, flags=re.MULTILINE)[1:]
+    assert [int(number) for number in sections[::2]] == list(range(1, len(NOTEBOOKS) + 1))
+    for path, answers in zip(NOTEBOOKS, sections[1::2], strict=True):
+        questions = nbformat.read(path, as_version=4).cells[-1]["source"]
+        asked, answered = (re.findall(r"^(\d)\. ", each, re.MULTILINE) for each in (questions, answers))
+        assert asked == answered, path.name
+
+
+def test_a_lessons_puzzle_is_there():
+    """A lesson that names a puzzle is checked with the same name."""
+    named = [
+        re.findall(r'puzzles\.load\("(.+?)"\)|puzzle="(.+?)"', path.read_text().replace('\\"', '"'))
+        for path in NOTEBOOKS
+    ]
+    assert sum(map(bool, named)) == 6
+    for both in filter(None, named):
+        (loaded, _), (_, checked) = both
+        assert loaded == checked and loaded in pl.puzzles.names()
 
 
 def test_three_lessons_end_in_a_contest():

@@ -152,17 +152,17 @@ ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
         [
             (
                 "waits_for = lambda schedule, device, time: 'a'",
-                r"another op ends the idle interval(.|\n)*case = \(schedule",
+                r"a different op ends the idle interval(.|\n)*case = \(schedule",
             ),
             (
                 "waits_for = lambda schedule, *at: {('dev1', 2.5): 'a', ('dev1', 4.5): 'c'}.get(at, 'b')",
-                "another op ends",
+                "a different op ends",
             ),
             (
                 """def waits_for(schedule, device, time):
     idle = pl.idle_reasons(schedule)
     return idle[idle.device == device].name.iloc[0]""",
-                "another op ends the idle interval",
+                "a different op ends the idle interval",
             ),
         ],
     ),
@@ -192,14 +192,14 @@ ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
     graph, device = placement.problem.graph, placement.device
     cross = device[graph.edges[:, 0]] != device[graph.edges[:, 1]]
     return cross.sum(), graph.edge_bytes[cross].sum()""",
-                r"counts otherwise(.|\n)*names=\['a', 'b', 'c', 'd', 'e'\]",
+                r"counts differently(.|\n)*names=\['a', 'b', 'c', 'd', 'e'\]",
             ),
             (
                 """def traffic(placement):
     graph, device = placement.problem.graph, placement.device
     tensors = np.unique(graph.edge_tensor[device[graph.edges[:, 0]] != device[graph.edges[:, 1]]])
     return len(tensors), graph.tensor_bytes[tensors].sum()""",
-                r"counts otherwise(.|\n)*names=\['op0', 'op1', 'op2', 'op3'\]",
+                r"counts differently(.|\n)*names=\['op0', 'op1', 'op2', 'op3'\]",
             ),
             ("traffic = lambda placement: 2", "is not of the form"),
             (
@@ -307,23 +307,26 @@ def my_pct(problem, placement):
     "fork_time": (
         [FORK.format(longest=True)],
         [
-            (FORK.format(longest=False), "another choice of the children"),
-            ("fork_time = lambda parent, children, transfer: parent + sum(children)", "another choice of the children"),
+            (FORK.format(longest=False), "try other choices of the children"),
+            (
+                "fork_time = lambda parent, children, transfer: parent + sum(children)",
+                "try other choices of the children",
+            ),
             (
                 "fork_time = lambda parent, children, transfer: parent + transfer + max(children)",
-                "another choice of the children",
+                "try other choices of the children",
             ),
-            ("fork_time = lambda parent, children, transfer: 6", "another choice of the children"),
+            ("fork_time = lambda parent, children, transfer: 6", "try other choices of the children"),
         ],
     ),
     "clusters": (
         [clusters()],
         [
-            (clusters(than="<="), "other ops are together"),
-            (clusters(last="-finish[u]"), "other ops are together"),
-            (clusters(end="0"), "other ops are together"),
-            (clusters(priority="-rank[v]"), "other ops are together"),
-            ("clusters = lambda problem: range(problem.graph.n_ops)", "other ops are together"),
+            (clusters(than="<="), "different ops are together"),
+            (clusters(last="-finish[u]"), "different ops are together"),
+            (clusters(end="0"), "different ops are together"),
+            (clusters(priority="-rank[v]"), "different ops are together"),
+            ("clusters = lambda problem: range(problem.graph.n_ops)", "different ops are together"),
             ("clusters = lambda problem: pl.place(problem, 'dsc').device", "calls placelab's own 'dsc'"),
         ],
     ),
@@ -399,7 +402,7 @@ def my_pct(problem, placement):
         [SLIP.format("pct")],
         [
             ("slip = lambda problem: (planned, right)", "which argument combines the arrivals"),
-            ("slip = lambda problem: (69.04, 2313.6)", "HEFT with the slip does otherwise"),
+            ("slip = lambda problem: (69.04, 2313.6)", "HEFT with the slip gives other numbers"),
             (SLIP.format("fifo"), "which scheduler"),
         ],
     ),

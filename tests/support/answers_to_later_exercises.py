@@ -466,7 +466,7 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
         ],
         [
             ("best_interval = lambda save, mtbf: np.sqrt(2 * save * mtbf)", "divide the expected time by w"),
-            ("best_interval = lambda save, mtbf: 26.967", "try another save time"),
+            ("best_interval = lambda save, mtbf: 26.967", "try a different save time"),
             ("best_interval = lambda save, mtbf: np.sqrt(2 * save * mtbf) - save", "divide the expected time by w"),
         ],
     ),
