@@ -12,7 +12,7 @@ import numpy as np
 from placelab.base.errors import InfeasibleError
 from placelab.models import Transformer, names, read
 from placelab.plans.best_split import split_layers
-from placelab.plans.layer_split import Facts, LayerSplit, facts_of
+from placelab.plans.layer_split import Facts, LayerSplit, facts_of, in_flight
 from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
 
@@ -127,20 +127,27 @@ class Layers:
         return lines + [f"split = split.moved({border}, {by})" for border, by in moves(found.borders, self.borders)]
 
     def limits(self, cluster: Cluster) -> list[tuple[int, int]]:
-        """Of each border the least and the most block that it can be put before so that what fits now, or would, fits."""
+        """Of each border the least and the most block that it can be put before so that both its devices have room.
+
+        Where they have none now, the present place is among these, too.
+        """
         split = self.split(cluster)
-        room = split.capacity * (1 - self.headroom)
-        return [self._limits(split, room, border) for border in range(len(split.borders) - 2)]
+        memory, room = _facts(self.best(cluster)).memory, split.capacity * (1 - self.headroom)
+        stages = len(split.stages)
 
-    def _limits(self, split: LayerSplit, room: np.ndarray, border: int) -> tuple[int, int]:
-        low, here, high = split.borders[border : border + 3]
+        def sizes(device: int, first: slice) -> np.ndarray:
+            return memory.of_ranges(first, in_flight(split.wanted, device, stages))
 
-        def fits(side: int, at: int) -> bool:
-            return bool(split.moved(border, at - here).memory[border + side] <= room[border + side])
-
-        most = _last(lambda at: fits(0, at), low + 1, high - 1)
-        least = -_last(lambda at: fits(1, -at), 1 - high, -low - 1)
-        return min(least, here), max(most, here)
+        found = []
+        for border, (low, here, high) in enumerate(
+            zip(split.borders, split.borders[1:], split.borders[2:], strict=False)
+        ):
+            before = sizes(border, slice(low, low + 1))[0, low + 1 : high] <= room[border]
+            after = sizes(border + 1, slice(low + 1, high))[:, high] <= room[border + 1]
+            least = high - 1 - int(after[::-1].cumprod()[1:].sum())
+            most = low + 1 + int(before.cumprod()[1:].sum())
+            found.append((min(least, here), max(most, here)))
+        return found
 
 
 def layers_of(model: Transformer, source: str = "") -> Layers:
@@ -170,14 +177,6 @@ def _source(model: Transformer) -> str:
     if model.name in names() and read(model.name, dtype=model.dtype) == model:
         return f"pl.models.read({model.name!r}{dtype})"
     return f"pl.models.read('config.json'{dtype})  # of {model.name}"
-
-
-def _last(fits: Any, low: int, high: int) -> int:
-    """The last number from `low` to `high` that fits, where none does that comes after one that does not; `low` if none."""
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle - 1)
-    return low
 
 
 @lru_cache(maxsize=32)
