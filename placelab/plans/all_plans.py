@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from placelab.base.errors import FormatError, InfeasibleError, PlacelabError, count
+from placelab.base.errors import FormatError, InfeasibleError, PlacelabError, count, expect
 from placelab.base.interrupts import need
 from placelab.base.progress import Progress, never, silent
 from placelab.base.units import si
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEDULES = ("1f1b", "gpipe", "interleaved", "looped-bfs", "zb-h1", "zb-h2", "zb-v", "dualpipe", "dualpipe-v")
+MOST = 10**9  # sequences of a step, and tokens of each
 LEFT = "fits, and was not run: the search was stopped"
 COLUMNS = ("dp", "tp", "pp", "ep", "microbatch", "schedule", "chunks", "recompute", "zero")
 
@@ -34,7 +35,7 @@ class Plans:
     ----------
     frame : DataFrame
         A row per plan, fastest first: its degrees, ``seconds``, ``tokens_per_second``, ``mfu``, ``bubble``, bytes of its fullest
-        rank by category, ``why_not``: "" for a plan that has seconds.
+        rank by category, ``why_not``: "" for a plan that has seconds. With ``over``, its columns before them, cell by cell.
     """
 
     frame: pd.DataFrame
@@ -43,12 +44,41 @@ class Plans:
 
     @property
     def best(self) -> PlanResult:
-        """The fastest plan; InfeasibleError where none fits, with the plan that lacks least."""
+        """The plan of most tokens per second; InfeasibleError where none fits, with the plan that lacks least."""
         if self._best is not None:
             return self._best
         raise InfeasibleError(
             self._nearest[1] if self._nearest else "no plan fits the model, the batch and the devices"
         )
+
+    def plane(self, x: str, y: str, value: str = "seconds") -> pd.DataFrame:
+        """The best plan for each pair of values of two columns, such as ``"tp"`` and ``"pp"``, or of `over`.
+
+        Parameters
+        ----------
+        x, y
+            Columns of the frame: across, and down.
+        value
+            The column that is shown of the plan of most tokens per second in a cell, or ``"plan"``, its degrees in words.
+
+        Returns
+        -------
+        DataFrame
+            Values of `y` down, of `x` across; NaN where no plan has run. :func:`placelab.plots.plane` draws it.
+
+        Raises
+        ------
+        FormatError
+            A column that the frame does not have.
+        """
+        frame = self.frame.assign(plan=[_degrees(row) for row in self.frame.to_dict("records")])
+        for column in (x, y, value):
+            if column not in frame:
+                raise FormatError(f"the plans have no column {column!r:.60}; they have {', '.join(frame.columns)}")
+        run = frame[frame["why_not"] == ""].sort_values("tokens_per_second", ascending=False, kind="stable")
+        first = run.drop_duplicates([x, y]).set_index([y, x])[value]
+        rows, columns = (sorted(frame[label].unique().tolist()) for label in (y, x))
+        return first.unstack(x).reindex(index=rows, columns=columns).rename_axis(index=y, columns=x)
 
 
 def plan_search(
@@ -58,6 +88,7 @@ def plan_search(
     batch: int,
     sequence: int,
     space: Mapping[str, Sequence[Any]] | None = None,
+    over: Mapping[str, Sequence[int]] | None = None,
     top: int = 20,
     tp_across_hosts: bool = False,
     progress: Callable[[Progress], None] = silent,
@@ -73,6 +104,9 @@ def plan_search(
         Fields of :class:`placelab.Plan` → values to try, instead of: dp, tp, pp that multiply to the devices; ep that divide the
         experts; micro-batches of 1, 2, 4, 8; chunks 1, 2, 4; recompute none and full; zero 0, 1, 3; all schedulers of pipelines
         but ``zb-auto``, which takes seconds per plan.
+    over
+        Search for each pair of ``"devices"``, the first ones of the cluster, ``"batch"`` and ``"sequence"``, not those given,
+        as columns of the frame: ``{"devices": [8, 16], "sequence": [4096, 32768]}``.
     top
         Plans whose seconds are certain: others are given up once a lower bound, m(F + B) of their slowest rank, reaches the
         top-th best.
@@ -95,7 +129,8 @@ def plan_search(
     -----
     Plans are ruled out by their degrees, tensor groups across hosts, and memory; the others run by rising bound, so that it
     rules out most. Ties: less memory, then lower tp, pp, ep, chunks. Equal pipelines are simulated once.
-    Left out: selective recomputation, unless `space` has it; ``over`` and planes of two columns.
+    Selective recomputation is tried if `space` has it: it needs eager attention, which takes longer than flash attention and
+    keeps hardly less.
 
     Examples
     --------
@@ -105,21 +140,94 @@ def plan_search(
     True
     """
     top = count(top, "top")
-    search = _Search(Planner(model, cluster, batch, sequence), top, tp_across_hosts)
+    sizes = {"devices": cluster.n_devices, "batch": batch, "sequence": sequence}
+    cells = _cells(over or {}, sizes)
+    found = []
+    for k, cell in enumerate(cells):
+        part = cell.get("devices", cluster.n_devices)
+        planner = Planner(model, _first(cluster, part), cell.get("batch", batch), cell.get("sequence", sequence))
+        search = _Search(planner, top, tp_across_hosts)
+        found.append(_searched(search, space, cell, (k / len(cells), 1 / len(cells)), progress, cancel))
+        if cancel():
+            break
+    return found[0] if over is None else _together(found)
+
+
+def _searched(
+    search: _Search,
+    space: Mapping[str, Sequence[Any]] | None,
+    cell: Mapping[str, int],
+    span: tuple[float, float],
+    progress: Callable[[Progress], None],
+    cancel: Callable[[], bool],
+) -> Plans:
+    """The plans of one cell; its reports cover a `span` of the whole search: from where, and how much of it."""
+    begin, share = span
     plans = list(_plans(search.planner, space))
     for k, each in enumerate(plans):
         if cancel():
             break
         row = search.admitted(each)
         if row["why_not"] != LEFT:
-            progress(Progress("plans that fit", (k + 1) / len(plans), row=row))
+            done = begin + share * (k + 1) / len(plans)
+            progress(Progress("plans that fit", done, row={**cell, **row}))
     search.left.sort(key=lambda entry: entry[0])
     for k, (bound, each, row) in enumerate(search.left):
         if cancel():
             break
         row["why_not"] = search.run(each, row, bound)
-        progress(Progress("plans", (k + 1) / len(search.left), search.least, row=row))
-    return search.answer()
+        done = begin + share * (k + 1) / len(search.left)
+        progress(Progress("plans", done, search.least, row={**cell, **row}))
+    return search.answer(cell)
+
+
+def _cells(over: Mapping[str, Sequence[int]], sizes: Mapping[str, int]) -> list[dict[str, int]]:
+    """Sizes of each search that differ from those given."""
+    expect(over, Mapping, "over")
+    axes = []
+    for label, values in over.items():
+        if label not in sizes:
+            raise FormatError(f"over has {label!r:.60}; expected some of {', '.join(sizes)}")
+        expect(values, (list, tuple, range), f"over[{label!r}]")
+        most = sizes["devices"] if label == "devices" else MOST
+        axes.append([(label, count(value, label, 1, most)) for value in values])
+    cells = [dict(cell) for cell in product(*axes)]
+    if not cells:
+        raise FormatError("over has no values to search for")
+    return cells
+
+
+def _first(cluster: Cluster, n: int) -> Cluster:
+    """The first devices of a cluster."""
+    if n == cluster.n_devices:
+        return cluster
+    return Cluster(
+        cluster.speed[:n],
+        memory=cluster.memory[:n],
+        bandwidth=cluster.bandwidth[:n, :n],
+        latency=cluster.latency[:n, :n],
+        names=list(cluster.names[:n]),
+        types=list(cluster.types[:n]),
+        hosts=list(cluster.hosts[:n]),
+    )
+
+
+def _together(found: Sequence[Plans]) -> Plans:
+    """The plans of all cells."""
+    need("pandas")
+    import pandas as pd
+
+    bests = [each._best for each in found if each._best is not None]
+    nearest = [each._nearest for each in found if each._nearest is not None]
+    best = max(bests, key=lambda result: result.tokens_per_second, default=None)
+    frame = pd.concat([each.frame for each in found], ignore_index=True)
+    return Plans(frame, best, min(nearest, default=None))
+
+
+def _degrees(row: Mapping[str, Any]) -> str:
+    """A plan in words."""
+    degrees = [f"{key} {row[key]}" for key in ("dp", "tp", "pp", "ep") if row[key] > 1]
+    return " · ".join([*degrees, row["schedule"]] if row["pp"] > 1 else degrees) or "one device"
 
 
 def _plans(planner: Planner, space: Mapping[str, Sequence[Any]] | None) -> Iterator[Plan]:
@@ -223,7 +331,8 @@ class _Search:
         if len(self.worst_first) > self.top:
             heapq.heappop(self.worst_first)
 
-    def answer(self) -> Plans:
+    def answer(self, cell: Mapping[str, int]) -> Plans:
+        """All plans, those that ran first; `cell` has columns that are the same for all of them."""
         need("pandas")
         import pandas as pd
 
@@ -231,4 +340,7 @@ class _Search:
         frame = pd.DataFrame(self.rows, columns=names)
         frame["total"] = frame[list(CATEGORIES)].sum(axis=1)
         frame = frame.sort_values(["seconds", "total", "tp", "pp", "ep", "chunks"], kind="stable").drop(columns="total")
-        return Plans(frame.reset_index(drop=True), self.best and self.best[1], self.nearest)
+        frame = frame.reset_index(drop=True)
+        for k, (label, value) in enumerate(cell.items()):
+            frame.insert(k, label, value)
+        return Plans(frame, self.best and self.best[1], self.nearest)

@@ -39,3 +39,44 @@ def test_another_field():
     """A field that plans do not have is named."""
     with pytest.raises(pl.FormatError, match="space has 'cp'"):
         pl.plan_search("gpt2", BOX, batch=4, sequence=1024, space=dict(cp=(1,)))
+
+
+def test_over_devices_and_sequences():
+    """A cell has the plans of a search on its own; the best one has most tokens per second; a plane has the best of each cell."""
+    sizes = dict(batch=16, space=dict(microbatch=(1, 2), zero=(0, 1)))
+    found = pl.plan_search("gpt2", BOX, sequence=1024, over={"devices": [2, 4], "sequence": [256, 1024]}, **sizes)
+    two = pl.costs.cluster("h100", 2, link="nvlink4")
+    alone = pl.plan_search("gpt2", two, sequence=256, **sizes)
+    cell = found.frame[(found.frame["devices"] == 2) & (found.frame["sequence"] == 256)]
+    assert cell["seconds"].dropna().tolist() == pytest.approx(alone.frame["seconds"].dropna().tolist())
+    plane = found.plane("devices", "sequence")
+    assert plane.loc[256, 2] == pytest.approx(alone.best.seconds) and plane.shape == (2, 2)
+    rates = found.plane("devices", "sequence", "tokens_per_second").to_numpy()
+    assert rates.max() == found.best.tokens_per_second and (rates[:, 1] > rates[:, 0]).all()
+
+
+def test_a_plane_of_degrees():
+    """Cells of degrees that do not multiply to the devices are empty; the figure has a cell for each of the others."""
+    found = pl.plan_search("gpt2", BOX, batch=16, sequence=1024)
+    plane = found.plane("dp", "pp")
+    assert plane.min().min() == found.best.seconds and plane.isna().loc[4, 4] and plane.notna().loc[1, 4]
+    figure = pl.plots.plane(found, "dp", "pp")
+    drawn = [x for r in figure.renderers if r.name == "cells" for x in r.data_source.data["x"]]
+    assert len(drawn) == plane.notna().sum().sum()
+    with pytest.raises(pl.FormatError, match="the plans have no column 'cp'"):
+        found.plane("cp", "pp")
+
+
+@pytest.mark.parametrize(
+    ("over", "words"),
+    [
+        (dict(cp=(1,)), "over has 'cp'; expected some of devices, batch, sequence"),
+        (dict(devices=(8,)), "devices is 8"),
+        (dict(devices=()), "over has no values"),
+        (dict(devices=4), "devices"),
+    ],
+)
+def test_other_axes(over, words):
+    """One sentence says what was found."""
+    with pytest.raises(pl.FormatError, match=words):
+        pl.plan_search("gpt2", BOX, batch=4, sequence=1024, over=over)

@@ -1,6 +1,7 @@
 """Figures of results, for notebooks, papers and the explorer: a Gantt chart in SVG, all others in Bokeh."""
 
 from placelab.pictures.plots.comparison_figures import iterations, sensitivity
+from placelab.pictures.plots.plan_figures import plane
 from placelab.pictures.plots.schedule_figures import difference, gantt, memory
 from placelab.pictures.plots.study_figures import mean_ranks, performance_profile, ratio_intervals, winners
 from placelab.pictures.plots.training_figures import checkpoint_intervals, learning_curves, training
@@ -14,6 +15,7 @@ __all__ = [
     "mean_ranks",
     "memory",
     "performance_profile",
+    "plane",
     "ratio_intervals",
     "sensitivity",
     "training",
