@@ -106,10 +106,11 @@ def test_the_best_known_schedule_is_beside_the_makespan(explorer):
     least = pl.solve(problem.replace(), "heft").makespan
     assert least < explorer.schedule.makespan and pl.best_known(problem).makespan <= least
     pick(explorer, "Partitioner", "hash")
-    wait_for(lambda: f"★ {units.seconds(pl.best_known(explorer.schedule.problem).makespan)}" in row(explorer))
-    assert "Best known" in row(explorer)
+    chip = explorer.best_known.chip
+    wait_for(lambda: f"★ {units.seconds(pl.best_known(explorer.schedule.problem).makespan)}" in chip.description)
+    assert not explorer.best_known.box.hidden and not chip.disabled
     drag(explorer, 1e6, release=False)
-    assert "Best known" not in row(explorer)
+    assert explorer.best_known.box.hidden
 
 
 def row(explorer: Explorer) -> str:

@@ -123,7 +123,10 @@ export class GanttView {
         this.showProofLane(!this.#proof.shown);
         this.#tell.proof(this.#proof.shown);
       },
-      byHand: () => this.#offered && tell.byHand(!this.#byHand.on),
+      byHand: () => {
+        if (this.#offered) tell.byHand(!this.#byHand.on);
+        this.#surface.element.focus(); // for the keys that move ops
+      },
     };
     this.#texts.opens.hidden = alone; // the drawer says what Python finds out
     this.#commands = new Commands(this.#board, this.#player, this.#report, asked);

@@ -216,6 +216,8 @@ class Explorer(Readable):
         What pickers and canvas show.
     pickers, actions, message, numbers, canvas, tabs, line, gantt, rejection, failure_panel
         The parts, from top to bottom; `line` shows the progress of a search.
+    best_known
+        The chip of the best known schedule, with its search.
     by_hand
         What the chart does while bars are moved by hand.
     saved
@@ -249,10 +251,18 @@ class Explorer(Readable):
         self._curve = Curve(lambda curve: self.canvas.set_trait("curve", curve), lambda: self._computation.active)
         self.shared = Shared(self.change, self._say, self._dragging)
         self._view = ResultView(
-            self.canvas, self.message, self.pickers, self.shared, self.change, self.undo, self._compute_again
+            self.canvas,
+            self.message,
+            self.pickers,
+            self.shared,
+            self.change,
+            self.undo,
+            self._compute_again,
+            self._busy,
         )
         self.gantt = self._view.gantt
         self.line = self._view.line
+        self.best_known = self._view.best
         self.rejection = self._view.rejection
         self.failure_panel = self._view.failure_panel
         self.numbers = self._view.numbers
@@ -379,6 +389,11 @@ class Explorer(Readable):
     def _dragging(self) -> bool:
         """Whether a hand drags on the canvas, or holds an op of the chart."""
         return self.canvas.dragging or self.by_hand.holding
+
+    def _busy(self) -> bool:
+        """Whether something is computed, held or compared, or nobody sees the explorer."""
+        computing = self._computation.active or self.by_hand.active or self.comparison.running
+        return not self.views or computing or self._dragging()
 
     def _moved_by_hand(self) -> None:
         """Show the newest state after a move in the chart."""

@@ -201,7 +201,8 @@ def _solve(state: State) -> str:
 
 def _replay(state: State, plan: HandPlan) -> str:
     """The plan that was made by hand, and its run."""
-    made = f"pl.Placement(problem, {plan.device.tolist()}, {plan.planned.tolist()})"
+    late = "" if plan.not_before is None else f", not_before=[{', '.join(map(number, plan.not_before.tolist()))}]"
+    made = f"pl.Placement(problem, {plan.device.tolist()}, {plan.planned.tolist()}{late})"
     if is_long(plan):
         made = f"pl.Placement.load(problem, {plan_file(state)!r})"
     arguments = ["problem", "placement", repr(state.scheduler)]

@@ -34,7 +34,7 @@ from placelab.schedule.placement import Placement
 MODEL, CLUSTER, PARTITIONER, SCHEDULER = "inception_v3", "rtx2080ti_box", "heft", PLANNED  # defaults
 TIED = "round-robin"  # the partitioner where each op is tied to its device: the quickest
 GIVEN, OWN = "as given", "the model's own"  # titles of clusters that are not presets
-BY_HAND = "by hand"  # in place of a partitioner's name
+BY_HAND, BEST_KNOWN = "by hand", "best known"  # in place of a partitioner's name
 SERVERS = "parameter servers"
 ALL_REDUCE = "all-reduce"
 PIPELINE = "pipeline"
@@ -100,22 +100,26 @@ class Preset:
 
 @dataclass(frozen=True, eq=False)
 class HandPlan:
-    """A plan of a model's ops made by hand, on so many devices.
+    """A plan of a model's ops that no partitioner makes anew: one made by hand, or the best known; on so many devices.
 
     Attributes
     ----------
-    device, planned
-        Of each op its device, and all ops in one order, by number, as :class:`placelab.Placement` has them.
+    device, planned, not_before
+        Of each op its device, all ops in one order, by number, and times, as :class:`placelab.Placement` has them.
+    title
+        What stands in place of a partitioner's name.
     """
 
     model: Model
     n_devices: int
     device: np.ndarray
     planned: np.ndarray
+    not_before: np.ndarray | None = None
+    title: str = BY_HAND
 
     def placement(self, problem: Problem) -> Placement:
         """The plan as a placement of a problem of this model."""
-        return Placement(problem, self.device, self.planned)
+        return Placement(problem, self.device, self.planned, not_before=self.not_before)
 
 
 @dataclass(frozen=True)
@@ -252,8 +256,8 @@ class State:
 
     @property
     def placer(self) -> str:
-        """Name of the partitioner, or ``"by hand"``."""
-        return BY_HAND if self.own_plan else self.partitioner
+        """Name of the partitioner, or of the plan in its place."""
+        return self.own_plan.title if self.own_plan else self.partitioner
 
     @property
     def graph(self) -> OpGraph:
@@ -281,10 +285,11 @@ class State:
         scheduler = self.requested_scheduler or self.scheduler
         return replace(self, partitioner=name, scheduler=scheduler, requested_scheduler="", hand=None)
 
-    def with_hand(self, placement: Placement) -> State:
-        """A plan made by hand in place of the partitioner's; ``planned`` replays it."""
+    def with_hand(self, placement: Placement, title: str = BY_HAND) -> State:
+        """A plan in place of the partitioner's; ``planned`` replays it."""
         assert placement.planned is not None
-        hand = HandPlan(self.model, self.cluster.n_devices, placement.device, placement.planned)
+        arrays = placement.device, placement.planned, placement.not_before
+        hand = HandPlan(self.model, self.cluster.n_devices, *arrays, title)
         return replace(self, hand=hand, scheduler=PLANNED, requested_scheduler="")
 
     def with_choices(

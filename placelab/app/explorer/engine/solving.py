@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from placelab.analysis import explanation
 from placelab.analysis.validation import Violation, validate
-from placelab.app.explorer.state import BY_HAND, HandPlan, State
+from placelab.app.explorer.state import HandPlan, State
 from placelab.app.widgets.details import Details, Subject, cost_of, details_of
 from placelab.app.widgets.gantt_chart import detail_of
 from placelab.base.compiling import compiling
@@ -150,16 +150,16 @@ class Result:
 
 
 class OwnPlan:
-    """A plan made by hand, as a partitioner that has nothing to decide."""
+    """A plan that is there already, as a partitioner that has nothing to decide."""
 
-    name = BY_HAND
-    summary = "The plan that was moved by hand in the chart."
+    summary = "A plan that was made by hand in the chart, or the best that is known; no strategy makes it anew."
     source = ""
     packages: tuple[str, ...] = ()
     reserved: tuple[str, ...] = ()
     slow = False
 
     def __init__(self, plan: HandPlan) -> None:
+        self.name = plan.title
         self.options: dict[str, tuple[Any, Any]] = {}
         self._plan = plan
 

@@ -191,6 +191,11 @@ class ByHandMode(Background):
         """Whether an op is in the hand."""
         return self._held is not None and self._held.offer is None
 
+    @property
+    def active(self) -> bool:
+        """Whether the best move or a better plan is looked for."""
+        return self._worker.active
+
     def follow(self) -> None:
         """Leave the mode where the newest state has no plan by hand. Needs the session's lock."""
         if self._session.state.own_plan is None:

@@ -226,19 +226,15 @@ def with_proof(items: Sequence[Item], schedule: Schedule, bound: float) -> list[
     return [proven if each["key"] == "gap" else each for each in items]
 
 
-def with_best(items: Sequence[Item], schedule: Schedule, best: float, bound: float) -> list[Item]:
-    """The numbers, with the least makespan [s] known of the problem where it is less; `bound` [s]: what others have proven."""
-    if not best < schedule.makespan * (1 - OPTIMAL):
+def with_order(items: Sequence[Item], names: Sequence[str]) -> list[Item]:
+    """The numbers, with the published orders of pipelines that a schedule has, where it has one."""
+    if not names:
         return list(items)
-    known = max(bound, *known_bounds(schedule.problem).values())
-    gap = best / known - 1 if known > 0 else np.inf
-    far = (
-        "proven optimal" if gap < OPTIMAL else f"within {percent(gap)} of what is possible" if np.isfinite(gap) else ""
+    text = " = ".join(ORDERS[name] for name in names)
+    title = (
+        "Each device runs its forward and backward ops in this published order, micro-batches of equal cost renumbered"
     )
-    least = schedule.problem.cluster.units.time(best)
-    title = " ".join(["The shortest legal schedule of this problem in this session", far]).strip()
-    chip = item("best", "Best known", f"★ {least}", f"{title}. pl.best_known(problem) is it.", "")
-    return [each for one in items for each in ([one, chip] if one["key"] == "makespan" else [one])]
+    return [*items, item("order", "Order", text, title)]
 
 
 def link_load(schedule: Schedule) -> np.ndarray:
@@ -377,11 +373,19 @@ def _misjudged(schedule: Schedule) -> str:
     return f"The planner expected {schedule.problem.cluster.units.time(estimate)}: it plans without contention between transfers."
 
 
+ORDERS = {
+    "gpipe": "GPipe",
+    "1f1b": "1F1B",
+    "interleaved": "interleaved 1F1B",
+    "zb-h1": "ZB-H1",
+    "zb-h2": "ZB-H2",
+    "zb-v": "ZB-V",
+}
 ORDER = (  # without room, the last drop out
     "decided",
     "latest",
     "makespan",
-    "best",
+    "order",
     "gap",
     "memory",
     "legal",
@@ -389,7 +393,7 @@ ORDER = (  # without room, the last drop out
     "critical",
     "moved",
 )
-LABELS = {"makespan": "", "critical": "Path", "memory": "Peak", "legal": ""}  # shorter ones, for one line
+LABELS = {"makespan": "", "order": "", "critical": "Path", "memory": "Peak", "legal": ""}  # shorter ones, for one line
 
 
 class Numbers:
@@ -397,6 +401,8 @@ class Numbers:
 
     Parameters
     ----------
+    chip
+        Stands between figures and notices.
     notices
         Widgets that show warnings, notes, errors and progress; those that are empty are hidden. Where they do not fit, they are
         seen whole under the pointer or with the focus.
@@ -407,12 +413,13 @@ class Numbers:
         The row; `text` is the widget with the numbers.
     """
 
-    def __init__(self, *notices: w.Widget) -> None:
+    def __init__(self, *notices: w.Widget, chip: w.Widget | None = None) -> None:
         self.text = w.HTML().add_class("pl-figures")
         self.warning = w.HTML().add_class("pl-warning")
         self.warning.hidden = True
         said = w.HBox([*notices, self.warning]).add_class("pl-notices")
-        self.box = w.HBox([self.text, said]).add_class("pl-numbers")
+        beside = [chip] if chip is not None else []
+        self.box = w.HBox([self.text, *beside, said]).add_class("pl-numbers")
 
     def show(self, items: Sequence[Item], warning: str) -> None:
         """Show numbers, as :func:`placelab.app.explorer.panels.numbers.numbers` writes them, and a warning."""

@@ -17,6 +17,7 @@ from placelab.app.explorer.layers import layers_of
 from placelab.app.explorer.panels.options import Controls, CostsPicker, PreparePicker
 from placelab.app.explorer.panels.panel import Popover, button, choose, opens
 from placelab.app.explorer.state import (
+    BEST_KNOWN,
     BY_HAND,
     GIVEN,
     Change,
@@ -44,6 +45,7 @@ from placelab.problem.clusters import PRESETS
 from placelab.problem.resource_models import LATENCIES, MEMORY_MODELS, TRANSFER_MODELS, summary
 from placelab.schedule.catalogue import partitioners, schedulers
 
+OWN_PLANS = (BY_HAND, BEST_KNOWN)  # stand in the menu of partitioners while they are shown
 PATIENCE = 0.5  # seconds that `read` waits, so that small files are shown at once
 Reading = tuple[str, Callable[[], Any], Callable[[Any], None]]  # title, reader, and consumer of what it returns
 
@@ -397,7 +399,7 @@ class Pickers:
         return lambda value: self._ask(lambda s: replace(s, **{label: value}), key)
 
     def _pick(self, kind: str) -> Callable[[str], None]:
-        return lambda name: self._ask(lambda s: s if name == BY_HAND else s.with_strategy(kind, name))
+        return lambda name: self._ask(lambda s: s if name in OWN_PLANS else s.with_strategy(kind, name))
 
     def _pick_transfers(self, title: str) -> None:
         transfers, duplex = TRANSFERS[title]

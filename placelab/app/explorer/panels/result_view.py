@@ -11,9 +11,11 @@ from time import monotonic, sleep
 import numpy as np
 import traitlets
 
+from placelab.analysis.known_orders import recognise
 from placelab.app.explorer.engine.failure import Failure, Remedies, RemedySearch, with_memory
 from placelab.app.explorer.engine.solving import Result, RunningCall, StoppedError
 from placelab.app.explorer.panels.decisions_panel import DecisionsPanel
+from placelab.app.explorer.panels.known_best import BestKnown
 from placelab.app.explorer.panels.numbers import (
     OPTIMAL,
     Numbers,
@@ -22,8 +24,8 @@ from placelab.app.explorer.panels.numbers import (
     no_schedule,
     plan_so_far,
     strip,
-    with_best,
     with_change,
+    with_order,
     with_proof,
 )
 from placelab.app.explorer.panels.panel import Message, Shared, button
@@ -36,6 +38,7 @@ from placelab.app.widgets.gantt_chart import Gantt
 from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import InfeasibleError
 from placelab.base.units import SI
+from placelab.problem.pipeline_columns import pipeline_of
 from placelab.problem.problem import Problem
 from placelab.schedule.known_schedules import offer
 from placelab.schedule.schedule import Schedule
@@ -332,9 +335,13 @@ class ResultView:
         Called by the remedies that the panel offers.
     again
         Called when a user wants a stopped search to be run again.
+    busy
+        Whether something is computed or due, or nobody sees the explorer.
 
     Attributes
     ----------
+    best
+        The chip of the best known schedule.
     aside
         A sentence about a side effect of the latest change, shown with the notes of its result; "" for none.
     """
@@ -348,6 +355,7 @@ class ResultView:
         change: ChangeState,
         undo: Callable[[], None],
         again: Callable[[], None],
+        busy: Callable[[], bool],
     ) -> None:
         self._canvas = canvas
         self._prepare = pickers.prepare
@@ -356,11 +364,13 @@ class ResultView:
         self.aside = ""
         self._shown: Schedule | None = None  # whose numbers are shown
         self._decided: tuple[int, int, np.ndarray] | None = None  # of it, while a plan is made
+        self._orders: tuple[str, ...] = ()  # published orders that it has, where it is of a pipeline
         self._writing = threading.Lock()  # a bound is proven on another thread than results are shown
         self._devices = 0  # of the newest problem
         self.gantt = Gantt(embedded=True, height=-1, proof_shown=True, comm=PartComm())
         self.line = SearchLine(again)
-        self.numbers = Numbers(message, pickers.models.opening.box, self.line.box)
+        self.best = BestKnown(shared, busy)
+        self.numbers = Numbers(message, pickers.models.opening.box, self.line.box, chip=self.best.box)
         self.rejection = Rejection(self._select, change, undo)
         self.failure_panel = FailurePanel(again, undo)
         self.tabs = Tabs(shared)
@@ -377,6 +387,7 @@ class ResultView:
     def follow(self, problem: Problem) -> None:
         """Prepare for the results of this problem; use of memory and links of other devices is taken off the canvas."""
         self._shared.follow(problem)
+        self.best.follow(problem)
         devices = self._canvas.state[0].n_devices  # under a plan the problem has one of many
         self._canvas.fixed = np.flatnonzero(~np.resize(problem.speed_matters, devices)).tolist()
         self._canvas.sharing = problem.transfers == "fair"
@@ -401,6 +412,7 @@ class ResultView:
             gantt.details = {}
         sleep(SENDING)
         self._shown = schedule
+        self._orders = ()
         with gantt.hold_sync():
             gantt.numbers, gantt.warning = strip(schedule, result.violations)
         self.rest(result)
@@ -413,8 +425,11 @@ class ResultView:
             self._canvas.load = link_load(schedule).tolist() if drawn else []
 
     def learn(self, schedule: Schedule) -> None:
-        """Remember a legal schedule, and show what else the session knows of its problem."""
+        """Remember a legal schedule, show what else the session knows of its problem, and recognise the order of a pipeline."""
         offer(schedule)
+        if pipeline_of(schedule.problem.graph) is not None and not self._orders:
+            self._orders = recognise(schedule)
+            self._write_numbers()
         self._shared.learn(schedule.problem)
 
     def rest(self, result: Result | None) -> None:
@@ -427,6 +442,7 @@ class ResultView:
         error = failure.error
         self.box.add_class("pl-failed")
         self._shown = None  # its numbers are of another state
+        self.best.write(None)
         self.numbers.show(no_schedule(f"{state.placer} + {state.scheduler}"), "")
         self.clear_canvas()
         self.tabs.result(None)
@@ -454,6 +470,7 @@ class ResultView:
     def close(self) -> None:
         """End the threads of the panels."""
         self.rejection.close()
+        self.best.close()
         self.tabs.close()
 
     def _write_numbers(self, _: object = None) -> None:
@@ -463,8 +480,9 @@ class ResultView:
                 self.numbers.show(plan_so_far(schedule, *self._decided), "")
             elif schedule is not None:
                 items = with_proof(self.gantt.numbers, schedule, self._shared.bound)
-                items = with_best(items, schedule, self._shared.best, self._shared.bound)
+                items = with_order(items, self._orders)
                 self.numbers.show(with_change(items, schedule, self._shared.kept), self.gantt.warning)
+            self.best.write(schedule if self._decided is None else None)
 
     def _show_so_far(self, schedule: Schedule, so_far: tuple[int, int, np.ndarray] | None) -> None:
         """Draw what is decided so far, and say nothing of what is to come."""

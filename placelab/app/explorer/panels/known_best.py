@@ -1,0 +1,193 @@
+"""The chip of the best known schedule: pressed, it shows that; it looks for a shorter one while nothing else is done."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from math import isfinite
+
+from placelab.analysis.hand_plans import by_hand
+from placelab.analysis.improving import improve_known
+from placelab.app.explorer.panels.panel import Shared, button
+from placelab.app.explorer.state import BEST_KNOWN, State
+from placelab.app.widgets import controls as w
+from placelab.base.errors import PlacelabError
+from placelab.base.leaving import Abandoned, run_abandonable
+from placelab.base.progress import Progress
+from placelab.base.threads import Background, Worker
+from placelab.base.units import percent
+from placelab.planning.lower_bounds import known_bounds
+from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import PLANNED, partitioners, schedulers
+from placelab.schedule.known_schedules import best_known
+from placelab.schedule.schedule import Schedule
+
+REST = 2.0  # seconds without a change before a shorter schedule is looked for
+POLL = 0.1  # seconds between two looks whether a hand moves
+LIMIT = 300.0  # seconds of one search
+MOST = 10_000  # ops; of more, only where the switch is pressed: what is under way then holds up a drag
+SAME = 1e-9  # relative; makespans that differ by rounding
+LONG, HIGH, EDGE = 118.0, 16.0, 6.0  # of the par line, in its own units
+TIP = "Looks for a shorter schedule whenever nothing else has been done for two seconds"
+
+
+class BestKnown(Background):
+    """The chip, and the search behind it.
+
+    Parameters
+    ----------
+    shared
+        What the explorer's views share: the best makespan and bound of the problem shown, and how to change the state.
+    busy
+        Whether something else is computed, or nobody sees the explorer: the search then waits.
+
+    Attributes
+    ----------
+    box
+        The chip: `chip` is the button, `par` the line with three ticks, `switch` has the search in the background.
+    """
+
+    def __init__(self, shared: Shared, busy: Callable[[], bool]) -> None:
+        self._shared = shared
+        self._busy = busy
+        self._problem: Problem | None = None
+        self._searched: Problem | None = None  # whose search has come to its end
+        self._chosen = False  # the switch was pressed by a user
+        self._setting = False
+        self._worker = Worker(self._search, "best known")
+        self.chip = button("", "", self.show_best).add_class("pl-chip")
+        self.par = w.HTML().add_class("pl-par")
+        self.switch = w.ToggleButton(value=True, description="search", tooltip=TIP).add_class("pl-search")
+        self.switch.observe(self._switched, "value")
+        self.box = w.HBox([self.chip, self.par, self.switch]).add_class("pl-best")
+        self.box.hidden = True
+
+    def follow(self, problem: Problem) -> None:
+        """Take the problem shown; a search under way ends, and begins again once nothing else is done."""
+        if problem is not self._problem and not self._chosen:
+            self._set(problem.graph.n_ops <= MOST)
+        self._problem = problem
+        if self.switch.value and problem is not self._searched:
+            self._worker.wake()
+
+    def write(self, schedule: Schedule | None) -> None:
+        """Say what is known beside a schedule that is shown; None: there is none."""
+        best = self._shared.best
+        self.box.hidden = schedule is None or not isfinite(best)
+        if schedule is None or not isfinite(best):
+            return
+        time = schedule.problem.cluster.units.time
+        bound = max(self._shared.bound, *known_bounds(schedule.problem).values())
+        far = _far(best, bound)
+        shown = schedule.makespan <= best * (1 + SAME)
+        text = f"★ {'optimal' if far == 'optimal' else 'best known'}" if shown else f"★ {time(best)} best known"
+        self.chip.description = " · ".join([text, *([far] if far and not (shown and far == "optimal") else [])])
+        said = "The shortest legal schedule of this problem in this session"
+        self.chip.tooltip = f"{said} is shown." if shown else f"{said}; a click shows it. pl.best_known(problem) is it."
+        self.chip.disabled = shown
+        self.par.value = par(schedule.makespan, best, bound, time)
+
+    def show_best(self) -> None:
+        """Show the best known schedule, as a step of the history."""
+        if (problem := self._problem) is not None and (schedule := best_known(problem)) is not None:
+            self._shared.change(lambda state: with_schedule(state, schedule))
+
+    # ---------------------------------------------------------------- the search
+
+    def _set(self, on: bool) -> None:
+        self._setting = True
+        self.switch.value = on
+        self._setting = False
+
+    def _switched(self, _: object) -> None:
+        self._chosen = self._chosen or not self._setting
+        self._worker.wake()
+
+    def _search(self) -> None:
+        """Look for a shorter schedule until the problem changes or something else is done; then wait for rest again."""
+        problem = self._problem
+        while self.switch.value and problem is not None and problem is not self._searched:
+            if not self._rested():
+                return
+            self.switch.add_class("pl-searching")
+            try:
+                run_abandonable(lambda: self._improve(problem), lambda: self._worker.woken or self._busy())
+                self._searched = problem
+            except Abandoned:
+                pass
+            except PlacelabError:
+                self._searched = problem  # there is no plan, which the explorer says elsewhere
+            finally:
+                self.switch.remove_class("pl-searching")
+
+    def _rested(self) -> bool:
+        """Wait until nothing has been done for a while; return False when there is other work."""
+        while self._worker.sleep(REST):
+            if not self._busy():
+                return True
+            while self._busy():
+                if not self._worker.sleep(POLL):
+                    return False
+        return False
+
+    def _improve(self, problem: Problem) -> None:
+        _least_priority()
+        improve_known(
+            problem, time_limit=LIMIT, progress=lambda report: self._learn(problem, report), cancel=self._busy
+        )
+
+    def _learn(self, problem: Problem, _: Progress) -> None:
+        self._shared.learn(problem)
+
+
+def _least_priority() -> None:
+    """Let this thread run where no other wants to; systems that know no priority of a thread keep it as it is."""
+    with suppress(AttributeError, OSError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
+
+
+def _far(best: float, bound: float) -> str:
+    """How far the best known may be from the optimum."""
+    gap = best / bound - 1 if bound > 0 else float("inf")
+    if gap < 1e-6:
+        return "optimal"
+    return f"within {percent(gap)} of what is possible" if isfinite(gap) else ""
+
+
+def with_schedule(state: State, schedule: Schedule) -> State:
+    """A state that shows a schedule: its plan replayed, or where that takes longer its strategies."""
+    placement = schedule.placement
+    if schedule.scheduler == PLANNED and placement.planned is not None:
+        return state.with_hand(placement, BEST_KNOWN)
+    plan = by_hand(schedule)
+    known = placement.partitioner in partitioners() and schedule.scheduler in schedulers()
+    if plan.makespan <= schedule.makespan * (1 + SAME) or not known:
+        return state.with_hand(plan.placement, BEST_KNOWN)
+    return replace(state.with_strategy("partitioner", placement.partitioner), scheduler=schedule.scheduler)
+
+
+def par(shown: float, best: float, bound: float, time: Callable[[float], str]) -> str:
+    """A line with three ticks, as SVG: what is proven, the best known, what is shown [s].
+
+    >>> "proven ≥ 66 s, best known 73 s, shown 80 s" in par(80.0, 73.0, 66.0, "{:.0f} s".format)
+    True
+    """
+    least, most = min(bound or best, best), max(shown, best)
+    width = most - least
+    at = lambda t: EDGE + (LONG - 2 * EDGE) * ((t - least) / width if width > 0 else 0.5)  # noqa: E731
+    middle = HIGH / 2
+    said = f"proven ≥ {time(bound)}, best known {time(best)}, shown {time(shown)}"
+    parts = [
+        f'<line class="span" x1="{at(least):.1f}" x2="{at(best):.1f}" y1="{middle}" y2="{middle}"/>',
+        f'<line class="over" x1="{at(best):.1f}" x2="{at(most):.1f}" y1="{middle}" y2="{middle}"/>',
+        f'<line class="proven" x1="{at(least):.1f}" x2="{at(least):.1f}" y1="{middle - 5}" y2="{middle + 5}"/>',
+        f'<circle class="known" cx="{at(best):.1f}" cy="{middle}" r="3.5"/>',
+        f'<path class="shown" d="M{at(shown) - 4:.1f} 1h8l-4 6z"/>',
+    ]
+    return (
+        f'<svg role="img" aria-label="{said}" viewBox="0 0 {LONG} {HIGH}" width="{LONG}" height="{HIGH}">'
+        f"<title>{said}</title>{''.join(parts)}</svg>"
+    )

@@ -1,0 +1,88 @@
+"""The chip of the best known schedule: what it says, what it shows, and its search in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from explorer_hands import look, pick, reproduces, wait_for
+
+import placelab as pl
+from placelab.app.explorer import Explorer
+from placelab.app.explorer.panels import known_best
+from placelab.app.explorer.panels.known_best import with_schedule
+
+
+@pytest.fixture
+def explorer(monkeypatch) -> Iterator[Explorer]:
+    """The ten tasks under HEFT; a search begins at once where it is switched on."""
+    monkeypatch.setattr(known_best, "REST", 0.02)
+    pl.schedule.known_schedules.clear()
+    explorer = pl.explore("topcuoglu")
+    explorer.best_known.switch.value = False
+    explorer.comparison.halt()
+    look(explorer)
+    assert explorer.settled(60)
+    yield explorer
+    explorer.close()
+
+
+def test_a_search_in_the_background_finds_a_shorter_one_and_a_click_shows_it(explorer):
+    """From 80 to the optimum, 73, which a click shows as a step of the history, legal, and as the copied cell makes it."""
+    chip = explorer.best_known
+    assert not chip.box.hidden and chip.chip.disabled and chip.chip.description.startswith("★ best known")
+    chip.switch.value = True
+    wait_for(lambda: chip.chip.description.startswith("★ 73 best known"))
+    chip.switch.value = False
+    assert chip.settled(60)
+    assert explorer.schedule.makespan == 80 and not chip.chip.disabled
+    assert 'aria-label="proven ≥ ' in chip.par.value and "best known 73, shown 80" in chip.par.value
+    chip.chip.click()
+    assert explorer.schedule.makespan == 73 and pl.validate(explorer.schedule) == []
+    assert explorer.pickers.partitioner.value == "best known" and reproduces(explorer)
+    wait_for(lambda: chip.chip.disabled)
+    explorer.undo()
+    assert explorer.schedule.makespan == 80 and explorer.pickers.partitioner.value == "heft"
+
+
+def test_a_search_that_is_switched_off_ends(explorer):
+    """What was found stays known; nothing more is looked for."""
+    chip = explorer.best_known
+    chip.switch.value = True
+    wait_for(lambda: pl.best_known(explorer.problem).makespan < 80)
+    chip.switch.value = False
+    assert chip.settled(60) and "pl-searching" not in chip.switch.classes
+    pick(explorer, "Partitioner", "cpop")
+    assert chip.settled(60) and explorer.schedule.makespan == 86
+
+
+def test_a_search_waits_while_a_hand_holds_an_op(explorer):
+    """Off the drag path: it begins only once the op is set."""
+    explorer.gantt.by_hand = True
+    assert explorer.settled(60)
+    explorer.gantt.hold = dict(grip=1, op=5, device=0, time=41.0)
+    explorer.best_known.switch.value = True
+    assert not explorer.best_known.settled(0.3) and "pl-searching" not in explorer.best_known.switch.classes
+    explorer.gantt._handle_custom_msg(dict(grip=1, op=5, do="set"), [])
+    wait_for(lambda: explorer.best_known.chip.description.startswith("★ 73"))
+
+
+@pytest.mark.parametrize("pair", [("heft", "planned"), ("hash", "fifo"), ("m-etf", "pct"), ("etf", "random")])
+def test_any_schedule_can_be_shown(explorer, pair):
+    """As its plan, or where the replay takes longer as its strategies; never longer than it is known."""
+    schedule = pl.solve(explorer.problem, *pair)
+    explorer.change(lambda state: with_schedule(state, schedule))
+    assert explorer.schedule.makespan == schedule.makespan
+
+
+def test_the_order_of_a_pipeline_is_named():
+    """A plan of 1F1B is recognised in the row of numbers, whoever made it."""
+    problem = pl.generators.pipeline_training(1.0, 2.0, microbatches=4, stages=3)
+    explorer = pl.explore(problem, partitioner="hash", scheduler="1f1b")
+    look(explorer)
+    assert explorer.settled(60)
+    wait_for(lambda: ">1F1B<" in explorer.numbers.text.value)
+    explorer.gantt.by_hand = True
+    assert explorer.settled(60) and explorer.state.own_plan is not None
+    wait_for(lambda: ">1F1B<" in explorer.numbers.text.value)
+    explorer.close()
