@@ -518,6 +518,24 @@ def test_decisions_draw_the_plan_so_far(explore, screenshot):
     assert hand.number("makespan") == "80"
 
 
+def test_the_axis_holds_while_a_hand_drags(explore):
+    """Bars shrink under a fixed scale; on release they fill the chart again."""
+    hand = explore('"convolutional_network", pl.clusters.pcie_box()')
+    chart = hand.root.locator(".pl-gantt")
+    before = chart.get_attribute("data-span")
+    shown = chart.get_attribute("data-makespan")
+    box = key(hand, "bandwidth:inside server").bounding_box()
+    hand.page.mouse.move(box["x"] + 20, box["y"] + 8)
+    hand.page.mouse.down()
+    hand.page.mouse.move(box["x"] + 160, box["y"] + 8, steps=8)
+    expect(chart).not_to_have_attribute("data-makespan", shown)
+    hand.page.wait_for_timeout(300)  # some frames
+    assert float(chart.get_attribute("data-makespan")) < float(shown)
+    assert chart.get_attribute("data-span") == before
+    hand.page.mouse.up()
+    expect(chart).not_to_have_attribute("data-span", before)
+
+
 def test_an_area_tells_what_is_in_it(explore):
     """Shift and drag: totals in the drawer, which zooms there; Escape and a click elsewhere let go."""
     hand = explore('"topcuoglu"')

@@ -641,7 +641,7 @@ def test_fills_its_place_and_nothing_moves(page, rnn, filling, screenshot):
 
 def test_a_shorter_schedule_is_seen_to_be_shorter(page, rnn, filling, screenshot):
     """A kept axis stays; a kept schedule is told on hover; fit lets the axis go."""
-    page.get_by_role("button", name="keep axis").click()
+    page.get_by_role("button", name="hold axis").click()
     assert filling.keep_axis
     filling.keep(rnn)
     alone = pl.Placement(rnn.problem, np.zeros(rnn.problem.graph.n_ops, int))

@@ -114,6 +114,7 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
     ["schedule", schedule],
     ["kept", read(() => view.showKept(decodeKept(model.get("kept"))))],
     ["keep_axis", () => view.keepAxis(model.get("keep_axis"))],
+    ["dragging", () => view.dragAxis(model.get("dragging") ?? false)],
     ["memory", read(() => view.showMemory(decodeMemory(model.get("memory"))))],
     ["memory_shown", () => view.showLanes(model.get("memory_shown"))],
     ["links_shown", () => view.showLinks(model.get("links_shown"))],

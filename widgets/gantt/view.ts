@@ -195,6 +195,10 @@ export class GanttView {
     this.#report.soon();
   }
 
+  dragAxis(drags: boolean): void {
+    this.#board.dragAxis(drags);
+  }
+
   keepAxis(keeps: boolean): void {
     this.#board.keepAxis(keeps);
     this.#controls.press("axis", keeps);

@@ -364,6 +364,7 @@ class Explorer(Readable):
             self.by_hand.let_go()
             before = self._session.steps.now
             dragging = self.canvas.dragging
+            self.gantt.dragging = dragging
             self._curve.follow(before, self.canvas.edit, self.canvas.gesture)
             state = before.with_cluster(*self.canvas.state)
             self._view.aside = memory_switched(before, state)

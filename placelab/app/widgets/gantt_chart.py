@@ -135,6 +135,9 @@ class Gantt(View):
     height = traitlets.Int(0).tag(sync=True)  # of the chart in CSS pixels; 0: the devices decide; -1: all there is
     kept = traitlets.Bytes().tag(sync=True)  # a schedule drawn behind, see `keep`
     keep_axis = traitlets.Bool(False).tag(sync=True)  # the time axis stays when the makespan changes; both ways
+    dragging = traitlets.Bool(False).tag(
+        sync=True
+    )  # a hand drags something it depends on; the axis does not shrink then
     colour_by = traitlets.Enum(WAYS, "kind").tag(sync=True)  # what the colours of the ops mean; both ways
     colour_ways = traitlets.List(traitlets.Unicode()).tag(sync=True)  # more ways, which the graph of a job has
     colours = traitlets.Bytes().tag(sync=True)  # colour index per op, uint8, where only Python can work it out

@@ -47,6 +47,7 @@ export class Board {
   #theme!: Theme;
   #links: Links | null = null;
   #keepsAxis = false;
+  #drags = false;
   #held: { extent: number; layout: Layout } | null = null; // seconds of the axis, and rows, when they were held
   #reserved = 0; // seconds that a kept axis has at least
   #height = 0; // in CSS pixels; 0: what the devices need, -1: all there is
@@ -65,7 +66,7 @@ export class Board {
 
   /** Seconds that the time axis has to show. */
   get extent(): number {
-    return Math.max(this.makespan, this.kept?.makespan ?? 0, this.#keepsAxis ? this.#reserved : 0);
+    return Math.max(this.makespan, this.kept?.makespan ?? 0, this.#keepsAxis || this.#drags ? this.#reserved : 0);
   }
 
   /** The memory of the devices on show; null while it is not known. */
@@ -125,7 +126,7 @@ export class Board {
     this.#whole = chart;
     this.chart = soFar(chart, this.#decided);
     this.#links = null;
-    if (this.#keepsAxis) this.#reserved = Math.max(this.#reserved, this.extent);
+    if (this.#keepsAxis || this.#drags) this.#reserved = Math.max(this.#reserved, this.extent);
     if (!this.#held) this.seen = first ? whole(this.extent) : carried(this.seen, before, this.extent);
     if (this.picked >= chart.bars.nOps) this.picked = -1;
     this.#recolour();
@@ -148,9 +149,18 @@ export class Board {
   }
 
   keepAxis(keeps: boolean): void {
+    this.#keep(() => (this.#keepsAxis = keeps));
+  }
+
+  /** While a hand drags what the schedule depends on, the axis does not shrink. */
+  dragAxis(drags: boolean): void {
+    if (drags !== this.#drags) this.#keep(() => (this.#drags = drags));
+  }
+
+  #keep(change: () => void): void {
     const before = this.extent;
     this.#reserved = before;
-    this.#keepsAxis = keeps;
+    change();
     this.seen = carried(this.seen, before, this.extent);
     this.redraw();
   }

@@ -43,7 +43,7 @@ export function toolbar(on: ToolbarEvents, alone: boolean): Toolbar {
   const axis = h(
     "button.word",
     { type: "button", title: "Keep the time axis as it is when the makespan changes (k)" },
-    "keep axis",
+    "hold axis",
   );
   listen(axis, "click", () => on.act("keep-axis"));
   const byHand = h("button.word", { type: "button", hidden: true, title: "Move bars by hand (b)" }, "✎ By hand");

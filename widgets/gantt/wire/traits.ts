@@ -47,6 +47,8 @@ export interface GanttTraits {
   kept: DataView;
   /** Whether the time axis stays as it is when the makespan changes; both ways. */
   keep_axis: boolean;
+  /** Whether a hand drags what the schedule depends on; the axis does not shrink meanwhile. */
+  dragging: boolean;
   /** What the colours of the ops mean, see colouring.ts; both ways. */
   colour_by: string;
   /** More ways to colour, which the graph of a job has. */
