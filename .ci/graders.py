@@ -80,7 +80,7 @@ def nbgrader(lesson: str, folder: Path, solved: dict[str, str]) -> dict[str, tup
         who: copy(released, folder / "submitted" / who / lesson / released.name, solved, share)
         for who, share in FILLED.items()
     }
-    run("nbgrader", "autograde", lesson, "--create", at=folder)
+    run("nbgrader", "autograde", lesson, "--create", "--Execute.timeout=600", at=folder)
     run("nbgrader", "generate_feedback", lesson, at=folder)
     from nbgrader.api import Gradebook
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
 import pytest
 
 import placelab as pl
@@ -174,6 +175,37 @@ def test_each_lesson_shows_with_what_its_explorer_opens(site):
         _, _, below = (site / "notebooks" / "lessons" / f"{path.stem}.html").read_text().partition("explore</span>")
         label = re.search(r'<svg [^>]*role="img"[^>]*aria-label="([^"]*)"', below)
         assert label and re.fullmatch(r"The explorer opens with .* devices\.", label[1]), path.name
+
+
+def tight(seed: int) -> pl.Problem:
+    """Eight ops; a device that is by far the fastest has room for a third of them, all together have some to spare."""
+    rng, drawn = np.random.default_rng(seed), pl.generators.random_dag(8, seed=seed)
+    kept, seconds = rng.integers(1, 4, 8).astype(float), rng.integers(1, 5, 8).astype(float)
+    graph = pl.OpGraph.from_arrays(drawn.names, seconds, drawn.edges, edge_bytes=0.01, persistent=kept)
+    room = np.ceil(kept.sum() / 3)
+    return pl.Problem(graph, pl.Cluster([50.0, 1.0, 2.0], memory=[room, 2 * room, 2 * room], bandwidth=1e3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(pl.partitioners()))
+def test_the_column_of_memory_says_what_plans_do(name, monkeypatch):
+    """Strategies with a dot fit where memory is tight, and those without one do not."""
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
+    from strategy_pages import heeds_memory
+
+    try:
+        fits = [holds(pl.place(tight(seed), name, fallback=False)) for seed in (1, 2, 3)]
+    except pl.InfeasibleError:
+        fits = [False]
+    assert all(fits) == heeds_memory(name)
+
+
+def holds(placement: pl.Placement) -> bool:
+    """Whether each device has room for what its ops keep, counted here."""
+    problem = placement.problem
+    held = np.bincount(placement.device, problem.graph.persistent, problem.cluster.n_devices)
+    return bool((held <= problem.cluster.memory).all())
 
 
 def tagged(cell: dict) -> bool:
