@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from browser.test_explorer import OPEN, Hand
+from browser.test_explorer import OPEN, RESTING, Hand
 from playwright.sync_api import expect
 
 
 @pytest.fixture
 def hand(open_notebook) -> Hand:
     """HEFT's plan of the ten tasks, in the mode By hand."""
-    hand = Hand(open_notebook([OPEN.format(arguments="'topcuoglu'")]))
+    hand = Hand(open_notebook([OPEN.format(arguments=f"'topcuoglu', tab={RESTING!r}")]))
     hand.settled()
     hand.button("✎ By hand").click()
     hand.becomes("explorer.gantt.by_hand", True)

@@ -16,6 +16,7 @@ import placelab as pl
 from placelab.base import units
 
 OPEN = "import placelab as pl\nexplorer = pl.explore({arguments})\nexplorer"
+RESTING = "Difference"  # a tab that computes nothing; to compare all strategies takes a fresh kernel three seconds
 UPDATE = 400  # ms from the hand's move to the repainted chart; generous, the figures are in benchmarks
 FRAMES = 25  # per second while playing, likewise
 
@@ -116,8 +117,13 @@ class Hand:
 
 @pytest.fixture
 def explore(open_notebook):
-    """``explore(arguments)`` opens the explorer in a notebook and returns its `Hand`."""
-    return lambda arguments="": Hand(open_notebook([OPEN.format(arguments=arguments)]))
+    """``explore(arguments, tab)`` opens the explorer in a notebook, by default at the comparison, and returns its `Hand`."""
+
+    def opened(arguments: str = "", tab: str = "Comparison") -> Hand:
+        given = ", ".join(filter(None, (arguments, f"tab={tab!r}" * ("tab=" not in arguments))))
+        return Hand(open_notebook([OPEN.format(arguments=given)]))
+
+    return opened
 
 
 def key(hand: Hand, name: str) -> Locator:
@@ -236,7 +242,7 @@ def test_pickers_options_and_the_heat_map(explore, screenshot):
 
 def test_keys_stay_in_the_explorer(explore):
     """Keys typed while the chart, a menu or a button has focus trigger no shortcut of the notebook."""
-    hand = explore('"topcuoglu"')
+    hand = explore('"topcuoglu"', tab=RESTING)
     count = "() => jupyterapp.shell.currentWidget.content.widgets.length"
     cells = hand.page.evaluate(count)
     for part in (hand.root.locator(".pl-gantt [tabindex='0']").first, hand.root.get_by_role("button", name="Play")):
@@ -277,7 +283,7 @@ def test_play_scrub_and_click(explore, screenshot):
 
 def test_commands_in_words_from_anywhere_and_a_note_that_undoes(explore, screenshot):
     """Ctrl+K, a value with its unit, Enter: the cluster has it, a note says so, Undo and Ctrl+Z go back; shortcuts rest."""
-    hand = explore()
+    hand = explore(tab=RESTING)
     memory = hand.notebook.value("explorer.state.cluster.memory.tolist()")
     hand.root.locator(".stage").click(position={"x": 300, "y": 8})
     hand.page.keyboard.press("Control+k")
@@ -310,7 +316,7 @@ def test_commands_in_words_from_anywhere_and_a_note_that_undoes(explore, screens
 
 def test_why_not_faster(explore, screenshot):
     """A lane up to the proven bound; a click selects an op of the proof; a key hides it, and the chart has its room."""
-    hand = explore()
+    hand = explore(tab=RESTING)
     bound = hand.root.locator(".proof .bound")
     least = hand.notebook.value(
         "explorer.problem.cluster.units.time(pl.bounds(explorer.problem, inputs=True)['inputs'])"
@@ -363,7 +369,7 @@ def test_files_good_and_bad(explore, lab, screenshot):
     """A path and an upload open a graph; an invalid file gives an error in place and changes nothing."""
     pl.generators.fork_join(6).save(lab.root / "mine.json.gz")
     (lab.root / "bad.json").write_text('{"ops": []}')
-    hand = explore('"topcuoglu"')
+    hand = explore('"topcuoglu"', tab=RESTING)
     hand.seldom()
     hand.button("Open file…").click()
     path = hand.root.get_by_label("Path on the kernel's machine")
@@ -386,7 +392,7 @@ def test_files_good_and_bad(explore, lab, screenshot):
 
 def test_a_strategy_of_ones_own(explore):
     """A cell that defines a partitioner adds it to the menu; its option is a slider."""
-    hand = explore('"topcuoglu"')
+    hand = explore('"topcuoglu"', tab=RESTING)
     hand.notebook.execute(
         """
 from typing import Annotated
@@ -455,7 +461,7 @@ def test_a_busy_kernel(explore):
 
 def test_keys_play_and_find_wherever_the_click_was(explore):
     """Space and / reach the chart from a place beside all controls; in a field they are text."""
-    hand = explore('"topcuoglu"')
+    hand = explore('"topcuoglu"', tab=RESTING)
     chart = hand.root.locator(".pl-gantt")
     hand.root.locator(".pl-numbers").click()
     before = chart.get_attribute("data-time")
@@ -538,7 +544,7 @@ def test_the_axis_holds_while_a_hand_drags(explore):
 
 def test_an_area_tells_what_is_in_it(explore):
     """Shift and drag: totals in the drawer, which zooms there; Escape and a click elsewhere let go."""
-    hand = explore('"topcuoglu"')
+    hand = explore('"topcuoglu"', tab=RESTING)
     stage = hand.root.locator(".pl-gantt .stage")
     box = stage.bounding_box()
     hand.page.keyboard.down("Shift")
@@ -566,7 +572,7 @@ def test_an_area_tells_what_is_in_it(explore):
 
 def test_downloads(explore, page: Page, tmp_path):
     """The browser saves a page that plays without a kernel, a trace, and the ops as a table."""
-    hand = explore('"topcuoglu"')
+    hand = explore('"topcuoglu"', tab=RESTING)
     saved = {}
     for name in ("Page .html", "Trace .json", "Ops"):
         hand.open("Download")
@@ -721,7 +727,7 @@ def narrow(hand: Hand) -> None:
 
 def test_a_kernel_that_was_restarted(explore, page: Page, screenshot):
     """One line says so, nothing can be dragged or picked, and what was drawn still plays."""
-    hand = explore('"topcuoglu"')
+    hand = explore('"topcuoglu"', tab=RESTING)
     page.evaluate("() => jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
     expect(hand.root).to_have_class(re.compile("jupyter-widgets-disconnected"))
     said = hand.root.evaluate("root => getComputedStyle(root, '::before').content")
@@ -739,7 +745,7 @@ def test_a_kernel_that_was_restarted(explore, page: Page, screenshot):
 
 def test_a_box_dropped_on_a_card_is_pinned(explore, page: Page, screenshot):
     """Dragging an op of the model graph onto a device pins it there; undo takes the pin away."""
-    hand = explore('"topcuoglu"')
+    hand = explore('"topcuoglu"', tab=RESTING)
     hand.button("Graph").click()
     stage = hand.root.locator(".pl-graph .stage")
     stage.wait_for()

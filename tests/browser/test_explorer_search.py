@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from browser.test_explorer import LIBRARY, Hand, explore, key  # noqa: F401
+from browser.test_explorer import LIBRARY, RESTING, Hand, explore, key  # noqa: F401
 from playwright.sync_api import Locator, expect
 
 PATIENT = """
@@ -85,7 +85,7 @@ def test_a_preview_while_a_hand_drags(explore, screenshot):  # noqa: F811
 
 def test_no_room_is_explained_over_the_chart(explore, screenshot):  # noqa: F811
     """The text names the group or op and each device's reason; buttons show the op, undo, or change the memory model."""
-    hand = explore('"dynamic_rnn", pl.clusters.pcie_box(4)')
+    hand = explore('"dynamic_rnn", pl.clusters.pcie_box(4)', tab=RESTING)
     hand.notebook.execute("explorer.change(lambda s: s.with_cluster(s.cluster.replace(memory=1e3), s.layout))")
     panel = hand.root.locator(".pl-rejection")
     expect(panel).to_be_visible()
@@ -106,7 +106,7 @@ def test_no_room_is_explained_over_the_chart(explore, screenshot):  # noqa: F811
 
 def test_a_graph_made_smaller_first(explore, screenshot):  # noqa: F811
     """Two toggles prepare the graph; button and count show the result."""
-    hand = explore()
+    hand = explore(tab=RESTING)
     hand.seldom()
     hand.button("Prepare…").click()
     for name in ("coplace", "fuse"):

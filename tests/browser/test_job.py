@@ -8,9 +8,8 @@ import pytest
 from browser.test_explorer import Hand
 from playwright.sync_api import expect
 
-OPEN = "import placelab as pl\nexplorer = pl.explore('inception_v2', pl.clusters.two_nodes(2))\nexplorer"
+OPEN = "import placelab as pl\nexplorer = pl.explore('inception_v2', pl.clusters.two_nodes(2), tab='Job')\nexplorer"
 CLOSE_SIDEBAR = "() => window.jupyterapp.shell.collapseLeft()"
-TITLES = ".pl-tabs > .pl-titles"
 
 
 @pytest.fixture
@@ -19,7 +18,6 @@ def hand(page, open_notebook):
     found = Hand(open_notebook([OPEN]))
     page.evaluate(CLOSE_SIDEBAR)
     found.notebook.set_theme("JupyterLab Light")  # the test before may have left the dark one
-    found.root.locator(TITLES).get_by_role("button", name="Job", exact=True).click()
     found.settled()
     found.root.scroll_into_view_if_needed()
     return found
