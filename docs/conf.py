@@ -42,6 +42,7 @@ extensions = [
     "lesson_copies",
     "mathml",
     "playground",
+    "puzzle_pages",
     "shown",
     "strategy_pages",
 ]

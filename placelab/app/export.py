@@ -123,25 +123,29 @@ def html(
 
 
 def page(
-    schedule: Schedule, numbers: Iterable[Mapping[str, str]] = (), title: str = "", live: bool | None = False
+    schedule: Schedule,
+    numbers: Iterable[Mapping[str, str]] = (),
+    title: str = "",
+    live: bool | None = False,
+    puzzle: dict[str, Any] | None = None,
 ) -> str:
-    """The text of the page that :func:`html` writes."""
+    """The text of the page that :func:`html` writes; `puzzle` asks for a plan by hand, see `live_traits`."""
     figures = _figures(numbers)
     if live is None:
         text = _page(schedule, figures, title, True) if _may_recompute(schedule) else ""
         return text if 0 < len(text) <= LIVE_BYTES else _page(schedule, figures, title, False)
-    return _page(schedule, figures, title, live)
+    return _page(schedule, figures, title, live, puzzle)
 
 
 def _may_recompute(schedule: Schedule) -> bool:
     return schedule.problem.graph.n_ops <= LIVE_OPS and not why_not(schedule)
 
 
-def _page(schedule: Schedule, figures: list[dict[str, str]], title: str, live: bool) -> str:
+def _page(schedule: Schedule, figures: list[dict[str, str]], title: str, live: bool, puzzle: Any = None) -> str:
     still = why_not(schedule) if live else ""
     recomputes = live and not still
     code = _LIVE.read_text(encoding="utf-8") if recomputes else str(Gantt._esm)
-    more = live_traits(schedule) if recomputes else {}
+    more = live_traits(schedule, puzzle) if recomputes else {}
     payload = _payload({**gantt_traits(schedule), "numbers": figures, **more})
     nonce = _digest(payload)[:24]
     title = markup.escape(str(title) or _title(schedule, recomputes))

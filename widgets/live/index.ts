@@ -30,12 +30,13 @@ import { graphOf } from "./file.ts";
 import { lanesAsText, lanesOfText } from "./lanes.ts";
 import { panel } from "./panel.ts";
 import { Past } from "./past.ts";
-import type { LiveTraits, Said } from "./traits.ts";
+import type { LiveTraits, Puzzle, Said } from "./traits.ts";
 import { columnsOf, withColumns, changed as withValues } from "./values.ts";
 
 const SAVED = ["schedule", "kept", "memory", "numbers"] as const; // traits of the chart that a change replaces
 const REST = 150; // ms without a change, after which what takes longer is computed
 const AWAITED = "#file"; // the address of a page that another one sends a graph
+const ROUNDING = 1e-9; // relative; of a puzzle's makespans
 const NOTHING = new DataView(new ArrayBuffer(0));
 
 /** Shows the saved schedule, or waits for the graph of a reader's own that the page around this one has been promised. */
@@ -91,6 +92,7 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
   const columns = columnsOf(shape, costs);
   const page: Page = { setting, dials, saved: columns, nOps: shape.nOps };
   const past = new Past("#");
+  let begun = ""; // the plan with which moves by hand began, which earns no stars
   let frame = 0;
   let whole = true; // the hand drags nothing
   let shown = { problem: problemOf(shape, costs), placed, run: before };
@@ -128,7 +130,8 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
     if (!model.get("by_hand")) return mode.putBack();
     const { hand: text, scheduler } = controls.wish();
     if (text) return;
-    controls.setHand(textOf(plans.planOf(shown.problem, shown.placed, shown.run, scheduler)));
+    begun = textOf(plans.planOf(shown.problem, shown.placed, shown.run, scheduler));
+    controls.setHand(begun);
     settled();
   }
 
@@ -145,6 +148,7 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
     } catch (error) {
       controls.refuse(said(error));
     }
+    if (whole && setting.puzzle) told(); // what the change has earned
     if (whole) controls.compare();
     whole = false;
   }
@@ -168,6 +172,7 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
       wish.hand ? placedNow : null,
     );
     controls.show({ makespan: run.makespan, before: rival.makespan, code: text });
+    if (setting.puzzle) controls.tellStars(starsOf(wish, setting.puzzle, problem, run));
     pick();
     clearTimeout(resting);
     resting = window.setTimeout(() => {
@@ -194,6 +199,14 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
     if (wish.scheduler === "planned" && !name && placed.planned.length === 0)
       throw new Error("The ops were placed without a plan, which the scheduler planned needs: choose another one.");
     return placed;
+  }
+
+  /** As placelab.testing.puzzles: one for a plan within memory, two for one as short as HEFT's, three for the optimum. */
+  function starsOf(wish: Wish, { heft, optimum }: Puzzle, problem: Problem, run: Run): number | null {
+    if (!isOfSavedProblem(wish, setting)) return null;
+    if (isShort(problem, run)) return 0;
+    const limits = [Infinity, Math.max(heft ?? Infinity, optimum), optimum];
+    return limits.filter((limit) => run.makespan <= limit * (1 + ROUNDING)).length;
   }
 
   /** What the wish is compared with. */
@@ -264,7 +277,15 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
   function tell(): void {
     controls.reach(past.canUndo, past.canRedo);
     setAddress(past.now);
-    if (parent !== window) parent.postMessage({ placelab: past.now }, "*"); // to the page that embeds this one
+    if (!setting.puzzle) told(); // else once it is known what that earns
+  }
+
+  /** Tells the page that embeds this one. */
+  function told(): void {
+    const wish = controls.wish();
+    const own = setting.puzzle && wish.hand !== begun;
+    const stars = own ? starsOf(wish, setting.puzzle!, shown.problem, shown.run) : null;
+    if (parent !== window) parent.postMessage({ placelab: past.now, stars, makespan: shown.run.makespan }, "*");
   }
 
   function undo(): void {
@@ -314,6 +335,7 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
   addEventListener("hashchange", heed);
   follow();
   heed();
+  if (setting.puzzle) model.set("by_hand", true);
 }
 
 /** The partitioner of a wish, null where ops stay where they are. */

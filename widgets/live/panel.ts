@@ -8,11 +8,13 @@ import { dialRows } from "./dialrows.ts";
 import type { Dial } from "./dials.ts";
 import css from "./live.css";
 import { race } from "./race.ts";
+import type { Puzzle } from "./traits.ts";
 import type { Values } from "./values.ts";
 import { compared } from "./words.ts";
 
 const MEMORY: Readonly<Record<string, string>> = { true: " · out of memory", false: " · fits", null: "" };
 const NARROW = "(max-width: 600px)"; // a phone: dials instead of the canvas, one of them open, the others behind a line
+const MOST = 3; // stars
 const SAID = 2_000; // ms that a button says what it did
 
 export interface Answer {
@@ -61,6 +63,8 @@ export interface Panel {
   reach(undo: boolean, redo: boolean): void;
   /** The most bytes in use on each device. */
   tellPeak(bytes: readonly number[]): void;
+  /** The stars that a puzzle's plan earns; null where the cluster is not the puzzle's. */
+  tellStars(earned: number | null): void;
   /** Another plan by hand, see lanes.ts; "" for none. */
   setHand(text: string): void;
 }
@@ -122,27 +126,31 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
     partitioner.value = name;
     hands.settled();
   });
+  const { puzzle } = setting;
+  const stars = h("strong.stars", { "aria-label": "Stars", hidden: !puzzle });
   const byHand = mover(setting.names, moves, time, hands.settled);
   const result = h("span.result", {}, "makespan ", makespan);
   const menus = [partitioner, scheduler, transfers];
   const chosen = h(
     "div.row",
     {},
-    ...menus,
+    ...(puzzle ? [stars] : menus),
     undo,
     redo,
     reset,
     copyButton(),
     result,
     difference,
-    h("label.against", {}, "compare with ", against),
+    ...(puzzle ? [] : [h("label.against", {}, "compare with ", against)]),
     facts,
   );
   const more = h("details", {}, h("summary", {}, "Python"), h("pre", {}, text));
   const words = "This page computes by itself. Strategies beyond the list need placelab.";
-  const said = h("p.said", {}, setting.still ? `${words} ${setting.still} Ops stay on their devices.` : words);
-  const below = narrow ? h("section.placelab.pl-live", { "aria-label": "Strategies" }, others.element) : null;
-  const columns = h("div.columns", {}, cluster.element, ...(narrow ? [] : [others.element]));
+  const still = setting.still ? `${words} ${setting.still} Ops stay on their devices.` : words;
+  const said = h("p.said", {}, puzzle ? `${puzzle.task} ${goals(puzzle, time)}` : still);
+  const below =
+    narrow && !puzzle ? h("section.placelab.pl-live", { "aria-label": "Strategies" }, others.element) : null;
+  const columns = h("div.columns", {}, cluster.element, ...(narrow || puzzle ? [] : [others.element]));
   const element = h("section.placelab.pl-live", { "aria-label": "Recompute" }, style(THEME_CSS, css), said);
   element.append(chosen, error, byHand.element, columns, more);
   const mark = () => {
@@ -196,7 +204,18 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
     reach,
     tellPeak: cluster.tellPeak,
     setHand,
+    tellStars(earned) {
+      stars.textContent =
+        earned === null ? "no stars on another cluster" : "★".repeat(earned) + "☆".repeat(MOST - earned);
+      stars.dataset.stars = String(earned ?? 0);
+    },
   };
+}
+
+/** What stars are for. */
+function goals({ heft, optimum }: Puzzle, time: (x: number) => string): string {
+  const two = heft === null ? "" : `★★ at most ${time(heft)}, as HEFT; `;
+  return `★ any plan within memory; ${two}★★★ ${time(optimum)}, which is proven to be the least. Drag bars, or press arrows.`;
 }
 
 /** Moves the op that is selected in the chart to another device. */

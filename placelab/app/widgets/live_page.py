@@ -54,15 +54,18 @@ MOST_BITS = 30  # of a number of JavaScript on which ``&`` works
 MODELS = ("parallel", "sequential", "channel", "fair")  # transfer models that the page knows
 
 
-def live_traits(schedule: Schedule) -> dict[str, Any]:
-    """What a page has beside the chart's traits to recompute this schedule; see :func:`why_not`."""
+def live_traits(schedule: Schedule, puzzle: dict[str, Any] | None = None) -> dict[str, Any]:
+    """What a page has beside the chart's traits to recompute this schedule; see :func:`why_not`.
+
+    `puzzle`, with ``name``, ``task``, ``heft`` (None for no plan) and ``optimum``, asks the reader for a plan by hand.
+    """
     cluster = schedule.problem.cluster
     fixed = why_fixed(schedule.problem)
     still = fixed or why_still(schedule)
     return {
         "problem": pack_problem(schedule),
         "live": {
-            "partitioners": [AS_PLACED] if fixed else [AS_PLACED, *PARTITIONERS],
+            "partitioners": [AS_PLACED] if fixed or puzzle else [AS_PLACED, *PARTITIONERS],
             "partitioner": AS_PLACED if still else schedule.placement.partitioner,
             "schedulers": list(SCHEDULERS),
             "scheduler": schedule.scheduler,
@@ -73,6 +76,7 @@ def live_traits(schedule: Schedule) -> dict[str, Any]:
             "types": list(cluster.types),
             "hosts": list(cluster.hosts),
             **_allowed(schedule.problem),
+            **({"puzzle": puzzle} if puzzle else {}),
             "links": [{"name": link.name, "pairs": [list(pair) for pair in link.pairs]} for link in cluster.links],
         },
     }
