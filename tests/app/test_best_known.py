@@ -86,3 +86,13 @@ def test_the_order_of_a_pipeline_is_named():
     assert explorer.settled(60) and explorer.state.own_plan is not None
     wait_for(lambda: ">1F1B<" in explorer.numbers.text.value)
     explorer.close()
+
+
+def test_nothing_is_looked_for_behind_an_optimum():
+    """The chip says so, and the switch goes."""
+    chain = pl.OpGraph.from_arrays(["a", "b"], [1.0, 2.0], [(0, 1)], edge_bytes=1.0)
+    explorer = pl.explore(pl.Problem(chain, pl.Cluster([1.0, 1.0])))
+    explorer.shared.prove(explorer.problem, 3.0)
+    assert explorer.schedule.makespan == 3.0 and explorer.settled(60)
+    wait_for(lambda: "optimal" in explorer.best_known.chip.description and explorer.best_known.switch.hidden)
+    explorer.close()

@@ -88,6 +88,7 @@ class BestKnown(Background):
         said = "The shortest legal schedule of this problem in this session"
         self.chip.tooltip = f"{said} is shown." if shown else f"{said}; a click shows it. pl.best_known(problem) is it."
         self.chip.disabled = shown
+        self.switch.hidden = far == "optimal"  # nothing is left to look for
         self.par.value = par(schedule.makespan, best, bound, time)
 
     def show_best(self) -> None:
