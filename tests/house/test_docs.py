@@ -174,7 +174,7 @@ def test_each_lesson_shows_with_what_its_explorer_opens(site):
     for path in sorted((ROOT / "notebooks" / "lessons").glob("*.ipynb")):
         _, _, below = (site / "notebooks" / "lessons" / f"{path.stem}.html").read_text().partition("explore</span>")
         label = re.search(r'<svg [^>]*role="img"[^>]*aria-label="([^"]*)"', below)
-        assert label and re.fullmatch(r"The explorer opens with .* devices\.", label[1]), path.name
+        assert label and re.fullmatch(r"The explorer opens with .* have a makespan of .*\.", label[1]), path.name
 
 
 def tight(seed: int) -> pl.Problem:
