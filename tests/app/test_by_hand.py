@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from itertools import count
 
 import numpy as np
 import pytest
-from explorer_hands import look, message, pick, reproduces
+from explorer_hands import CLUSTER, drag, look, message, pick, release, reproduces, wait_for
 
 import placelab as pl
 from placelab.app.explorer import Explorer
@@ -154,6 +155,40 @@ def test_local_search_finishes_the_plan(explorer):
     assert explorer.schedule.makespan == 73 and len(explorer.steps.past) == 2
     explorer.undo()
     assert explorer.schedule.makespan == 80
+
+
+def test_an_explorer_begins_by_hand():
+    """The mode is on as soon as there is a schedule."""
+    explorer = pl.explore("topcuoglu", by_hand=True)
+    look(explorer)
+    wait_for(lambda: explorer.state.own_plan is not None)
+    assert explorer.gantt.by_hand and explorer.schedule.makespan == 80
+    explorer.close()
+
+
+def test_a_move_by_hand_takes_no_longer_than_a_drag_of_a_link():
+    """At most twice the processor time, at 2,000 ops: both simulate once, one places the ops, the other moves one."""
+    explorer = pl.explore(pl.generators.layered(2000, seed=1), CLUSTER)
+    look(explorer)
+    explorer.comparison.halt()
+    assert explorer.settled(60) and explorer.comparison.settled(60)
+    link = [seconds(explorer, lambda i=i: drag(explorer, 1e10 + i * 1e9, release=False)) for i in range(9)]
+    release(explorer)
+    explorer.gantt.by_hand = True
+    assert explorer.settled(60)
+    grip, until = next(GRIPS), explorer.schedule.makespan
+    place = lambda i: dict(grip=grip, op=1000, device=i % 4, time=until * i / 9)  # noqa: E731
+    bar = [seconds(explorer, lambda i=i: explorer.gantt.set_trait("hold", place(i))) for i in range(9)]
+    assert np.median(bar) < 2 * np.median(link)
+    explorer.close()
+
+
+def seconds(explorer: Explorer, act: Callable[[], object]) -> float:
+    """Processor time of an act until its result is shown."""
+    begun = time.process_time()
+    act()
+    assert explorer.settled(60)
+    return time.process_time() - begun
 
 
 def test_another_strategy_leaves_the_mode(explorer):

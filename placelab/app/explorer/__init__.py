@@ -28,6 +28,7 @@ def explore(
     compare_with: Schedule | None = None,
     height: int | None = None,
     tab: str | None = None,
+    by_hand: bool = False,
 ) -> Explorer:
     """Open the explorer in the output of a cell.
 
@@ -53,6 +54,8 @@ def explore(
         Height in CSS pixels, at least 400. Default: what the window leaves, at least 590.
     tab
         Title of the tab to open, as ``"Decisions"``. Default: the first; of a Transformer ``"Layers"``.
+    by_hand
+        Whether the chart begins with bars that can be moved by hand.
 
     Returns
     -------
@@ -86,4 +89,6 @@ def explore(
         explorer.tabs.open(tab)
     if compare_with is not None:
         explorer.keep(compare_with)
+    if by_hand:
+        explorer.by_hand.begin()
     return explorer

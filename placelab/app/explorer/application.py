@@ -504,6 +504,7 @@ class Explorer(Readable):
 
     def _full_result(self) -> None:
         self._tell()
+        self.by_hand.begin_if_asked()
         self.actions.offer_code()
         self.saved.follow()
 

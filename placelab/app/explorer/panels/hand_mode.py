@@ -176,6 +176,7 @@ class ByHandMode(Background):
         self._show = show
         self._say = say
         self._line = line
+        self._wanted = False  # the mode, as soon as there is a schedule
         self._asked: tuple[str, int] | None = None  # what is to be looked for, and the page's grip
         self._worker = Worker(self._look, "by hand")
         self._held: Held | None = None
@@ -195,6 +196,18 @@ class ByHandMode(Background):
     def active(self) -> bool:
         """Whether the best move or a better plan is looked for."""
         return self._worker.active
+
+    def begin(self) -> None:
+        """Begin the mode as soon as there is a schedule."""
+        self._wanted = True
+        if (result := self._result()) is not None and result.state is self._session.state:
+            self.begin_if_asked()
+
+    def begin_if_asked(self) -> None:
+        """Begin the mode if it was asked for before there was a schedule."""
+        if self._wanted:
+            self._wanted = False
+            self._gantt.by_hand = True
 
     def follow(self) -> None:
         """Leave the mode where the newest state has no plan by hand. Needs the session's lock."""
