@@ -9,6 +9,7 @@ import pytest
 
 import placelab as pl
 from placelab.app.explorer.layers import CONTEXT, Layers, layers_of, moves
+from placelab.app.explorer.panels.commands import said_of_change
 from placelab.app.explorer.panels.layers_panel import INVITATION, LayersPanel
 from placelab.app.explorer.panels.pickers import decoder_of
 from placelab.app.explorer.state import initial_state
@@ -78,6 +79,7 @@ def test_the_strip_opens_on_the_best_split_and_follows_a_border(opened):
     assert len(opened.steps.past) == 1
     agrees(opened, best.moved(0, 21 - best.borders[1]))
     assert "over the best" in panel(opened).view.said
+    assert said_of_change(opened.steps.past[0], opened.state) == "decode, layers 20, 10, 2"
     opened.undo()
     assert opened.settled(PATIENCE)
     agrees(opened, best)

@@ -104,12 +104,12 @@ def test_winners_are_searched_and_shown(hand, screenshot):
     hand.notebook.set_theme("JupyterLab Dark")
     hand.root.locator(".pl-job-head").get_by_role("button", name="Plane", exact=True).click()
     cells = hand.root.locator(".pl-plans .cells button")
-    expect(hand.root.locator(".pl-plans .cells button[aria-selected=true]")).to_contain_text(f"★ {took}")
+    expect(hand.root.locator(".pl-plans .cells button[aria-pressed=true]")).to_contain_text(f"★ {took}")
     hand.page.wait_for_timeout(300)
     screenshot("plane-dark")
     inside(hand, ".pl-job-head .pl-layers-head > *", ".pl-plans .cells", ".pl-plans .status")
-    other = hand.root.locator(".pl-plans .cells button:not(:disabled)[aria-selected=false]").first
+    other = hand.root.locator(".pl-plans .cells button:not(:disabled)[aria-pressed=false]").first
     other.focus()
     hand.page.keyboard.press("Enter")
-    expect(hand.root.locator(".pl-plans .cells button[aria-selected=true]")).not_to_contain_text("★")
+    expect(hand.root.locator(".pl-plans .cells button[aria-pressed=true]")).not_to_contain_text("★")
     assert cells.count() >= 9

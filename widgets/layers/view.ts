@@ -32,7 +32,8 @@ export class LayersView {
   readonly #strip = s("svg.strip", {}, this.#cells, this.#labels, this.#ghosts, this.#handles);
   readonly #top = h("div.top", {}, this.#strip, h("div.side", {}, this.#now, this.#jumps));
   readonly #head = h("div.row.head");
-  readonly #rows = h("div.rows", { role: "table" });
+  readonly #list = h("div", { role: "list" });
+  readonly #rows = h("div.rows", {}, this.#head, this.#list);
   readonly #legend = h("span.legend");
   readonly #message = h("p", { hidden: true });
   readonly #watch = new ResizeObserver(() => this.draw());
@@ -211,15 +212,15 @@ export class LayersView {
       time.append(mark);
       return h(
         "div.row",
-        { role: "row", "data-device": d },
-        h("span.name", { role: "rowheader", title: devices[d] ?? "" }, devices[d] ?? ""),
+        { role: "listitem", "data-device": d },
+        h("span.name", { title: devices[d] ?? "" }, devices[d] ?? ""),
         time,
-        h("span.value.time", { role: "cell" }, seconds(row.seconds)),
+        h("span.value.time", {}, seconds(row.seconds)),
         memoryBar(row),
-        h(row.lacks ? "span.value.bytes.bad" : "span.value.bytes", { role: "cell" }, used(row)),
+        h(row.lacks ? "span.value.bytes.bad" : "span.value.bytes", {}, used(row)),
       );
     });
-    this.#rows.replaceChildren(...(rows.length ? [this.#head, ...lines] : []));
+    this.#list.replaceChildren(...lines);
     this.#legend.replaceChildren(...memoryLegend(rows[0]?.parts ?? []));
   }
 

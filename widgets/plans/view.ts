@@ -26,7 +26,7 @@ export class PlansView {
     this.#body,
   );
   readonly #winners = h("div.page.winners", {}, this.#table);
-  readonly #cells = h("div.cells", { role: "grid", "aria-label": "Best plan of each pair of degrees" });
+  readonly #cells = h("div.cells", { role: "group", "aria-label": "Best plan of each pair of degrees" });
   readonly #plane = h("div.page.plane", {}, this.#cells);
   readonly #choose: (row: number) => void;
 
@@ -53,7 +53,7 @@ export class PlansView {
     this.#winners.hidden = traits.page !== "winners" || !traits.rows.length;
     this.#plane.hidden = traits.page !== "plane" || !traits.plane.cells.length;
     this.#status.hidden = traits.page === "degrees";
-    this.#status.textContent = traits.status;
+    this.#status.textContent = this.#status.title = traits.status;
     if (traits.page === "degrees") this.#drawBars(traits);
     if (traits.page === "winners") this.#drawRows(traits.rows);
     if (traits.page === "plane") this.#drawPlane(traits.plane);
@@ -76,7 +76,7 @@ export class PlansView {
         { "data-stage": i },
         h("span.name", {}, stage.name),
         bar,
-        h(stage.lacks ? "span.value.bad" : "span.value", {}, used(stage)),
+        h(stage.lacks ? "span.value.bad" : "span.value", { title: used(stage) }, bytes(sums[i]!)),
       );
     });
     this.#bars.replaceChildren(...bars);
@@ -87,14 +87,17 @@ export class PlansView {
     const focused = this.#focused(this.#body);
     this.#body.replaceChildren(
       ...rows.map((row, i) => {
-        const cells = [
-          row.degrees,
-          row.schedule,
-          row.why || row.more,
-          row.seconds === null ? "✗" : seconds(row.seconds),
+        const known = [
+          row.more,
+          row.seconds === null ? "" : seconds(row.seconds),
           row.mfu === null ? "" : percent(row.mfu),
           row.bubble === null ? "" : percent(row.bubble),
-          row.memory === null ? "" : bytes(row.memory),
+        ].map((cell) => h("td", { role: "gridcell" }, cell));
+        const cells = [
+          h("td", { role: "gridcell" }, row.degrees),
+          h("td", { role: "gridcell" }, row.schedule),
+          ...(row.why ? [h("td.why", { role: "gridcell", colspan: known.length }, `✗ ${row.why}`)] : known),
+          h("td", { role: "gridcell" }, row.memory === null ? "" : bytes(row.memory)),
         ];
         return h(
           row.why ? "tr.refused" : "tr",
@@ -104,7 +107,7 @@ export class PlansView {
             title: row.why,
             "data-row": i,
           },
-          ...cells.map((cell) => h("td", { role: "gridcell" }, cell)),
+          ...cells,
         );
       }),
     );
@@ -117,10 +120,10 @@ export class PlansView {
     const all = cells.flat().flatMap((cell) => (cell.seconds === null ? [] : [cell.seconds]));
     const least = Math.min(...all);
     this.#cells.style.gridTemplateColumns = `auto repeat(${x.length}, minmax(0, 1fr))`;
-    const heads = x.map((name) => h("span", { role: "columnheader" }, name));
+    const heads = x.map((name) => h("span", {}, name));
     const flat = cells.flat();
     const parts = y.flatMap((name, row) => [
-      h("span", { role: "rowheader" }, name),
+      h("span", {}, name),
       ...cells[row]!.map((cell, column) => this.#cell(cell, row * x.length + column, all, least, Math.max(focused, 0))),
     ]);
     this.#cells.replaceChildren(h("span"), ...heads, ...parts);
@@ -133,9 +136,8 @@ export class PlansView {
       "button",
       {
         type: "button",
-        role: "gridcell",
         tabindex: i === focus ? 0 : -1,
-        "aria-selected": String(cell.shown),
+        "aria-pressed": String(cell.shown),
         title: cell.why,
         disabled: cell.row < 0,
         "data-row": i,

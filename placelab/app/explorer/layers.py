@@ -86,6 +86,10 @@ class Layers:
         """The same question on another cluster."""
         return self
 
+    def words(self, cluster: Cluster) -> str:
+        """The split in a few words."""
+        return f"{self.phase}, layers {', '.join(map(str, self.split(cluster).counts))}"
+
     def imports(self, cluster: Cluster) -> list[str]:
         """Modules that the code needs."""
         return [] if self.best(cluster).fits else ["import dataclasses"]

@@ -93,6 +93,10 @@ class Planned:
         sizes = f"batch={self.batch}, sequence={self.sequence}"
         return [f"model = {self.source}", f"plan = pl.plan(model, cluster, pl.Plan({changed}), {sizes})"]
 
+    def words(self, cluster: Cluster) -> str:
+        """The plan in a few words."""
+        return f"plan {self.plan.dp} × {self.plan.tp} × {self.plan.pp}"
+
     def imports(self, cluster: Cluster) -> list[str]:
         """Modules that the code needs."""
         return []

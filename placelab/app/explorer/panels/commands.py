@@ -345,6 +345,8 @@ def said_of_change(before: State, after: State) -> str:
     parts += [f"{label} {a} → {b}" for label, (a, b) in named.items() if a != b]
     if before.own_plan and after.own_plan and before.hand is not after.hand:
         parts.append(_said_of_move(before.own_plan, after.own_plan, after))
+    if after.spread is not None and before.spread != after.spread:
+        parts.append(after.spread.words(after.cluster))
     if before.pins != after.pins:
         parts.append("pins")
     if before.prepare != after.prepare:

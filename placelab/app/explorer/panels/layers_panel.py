@@ -32,6 +32,7 @@ from placelab.problem.problem import Problem
 PHASES = {"Decode": "decode", "Prefill": "prefill", "Train": "train"}
 OF = {"decode": "time per token", "prefill": "time of the prompt", "train": "time of a micro-batch"}
 GHOSTS = {"stage": "stage", "memory": "memory", "sum": "token"}  # objective: what it makes least
+WIDTH_TIP = "What the width of a layer means"
 LAUNCH_TIP = "What to type for accelerate, llama.cpp, vLLM, Megatron-LM, PyTorch"
 WIDTHS = {"by bytes": "bytes", "by seconds": "seconds"}
 MOST = 10_000_000
@@ -70,10 +71,10 @@ class LayersPanel:
         self.view = LayerStrip(comm=PartComm())
         self.phase = w.ToggleButtons(options=list(PHASES.items()), description="phase").add_class("pl-phase")
         self.fields = {name: self._field(name) for name in FIELDS}
-        self.width = w.Dropdown(options=list(WIDTHS.items()), tooltip="What the width of a layer means").add_class(
+        self.width = w.Dropdown(options=list(WIDTHS.items()), description="Width", tooltip=WIDTH_TIP).add_class(
             "pl-width"
         )
-        self.decoders = w.Dropdown(options=[CHOOSE, *names()], tooltip="Bundled decoders")
+        self.decoders = w.Dropdown(options=[CHOOSE, *names()], description="decoder", tooltip="Bundled decoders")
         self.launch = w.ToggleButton(description="Launch", tooltip=LAUNCH_TIP).add_class("pl-launches")
         self.split = button("Split its layers", "Back from the plan of the tab Job", self._split)
         controls = [self.decoders, self.split, self.phase, *self.fields.values(), self.width, self.launch]

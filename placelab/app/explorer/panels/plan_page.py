@@ -45,6 +45,7 @@ PLANES = {
     "dp × pp": ("dp", "pp"),
     "pp × mb": ("pp", "microbatch"),
 }
+AXES_TIP = "Two degrees; each cell has the best plan with them"
 SHORT = {"microbatch": "mb"}
 SIZES = {"batch": "Sequences of a step, over all replicas", "sequence": "Tokens of each sequence"}
 MOST = 1_000_000
@@ -78,7 +79,7 @@ class PlanPage:
         self.search = PlanSearch(self._draw_found)
         self.pages = w.ToggleButtons(options=list(PAGES.items()), description="page").add_class("pl-phase")
         self.sizes = {name: self._size(name) for name in SIZES}
-        self.axes = w.Dropdown(options=list(PLANES), tooltip="Two degrees; each cell has the best plan with them")
+        self.axes = w.Dropdown(options=list(PLANES), description="Plane", tooltip=AXES_TIP).add_class("pl-width")
         self.find = button("Search", "Find the fastest plans that use all devices", self._search)
         self.head = w.HBox([self.pages, *self.sizes.values(), self.axes, self.find]).add_class("pl-layers-head")
         self.sliders = {name: self._slider(name) for name in SLIDERS}
