@@ -84,9 +84,9 @@ def zipped(texts: dict[str, str], folder: str) -> bytes:
 
 
 def show_students_copy(app: Sphinx, page: str, source: list[str]) -> None:
-    """Replace a lesson's notebook by the student's copy with a picture; checks are hidden, too: their code says what is right."""
+    """Replace a lesson's notebook by the student's copy with a live page; checks are hidden: their code says what is right."""
     if page.startswith(f"{LESSONS.as_posix()}/"):
-        source[0] = with_picture(without_checks(students_copy(source[0])), page)
+        source[0] = with_picture(without_checks(students_copy(source[0])), page, app.outdir)
 
 
 def without_checks(notebook: str) -> str:

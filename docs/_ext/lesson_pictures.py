@@ -1,4 +1,4 @@
-"""Put a picture where a lesson opens the explorer: the chart with which it opens, drawn when the page is built."""
+"""Put a page that recomputes where a lesson opens the explorer, with the schedule that it opens with, or that one's picture."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ import io
 import json
 import re
 from html import escape
+from pathlib import Path
 from typing import Any
 
+from shown import frame
+
 import placelab as pl
+from placelab.app.widgets.live_page import why_not
 
 EXPLORER = "explorer"  # tag of the cell, and the name that it defines
 
 
-def with_picture(notebook: str, lesson: str) -> str:
-    """The notebook's JSON with the chart as the result of the cell that opens the explorer."""
+def with_picture(notebook: str, lesson: str, outdir: str) -> str:
+    """The notebook's JSON with the chart as the result of the cell that opens the explorer; pages go into the built site."""
     content = json.loads(notebook)
     for i, cell in enumerate(content["cells"]):
         if EXPLORER in cell["metadata"].get("tags", ()):
-            html = picture(opened(content["cells"][: i + 1], lesson))
+            html = shown(opened(content["cells"][: i + 1], lesson), lesson, outdir)
             cell["outputs"] = [{"output_type": "display_data", "metadata": {}, "data": {"text/html": html}}]
     return json.dumps(content)
 
@@ -36,6 +40,16 @@ def opened(cells: list[dict], lesson: str) -> pl.Schedule:
         return explorer.schedule
     finally:
         explorer.close()
+
+
+def shown(schedule: pl.Schedule, lesson: str, outdir: str) -> str:
+    """The page that recomputes the schedule, in a frame; where no page can, or without scripts, its picture."""
+    still = picture(schedule)
+    if why_not(schedule):
+        return still
+    note = "The notebook has the explorer here. This page opens with the same schedule, and computes by itself:"
+    page = frame(outdir, lesson, schedule, f"lesson-{Path(lesson).name.replace('_', '-')}")
+    return f'<div class="shown"><p class="whole">{note}</p>{page}<noscript>{still}</noscript></div>'
 
 
 def picture(schedule: pl.Schedule) -> str:

@@ -42,7 +42,7 @@ class Shown(SphinxDirective):
             raise ExtensionError(f"{self.env.docname}:{self.lineno}: the piece of code fails: {error!r}") from error
         given: list[nodes.Node] = [nodes.literal_block(code, code, language="python")]
         if "play" in self.options:
-            html = self.frame(value, self.options["play"])
+            html = frame(self.env.app.outdir, self.env.docname, value, self.options["play"])
         elif "memory" in self.options:
             html = curves(value)
         elif value is None:
@@ -51,21 +51,22 @@ class Shown(SphinxDirective):
             html = result(value)
         return [*given, nodes.raw("", f'<div class="shown">{html}</div>', format="html")]
 
-    def frame(self, schedule: Any, name: str) -> str:
-        """Write the page that plays a schedule, or recomputes it; the element that embeds it."""
-        folder = Path(self.env.app.outdir, PAGES)
-        folder.mkdir(parents=True, exist_ok=True)
-        page = pl.export.html(schedule, folder / f"{name}.html")
-        if page.stat().st_size > MOST_BYTES:
-            raise ExtensionError(f"{page.name} has {page.stat().st_size:,} bytes; choose a smaller graph")
-        up = "../" * self.env.docname.count("/")
-        controls = 320 if '<body class="live">' in page.read_text(encoding="utf-8") else 0
-        height = min(210 + 58 * schedule.problem.cluster.n_devices + controls, 900)
-        return (
-            f'<iframe src="{up}{PAGES}/{name}.html" style="height:{height}px" loading="lazy" '
-            f'title="A schedule that plays: {escape(name)}"></iframe>'
-            f'<p class="whole"><a href="{up}{PAGES}/{name}.html">The page alone</a></p>'
-        )
+
+def frame(outdir: str, docname: str, schedule: Any, name: str) -> str:
+    """Write the page that plays a schedule, or recomputes it, into the built site; the element that embeds it in a page."""
+    folder = Path(outdir, PAGES)
+    folder.mkdir(parents=True, exist_ok=True)
+    page = pl.export.html(schedule, folder / f"{name}.html")
+    if page.stat().st_size > MOST_BYTES:
+        raise ExtensionError(f"{page.name} has {page.stat().st_size:,} bytes; choose a smaller graph")
+    up = "../" * docname.count("/")
+    controls = 320 if '<body class="live">' in page.read_text(encoding="utf-8") else 0
+    height = min(210 + 58 * schedule.problem.cluster.n_devices + controls, 900)
+    return (
+        f'<iframe src="{up}{PAGES}/{name}.html" style="height:{height}px" loading="lazy" '
+        f'title="A schedule that plays: {escape(name)}"></iframe>'
+        f'<p class="whole"><a href="{up}{PAGES}/{name}.html">The page alone</a></p>'
+    )
 
 
 def last_value(code: str, names: dict[str, Any]) -> Any:
