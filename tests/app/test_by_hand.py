@@ -166,6 +166,22 @@ def test_an_explorer_begins_by_hand():
     explorer.close()
 
 
+def test_a_puzzle_begins_with_its_start_and_counts_stars():
+    """From one star of the start to three, which local search finds; another problem has none."""
+    puzzle = pl.puzzles.load("diamond")
+    explorer = pl.explore(puzzle)
+    look(explorer)
+    wait_for(lambda: explorer.gantt.by_hand and "★☆☆" in explorer.numbers.text.value)
+    assert explorer.schedule.makespan == puzzle.start.makespan
+    ask(explorer, "finish")
+    wait_for(lambda: "★★★" in explorer.numbers.text.value)
+    pl.testing.check_by_hand(explorer, puzzle="diamond")
+    pick(explorer, "Transfers", "sequential")
+    assert explorer.settled(60)
+    wait_for(lambda: "★" not in explorer.numbers.text.value)
+    explorer.close()
+
+
 def test_a_move_by_hand_takes_no_longer_than_a_drag_of_a_link():
     """At most twice the processor time, at 2,000 ops: both simulate once, one places the ops, the other moves one."""
     explorer = pl.explore(pl.generators.layered(2000, seed=1), CLUSTER)

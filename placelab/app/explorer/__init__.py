@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from placelab.analysis.hand_plans import ByHand
 from placelab.app.explorer.application import Explorer
 from placelab.app.explorer.panels.layers_panel import LayersPanel
+from placelab.app.explorer.panels.panel import Puzzle
 from placelab.app.explorer.state import initial_state
 from placelab.base.errors import expect
 from placelab.problem.cluster import Cluster
@@ -37,8 +39,9 @@ def explore(
     problem_or_graph
         A Problem, whose rules are kept; a Schedule, whose problem is shown with its strategies, as far as the catalogues have
         them, and which is kept to compare with; a Transformer of :func:`placelab.models.read`, or what that reads, whose layers
-        are split over the devices (tab *Layers*); or what :func:`placelab.load` takes: a dataset's name, a path, a networkx
-        DiGraph, an OpGraph. Default: the dataset ``inception_v3``.
+        are split over the devices (tab *Layers*); a plan of :func:`placelab.by_hand`, or a puzzle of :mod:`placelab.puzzles`,
+        which begins with its start and shows the stars of each plan; or what :func:`placelab.load` takes: a dataset's name, a
+        path, a networkx DiGraph, an OpGraph. Default: the dataset ``inception_v3``.
     cluster
         A Cluster, or the name of a preset, as ``"pcie_box"``. Default: the problem's, the graph's own processors, or
         ``clusters.rtx2080ti_box(4)``.
@@ -55,7 +58,7 @@ def explore(
     tab
         Title of the tab to open, as ``"Decisions"``. Default: the first; of a Transformer ``"Layers"``.
     by_hand
-        Whether the chart begins with bars that can be moved by hand.
+        Whether the chart begins with bars that can be moved by hand; it does for a plan by hand and a puzzle.
 
     Returns
     -------
@@ -78,17 +81,23 @@ def explore(
             partitioner = partitioner or given.placement.partitioner
         if given.scheduler in schedulers():
             scheduler = scheduler or given.scheduler
+    puzzle = problem_or_graph if isinstance(problem_or_graph, Puzzle) else None
+    plan = puzzle.start if puzzle is not None else problem_or_graph
+    if isinstance(plan, ByHand):
+        problem_or_graph = plan.placement.problem
     names = [prepare] if isinstance(prepare, str) else prepare
     expect(names, (list, tuple), "explore, for prepare,")
     for name in names:
         expect(name, str, "explore, in prepare,")
     state = initial_state(problem_or_graph, cluster).with_choices(partitioner, scheduler, options or {}, tuple(names))
-    explorer = Explorer(state, state.problem(), height=height)
+    if isinstance(plan, ByHand):
+        state = state.with_hand(plan.placement)
+    explorer = Explorer(state, state.problem(), height=height, puzzle=puzzle)
     tab = tab or (LayersPanel.title if state.layers is not None else None)
     if tab is not None:
         explorer.tabs.open(tab)
     if compare_with is not None:
         explorer.keep(compare_with)
-    if by_hand:
+    if by_hand or isinstance(plan, ByHand):
         explorer.by_hand.begin()
     return explorer

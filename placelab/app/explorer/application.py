@@ -21,7 +21,7 @@ from placelab.app.explorer.panels.commands import Around, Command, Commands, sai
 from placelab.app.explorer.panels.comparison import Comparison
 from placelab.app.explorer.panels.downloads import Shown, Table
 from placelab.app.explorer.panels.hand_mode import ByHandMode
-from placelab.app.explorer.panels.panel import Item, Message, Shared, Tabular
+from placelab.app.explorer.panels.panel import Item, Message, Puzzle, Shared, Tabular
 from placelab.app.explorer.panels.pickers import ChangeState, Pickers
 from placelab.app.explorer.panels.result_view import ResultView
 from placelab.app.explorer.panels.tabs import Tabs
@@ -232,7 +232,9 @@ class Explorer(Readable):
 
     _closed = False
 
-    def __init__(self, state: State, problem: Problem, *, height: int | None = None) -> None:
+    def __init__(
+        self, state: State, problem: Problem, *, height: int | None = None, puzzle: Puzzle | None = None
+    ) -> None:
         self._session = session = Session(state, problem)
         self._inputs = Inputs(
             session,
@@ -260,6 +262,7 @@ class Explorer(Readable):
             self._compute_again,
             self._busy,
         )
+        self._view.puzzle = puzzle
         self.gantt = self._view.gantt
         self.line = self._view.line
         self.best_known = self._view.best

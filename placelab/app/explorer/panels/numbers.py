@@ -11,7 +11,7 @@ from placelab.analysis import worker_measures as workers
 from placelab.analysis.measures import bubbles, metrics_by, stages
 from placelab.analysis.validation import Violation
 from placelab.analysis.worker_measures import arrival_skew
-from placelab.app.explorer.panels.panel import Item, item
+from placelab.app.explorer.panels.panel import Item, Puzzle, item
 from placelab.app.widgets import controls as w
 from placelab.base.units import Units, percent
 from placelab.planning.lower_bounds import is_proven, known_bounds, ratios
@@ -237,6 +237,14 @@ def with_order(items: Sequence[Item], names: Sequence[str]) -> list[Item]:
     return [*items, item("order", "Order", text, title)]
 
 
+def with_stars(items: Sequence[Item], puzzle: Puzzle | None, stars: int) -> list[Item]:
+    """The numbers, with the stars that a plan of a puzzle earns; a negative number is not known yet."""
+    if puzzle is None or stars < 0:
+        return list(items)
+    title = f"{puzzle.task} One star for a legal plan, two for one as short as HEFT's, three for an optimal one"
+    return [*items, item("stars", "Puzzle", "★" * stars + "☆" * (3 - stars), title, "good" if stars == 3 else "")]
+
+
 def link_load(schedule: Schedule) -> np.ndarray:
     """Share of the makespan in which each link is busy, shape (n_devices, n_devices); overlapping transfers count once."""
     k = schedule.problem.cluster.n_devices
@@ -385,6 +393,7 @@ ORDER = (  # without room, the last drop out
     "decided",
     "latest",
     "makespan",
+    "stars",
     "order",
     "gap",
     "memory",

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from html import escape
 from math import inf
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import traitlets
 
+from placelab.analysis.hand_plans import ByHand
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.state import Change, State
 from placelab.app.widgets import controls as w
 from placelab.problem.problem import Problem
 from placelab.schedule.known_schedules import best_proven, least_known
+from placelab.schedule.schedule import Schedule
 
 Item = dict[str, str]  # key, label, value, title, tone, as in the `numbers` trait of the Gantt chart
 
@@ -180,6 +182,20 @@ class Tabular(Panel, Protocol):
 
     def columns(self) -> Mapping[str, Any]:
         """Columns by their heads, with units; UnsupportedError while there is no table."""
+
+
+@runtime_checkable
+class Puzzle(Protocol):
+    """What the explorer knows of a puzzle of :mod:`placelab.puzzles`."""
+
+    task: str
+
+    @property
+    def start(self) -> ByHand:
+        """A plan to begin with."""
+
+    def stars(self, plan: Schedule) -> int:
+        """How many stars a plan earns; raise FormatError where it is of another problem."""
 
 
 PanelFactory = Callable[[Shared], Any]  # makes a Panel

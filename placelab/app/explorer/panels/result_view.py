@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from html import escape
 from time import monotonic, sleep
@@ -27,8 +28,9 @@ from placelab.app.explorer.panels.numbers import (
     with_change,
     with_order,
     with_proof,
+    with_stars,
 )
-from placelab.app.explorer.panels.panel import Message, Shared, button
+from placelab.app.explorer.panels.panel import Message, Puzzle, Shared, button
 from placelab.app.explorer.panels.pickers import ChangeState, Pickers
 from placelab.app.explorer.panels.tabs import Tabs
 from placelab.app.explorer.state import State
@@ -36,7 +38,7 @@ from placelab.app.widgets import controls as w
 from placelab.app.widgets.cluster_canvas import ClusterCanvas
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.app.widgets.whole import PartComm
-from placelab.base.errors import InfeasibleError
+from placelab.base.errors import FormatError, InfeasibleError
 from placelab.base.units import SI
 from placelab.problem.pipeline_columns import pipeline_of
 from placelab.problem.problem import Problem
@@ -342,6 +344,8 @@ class ResultView:
     ----------
     best
         The chip of the best known schedule.
+    puzzle
+        Whose stars are shown where its problem is; None for none.
     aside
         A sentence about a side effect of the latest change, shown with the notes of its result; "" for none.
     """
@@ -365,6 +369,8 @@ class ResultView:
         self._shown: Schedule | None = None  # whose numbers are shown
         self._decided: tuple[int, int, np.ndarray] | None = None  # of it, while a plan is made
         self._orders: tuple[str, ...] = ()  # published orders that it has, where it is of a pipeline
+        self.puzzle: Puzzle | None = None
+        self._stars = -1  # that it earns as a plan of the puzzle; -1: not known
         self._writing = threading.Lock()  # a bound is proven on another thread than results are shown
         self._devices = 0  # of the newest problem
         self.gantt = Gantt(embedded=True, height=-1, proof_shown=True, comm=PartComm())
@@ -413,6 +419,7 @@ class ResultView:
         sleep(SENDING)
         self._shown = schedule
         self._orders = ()
+        self._stars = -1
         with gantt.hold_sync():
             gantt.numbers, gantt.warning = strip(schedule, result.violations)
         self.rest(result)
@@ -425,8 +432,12 @@ class ResultView:
             self._canvas.load = link_load(schedule).tolist() if drawn else []
 
     def learn(self, schedule: Schedule) -> None:
-        """Remember a legal schedule, show what else the session knows of its problem, and recognise the order of a pipeline."""
+        """Remember a legal schedule; show what else is known of its problem, the order of a pipeline, the stars of a puzzle."""
         offer(schedule)
+        if self.puzzle is not None:
+            with suppress(FormatError):  # another problem is shown
+                self._stars = self.puzzle.stars(schedule)
+                self._write_numbers()
         if pipeline_of(schedule.problem.graph) is not None and not self._orders:
             self._orders = recognise(schedule)
             self._write_numbers()
@@ -480,7 +491,7 @@ class ResultView:
                 self.numbers.show(plan_so_far(schedule, *self._decided), "")
             elif schedule is not None:
                 items = with_proof(self.gantt.numbers, schedule, self._shared.bound)
-                items = with_order(items, self._orders)
+                items = with_stars(with_order(items, self._orders), self.puzzle, self._stars)
                 self.numbers.show(with_change(items, schedule, self._shared.kept), self.gantt.warning)
             self.best.write(schedule if self._decided is None else None)
 
