@@ -60,7 +60,9 @@ float32). GPUs of a host are joined by NVLink 4 (450 GB/s, 5 µs), hosts by a li
 degrees. *Rule of thumb*: tensor parallelism as wide as a host allows, then as few pipeline stages as make it fit (with full
 recomputation only where nothing fits without), replicas with the rest, micro-batches of one sequence, `1f1b`, ZeRO 1. Bytes
 are those of the fullest rank, *of* its memory. Seconds are rooflines of data sheets at full efficiency: what they say is the
-order of plans, not the step time that a machine will show.
+order of plans, not the step time that a machine will show. `dualpipe` and `dualpipe-v` hide collectives behind the other pass as
+well as they fit there, which takes kernels that share a GPU without loss; other schedules hide none. So their lead is the most
+that running passes together can give.
 """
 
 

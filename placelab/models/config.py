@@ -23,6 +23,14 @@ FAMILIES = (
     "deepseek_v3",
 )
 TIED = {"gemma", "gemma2", "gpt2"}  # unless the configuration says otherwise
+WINDOWS = {
+    "mistral": 4096,
+    "gemma2": 4096,
+    "qwen2": 4096,
+    "qwen3": 4096,
+    "qwen3_moe": 4096,
+}  # where sliding_window is missing
+ALL_SEE = 28  # first layers of qwen that have no window, where max_window_layers is missing
 HEADS = {"gemma": 256, "gemma2": 256, "qwen3": 128}  # size of a head where the configuration gives none
 EXPERTS = {"qwen3_moe": "num_experts", "mixtral": "num_local_experts"}  # others: n_routed_experts
 LATENT = {"deepseek_v2", "deepseek_v3"}
@@ -155,9 +163,10 @@ def _sparse(config: Mapping[str, Any], family: str, layers: int) -> tuple[bool, 
 
 def _windows(config: Mapping[str, Any], family: str, layers: int) -> tuple[int | None, ...]:
     """The window of each layer: all (mistral, mixtral), every other one (gemma2), those that the configuration switches on."""
-    if config.get("sliding_window") is None or family in LATENT | {"llama", "gemma"}:
+    known = config.get("sliding_window", WINDOWS.get(family))  # null: no window
+    if known is None or family in LATENT | {"llama", "gemma"}:
         return (None,) * layers
-    window = _size(config, "sliding_window", MOST_TOKENS)
+    window = _size({"sliding_window": known}, "sliding_window", MOST_TOKENS)
     types = _list(config, "layer_types")
     if types:
         if len(types) != layers:
@@ -166,7 +175,7 @@ def _windows(config: Mapping[str, Any], family: str, layers: int) -> tuple[int |
     elif family == "gemma2":
         slides = [i % 2 == 0 for i in range(layers)]
     elif family.startswith("qwen"):
-        first = _size(config, "max_window_layers", MOST_LAYERS, default=0, least=0)
+        first = _size(config, "max_window_layers", MOST_LAYERS, default=ALL_SEE, least=0)
         slides = [_flag(config, "use_sliding_window", False) and i >= first for i in range(layers)]
     else:
         slides = [True] * layers

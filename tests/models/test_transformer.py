@@ -77,6 +77,17 @@ def test_layers_with_a_window_keep_no_more_than_it():
     assert off.kv_bytes(200) == 200 * off.kv_bytes(1) and on.kv_bytes(200) == (200 * 21 + 100 * 7) * 2048
 
 
+def test_defaults_of_windows_are_those_of_the_library():
+    """A missing window is 4096 where the family has one, null is none; Qwen's first 28 layers have none."""
+    small = dict(hidden_size=64, num_hidden_layers=32, num_attention_heads=4, intermediate_size=64, vocab_size=64)
+    read = lambda family, **more: pl.models.read(small | dict(model_type=family) | more).shape.windows  # noqa: E731
+    assert read("mistral") == (4096,) * 32 and read("mistral", sliding_window=None) == (None,) * 32
+    assert read("mixtral", num_local_experts=4, num_experts_per_tok=1) == read("llama") == (None,) * 32
+    assert read("gemma2") == (4096, None) * 16
+    assert read("qwen2") == (None,) * 32
+    assert read("qwen3", use_sliding_window=True) == (None,) * 28 + (4096,) * 4
+
+
 def test_flop_per_token_and_key_give_the_published_flop():
     """FLOP of a sequence, forward: products, and scores and context with a causal mask."""
     for name, s, products, causal in (
