@@ -244,7 +244,9 @@ def _plans(planner: Planner, space: Mapping[str, Sequence[Any]] | None) -> Itera
         raise FormatError(f"space has {unknown[0]!r:.60}; a plan has {', '.join(usual)}")
     for values in product(*(given.get(key, usual[key]) for key in COLUMNS)):
         found = dict(zip(COLUMNS, values, strict=True))
-        if found["dp"] * found["tp"] * found["pp"] == n and ("schedule" in given or _makes_sense(found)):
+        if found["dp"] * found["tp"] * found["pp"] != n or (found["zero"] == 3 and found["pp"] > 1):
+            continue
+        if "schedule" in given or _makes_sense(found):
             yield Plan(**found)
 
 
@@ -253,8 +255,7 @@ def _makes_sense(found: Mapping[str, Any]) -> bool:
     if p == 1:
         return schedule == "1f1b" and chunks == 1
     chunked = {"interleaved": chunks > 1, "looped-bfs": chunks > 1, "zb-v": chunks == 2, "dualpipe-v": chunks == 2}
-    several = chunked.get(schedule, chunks == 1)
-    return several and found["zero"] != 3
+    return chunked.get(schedule, chunks == 1)
 
 
 class _Search:

@@ -35,6 +35,14 @@ def test_nothing_fits():
         _ = found.best
 
 
+def test_schedules_that_a_trainer_has():
+    """A space with schedules alone keeps the other choices, but for stage 3 of ZeRO in pipelines."""
+    space = dict(schedule=("1f1b", "zb-h1"), microbatch=(1,), chunks=(1,))
+    found = pl.plan_search("gpt2", BOX, batch=16, sequence=256, space=space).frame
+    assert set(found["schedule"]) == {"1f1b", "zb-h1"} and set(found["zero"]) == {0, 1, 3}
+    assert (found[found["zero"] == 3]["pp"] == 1).all()
+
+
 def test_another_field():
     """A field that plans do not have is named."""
     with pytest.raises(pl.FormatError, match="space has 'cp'"):

@@ -1,0 +1,80 @@
+"""Measure plans, splits of layers and graphs of ranks against budgets.
+
+    python benchmarks/plans_speed.py
+
+Processor time of one public call in a warm process, the least of three. Exits with 1 if a budget is exceeded.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+import numpy as np
+
+import placelab as pl
+from placelab.models.bundled import CONFIGS
+from placelab.plans.all_plans import _plans
+from placelab.plans.plan_steps import Planner
+
+TIMES = 3
+PLANS = 500
+
+
+def spent(call: Callable[[], object]) -> float:
+    """Least processor time of some calls, in seconds; the first one only warms up."""
+    call()
+    found = []
+    for _ in range(TIMES):
+        begun = time.process_time()
+        call()
+        found.append(time.process_time() - begun)
+    return min(found)
+
+
+def first_plans() -> None:
+    """The first plans of a 32-layer model on 64 devices that fit, each with its seconds."""
+    nodes = pl.costs.cluster("h100", 8, link="nvlink4", hosts=8, network="infiniband_ndr")
+    planner = Planner("llama-3-8b", nodes, 256, 4096)
+    known = (plan for plan in _plans(planner, {"schedule": ["1f1b", "gpipe", "interleaved", "zb-h1"]}))
+    fitting = (plan for plan in known if not plan.why_not(planner.model.shape, nodes, planner.batch))
+    for plan in islice(fitting, PLANS):
+        try:
+            planner.result(plan)
+        except pl.PlacelabError:  # a schedule's own rule
+            continue
+
+
+def rows() -> Iterator[tuple[str, float, float]]:
+    """What is measured, its seconds, its budget."""
+    yield "models.read", spent(lambda: pl.models.read(dict(CONFIGS["llama-3.1-405b"]))), 0.005
+    sixteen = pl.Cluster(
+        np.tile([3e14, 1e14], 8), memory=[8e10] * 16, bandwidth=1e11, types=["h100", "a100"] * 8, latency=1e-5
+    )
+    model = pl.models.read("llama-3.1-405b")
+    yield (
+        "split_layers, 126 layers on 16 devices",
+        spent(lambda: pl.split_layers(model, sixteen, objective="memory")),
+        0.02,
+    )
+    graph = pl.models.read("llama-3-8b").graph("train")
+    yield "tensor_parallel, 32 layers on 8 ranks", spent(lambda: pl.transforms.tensor_parallel(graph, 8)), 1.0
+    yield f"{PLANS} plans of 32 layers on 64 devices", spent(first_plans), 10.0
+
+
+def main() -> int:
+    """Print a line per measurement; whether a budget is exceeded."""
+    over = False
+    for what, seconds, budget in rows():
+        over |= seconds > budget
+        print(
+            f"{what:45s} {seconds * 1e3:10.1f} ms of {budget * 1e3:8.0f} ms{'  OVER' if seconds > budget else ''}",
+            flush=True,
+        )
+    return int(over)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
