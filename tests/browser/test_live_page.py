@@ -399,6 +399,19 @@ def test_a_bar_is_dragged_by_hand(page, schedule, tmp_path):
     assert page.locator(".pl-live > .error").is_hidden()
 
 
+def test_what_was_said_of_the_saved_schedule_is_withdrawn(page, schedule, tmp_path):
+    """A gap to a bound holds for the saved state alone: a drag takes it away, Undo brings it back."""
+    gap = [{"key": "gap", "label": "above optimum", "value": "≤ 3 %"}]
+    page.goto(pl.export.html(schedule, tmp_path / "live.html", live=True, numbers=gap).as_uri())
+    settled(page)
+    expect(page.locator(".pl-gantt .numbers")).to_contain_text("≤ 3 %")
+    drag(page, "bandwidth:between a and b", -0.5)
+    expect(page.locator(".pl-gantt")).not_to_contain_text("≤ 3 %")
+    page.get_by_role("button", name="Undo").click()
+    settled(page)
+    expect(page.locator(".pl-gantt .numbers")).to_contain_text("≤ 3 %")
+
+
 def test_another_strategy_is_compared_with(page, schedule, tmp_path):
     """Its plan under the same cluster is drawn behind the schedule, drag after drag; a link has it."""
     opened(page, schedule, tmp_path)
