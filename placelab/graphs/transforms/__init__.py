@@ -6,9 +6,9 @@ function from its placements to those of `problem`. ``placelab.place(problem, "h
 
 from placelab.costs.new_costs import perturb
 from placelab.graphs.transforms.backward_graph import backward, backward_schedule, proportionality
-from placelab.graphs.transforms.communication_streams import communication_streams
 from placelab.graphs.transforms.expert_parallelism import expert_parallel
 from placelab.graphs.transforms.micro_batching import microbatches
+from placelab.graphs.transforms.ordered_streams import communication_streams
 from placelab.graphs.transforms.passes_together import together
 from placelab.graphs.transforms.pipeline_replication import pipeline_replica
 from placelab.graphs.transforms.replication import model_replica

@@ -94,10 +94,11 @@ def tensor_parallel(
     Examples
     --------
     >>> import placelab as pl
-    >>> layer = pl.OpGraph.from_arrays(["up_proj", "act_fn", "down_proj"], [4.0, 0.0, 4.0], [(0, 1), (1, 2)], edge_bytes=[8, 8])
+    >>> names, edges = ["up_proj", "act_fn", "down_proj", "add"], [(0, 1), (1, 2), (2, 3)]
+    >>> layer = pl.OpGraph.from_arrays(names, [4.0, 0.0, 4.0, 1.0], edges, edge_bytes=8.0)
     >>> made = tensor_parallel(layer, 2)
-    >>> made.n_ops, made.compute[made.index("w1/up_proj")]
-    (10, 2.0)
+    >>> made.n_ops, float(made.compute[made.index("w1/up_proj")]), float(made.compute[made.index("w1/add")])
+    (12, 2.0, 0.5)
     """
     expect(graph, OpGraph, "tensor_parallel")
     plan = _Plan(graph, count(t, "t"), bool(sequence_parallel), bool(overlap), roles or {})

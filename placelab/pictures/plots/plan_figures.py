@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from placelab.base.errors import expect
 from placelab.base.interrupts import need
 from placelab.base.units import seconds
 from placelab.pictures.plots.style import PALETTE, dress, hover, move_legend, new_plot
-from placelab.plans.all_plans import Plans
 
 if TYPE_CHECKING:
+    import pandas as pd
     from bokeh.plotting import figure
+
+
+@runtime_checkable
+class Plans(Protocol):
+    """What a figure needs of the result of :func:`placelab.plan_search`, whose room stands above this one."""
+
+    def plane(self, x: str, y: str, value: str = ...) -> pd.DataFrame:
+        """The best plans' values over two columns."""
 
 
 def plane(plans: Plans, x: str, y: str, *, dark: bool | None = None, width: int = 560) -> figure:
