@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import placelab as pl
+from placelab.app.explorer.panels.found_plans import best_over, plan_of, ran
 from placelab.app.explorer.panels.job_panel import JobPanel
 from placelab.app.explorer.panels.plan_page import PlanPage, numbers
-from placelab.app.explorer.panels.plan_search import best_over, plan_of, ran
 from placelab.app.explorer.planned import Planned, planned_of
 from placelab.app.explorer.state import initial_state, preset
 from placelab.base.units import seconds

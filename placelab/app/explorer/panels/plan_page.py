@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.app.explorer.panels.panel import Shared, button
-from placelab.app.explorer.panels.plan_search import (
+from placelab.app.explorer.panels.found_plans import (
     PlanSearch,
     Record,
     best_over,
@@ -18,6 +17,7 @@ from placelab.app.explorer.panels.plan_search import (
     plan_of,
     ran,
 )
+from placelab.app.explorer.panels.panel import Shared, button
 from placelab.app.explorer.planned import Planned, schedules
 from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
