@@ -245,14 +245,14 @@ def test_keys_stay_in_the_explorer(explore):
     hand = explore('"topcuoglu"', tab=RESTING)
     count = "() => jupyterapp.shell.currentWidget.content.widgets.length"
     cells = hand.page.evaluate(count)
+    hand.menu("Partitioner").focus()
+    hand.page.keyboard.type("m-sct")  # `m` would make the cell a Markdown cell
+    hand.becomes("explorer.state.partitioner", "m-sct")
     for part in (hand.root.locator(".pl-gantt [tabindex='0']").first, hand.root.get_by_role("button", name="Play")):
         part.focus()
         for pressed in ("b", "a", "j"):
             hand.page.keyboard.press(pressed)
     assert hand.page.evaluate(count) == cells
-    hand.menu("Partitioner").focus()
-    hand.page.keyboard.type("m-sct")  # `m` would make the cell a Markdown cell
-    hand.becomes("explorer.state.partitioner", "m-sct")
     hand.seldom()
     hand.button("Prepare…").focus()
     hand.page.keyboard.type("bdd")

@@ -29,11 +29,13 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
   const over = h("div.placelab.pl-over", {}, style(THEME_CSS, css), dialog, note);
   el.append(h("div.placelab.pl-commands", { "data-lm-suppress-shortcuts": "true" }, style(THEME_CSS, css), button));
   let at = 0;
+  let awaiting = false; // Enter was pressed before the offers came
   let before: HTMLElement | null = null; // what had the focus
   let timer = 0;
 
   const root = () => el.closest<HTMLElement>(ROOT);
   const type = (text: string) => {
+    awaiting = false;
     model.set("typed", text);
     model.save_changes();
   };
@@ -55,6 +57,14 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
     if (chosen >= model.get("offers").length) return;
     model.send({ chosen, typed: model.get("answers") });
     close();
+  };
+  /** Chooses once the offers are those for what is typed: a quick hand presses Enter before they come. */
+  const enter = () => {
+    awaiting = model.get("answers") !== model.get("typed");
+    if (!awaiting) choose(at);
+  };
+  const answered = () => {
+    if (awaiting && !dialog.hidden) enter();
   };
   const show = () => {
     const offers = model.get("offers");
@@ -85,7 +95,7 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
     event.stopPropagation();
     const to = moved(event.key, at, model.get("offers").length);
     if (to !== null) at = to;
-    else if (event.key === "Enter") choose(at);
+    else if (event.key === "Enter") enter();
     else if (event.key === "Escape") close();
     else if (event.key === "Tab") {
       input.value = model.get("offers")[at]?.phrase ?? input.value;
@@ -147,6 +157,7 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
   requestAnimationFrame(attach); // the page attaches the element only now
   const forget = watchTheme(() => markTheme(over));
   model.on("change:offers", show);
+  model.on("change:answers", answered);
   model.on("change:done", tell);
   return () => {
     ending.abort();
@@ -154,6 +165,7 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
     forget();
     over.remove();
     model.off("change:offers", show);
+    model.off("change:answers", answered);
     model.off("change:done", tell);
   };
 };
