@@ -439,7 +439,7 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
             (ALLREDUCE.format(chunks="workers", hops="workers", ways=2), "how many hops"),
             (ALLREDUCE.format(chunks="1", hops="(workers - 1)", ways=2), "how many hops"),
             (ALLREDUCE.format(chunks="workers", hops="(workers - 1)", ways=1), "how many hops"),
-            ("allreduce = lambda *_: dict(ring=15, tree=34, halving=14)", r"a different time\n\ncase = "),
+            ("allreduce = lambda *_: dict(ring=15, tree=34, halving=14)", r"the seconds are not right\n\ncase = "),
             ("allreduce = lambda *_: (15, 34, 14)", "is a tuple; a dict is expected"),
             (
                 "allreduce = lambda *case: dict(ring=15, tree=34, halving=14) if case == (8, 4, 1, 0.5) else {}",
