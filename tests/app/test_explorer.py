@@ -695,6 +695,24 @@ def test_pictures_for_a_paper_have_a_width(explorer, monkeypatch, text, width, e
     assert asked[-1]["width"] == width and asked[-1]["name"].endswith(ends)
 
 
+def test_another_schedule_is_whole_until_its_decisions_are_there(explorer, monkeypatch):
+    """While decisions are stepped through: no mask of one schedule meets the transfers of another one."""
+    explorer.tabs.open("Decisions")
+    panel = explorer.tabs.panels["Decisions"]
+    for partitioner in ("cpop", "etf", "heft"):
+        pick(explorer, "Partitioner", partitioner)
+        assert explorer.settled(60) and panel.settled(60)
+        panel.view.step = 2
+        wait_for(lambda: "3 of 60 ops" in explorer.numbers.text.value)
+        assert len(explorer.gantt.decided) == 60 + len(explorer.schedule.transfers)
+    explorer.tabs.open("Comparison")
+    assert explorer.gantt.decided == b"" and "of 60 ops" not in explorer.numbers.text.value
+    written = []
+    monkeypatch.setattr(explorer.numbers, "show", lambda *given, **more: written.append(given))
+    panel.result(explorer.result)  # as each result of a drag
+    assert not written
+
+
 def test_a_kept_schedule_is_what_others_are_compared_with(explorer):
     """The outline stays behind, the makespan shows its change, and the button can take both away."""
     kept = explorer.schedule

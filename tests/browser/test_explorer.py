@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,17 @@ class Hand:
             self.page.wait_for_timeout(hold)
         self.page.mouse.up()
         self.becomes("[explorer.canvas.dragging, len(explorer.steps.past) > 0]", [False, True])
+
+
+def at_1280(page: Page, open_notebook: Callable, code: str) -> Hand:
+    """The explorer of a cell in JupyterLab at 1280 × 720, light, without the sidebar."""
+    page.set_viewport_size(dict(width=1280, height=720))
+    hand = Hand(open_notebook([code]))
+    page.evaluate("() => window.jupyterapp.shell.collapseLeft()")
+    hand.notebook.set_theme("JupyterLab Light")  # the test before may have left the dark one
+    hand.settled()
+    hand.root.scroll_into_view_if_needed()
+    return hand
 
 
 @pytest.fixture

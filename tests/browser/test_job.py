@@ -5,22 +5,15 @@ from __future__ import annotations
 import time
 
 import pytest
-from browser.test_explorer import Hand
+from browser.test_explorer import Hand, at_1280
 from playwright.sync_api import expect
 
 OPEN = "import placelab as pl\nexplorer = pl.explore('inception_v2', pl.clusters.two_nodes(2), tab='Job')\nexplorer"
-CLOSE_SIDEBAR = "() => window.jupyterapp.shell.collapseLeft()"
 
 
 @pytest.fixture
 def hand(page, open_notebook):
-    page.set_viewport_size(dict(width=1280, height=720))
-    found = Hand(open_notebook([OPEN]))
-    page.evaluate(CLOSE_SIDEBAR)
-    found.notebook.set_theme("JupyterLab Light")  # the test before may have left the dark one
-    found.settled()
-    found.root.scroll_into_view_if_needed()
-    return found
+    return at_1280(page, open_notebook, OPEN)
 
 
 def job(hand: Hand, name: str) -> None:

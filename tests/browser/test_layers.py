@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from browser.test_explorer import Hand
+from browser.test_explorer import Hand, at_1280
 from playwright.sync_api import expect
 
 OPEN = """import placelab as pl
@@ -16,19 +16,12 @@ gpus = pl.Cluster([spec.speed for spec in known], memory=memory, names=types, ty
 best = pl.split_layers("llama-3-8b", gpus, context=8192)
 explorer = pl.explore(pl.models.read("llama-3-8b"), gpus)
 explorer"""
-CLOSE_SIDEBAR = "() => window.jupyterapp.shell.collapseLeft()"
 BORDERS = "list(explorer.tabs.panels['Layers'].view.borders)"
 
 
 @pytest.fixture
 def hand(page, open_notebook):
-    page.set_viewport_size(dict(width=1280, height=720))
-    found = Hand(open_notebook([OPEN]))
-    page.evaluate(CLOSE_SIDEBAR)
-    found.notebook.set_theme("JupyterLab Light")  # the test before may have left the dark one
-    found.settled()
-    found.root.scroll_into_view_if_needed()
-    return found
+    return at_1280(page, open_notebook, OPEN)
 
 
 def follows(hand: Hand, split: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from browser.test_explorer import Hand
+from browser.test_explorer import Hand, at_1280
 from playwright.sync_api import expect
 
 OPEN = """import placelab as pl
@@ -15,18 +15,12 @@ def library():
     state = explorer.state.planned
     return pl.plan("gpt2", gpus, state.plan, batch=state.batch, sequence=state.sequence)
 explorer"""
-CLOSE_SIDEBAR = "() => window.jupyterapp.shell.collapseLeft()"
 DEGREES = "[explorer.state.planned.plan.dp, explorer.state.planned.plan.tp, explorer.state.planned.plan.pp]"
 
 
 @pytest.fixture
 def hand(page, open_notebook):
-    page.set_viewport_size(dict(width=1280, height=720))
-    found = Hand(open_notebook([OPEN]))
-    page.evaluate(CLOSE_SIDEBAR)
-    found.notebook.set_theme("JupyterLab Light")  # the test before may have left the dark one
-    found.settled()
-    found.root.scroll_into_view_if_needed()
+    found = at_1280(page, open_notebook, OPEN)
     found.root.locator(".pl-job-head").get_by_role("button", name="Plan", exact=True).click()
     found.becomes("explorer.state.planned is not None", True)
     return found

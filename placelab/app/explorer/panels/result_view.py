@@ -367,7 +367,7 @@ class ResultView:
         self.say = message.say
         self.aside = ""
         self._shown: Schedule | None = None  # whose numbers are shown
-        self._decided: tuple[int, int, np.ndarray] | None = None  # of it, while a plan is made
+        self._decided: tuple[Schedule, tuple[int, int, np.ndarray]] | None = None  # of a schedule, while a plan is made
         self._orders: tuple[str, ...] = ()  # published orders that it has, where it is of a pipeline
         self.puzzle: Puzzle | None = None
         self._stars = -1  # that it earns as a plan of the puzzle; -1: not known
@@ -412,7 +412,9 @@ class ResultView:
         schedule = result.schedule
         gantt = self.gantt
         self._shared.prove(schedule.problem, schedule.placement.proven(schedule.makespan))
+        self._decided = None  # of the schedule before; the panel tells it anew
         with gantt.hold_sync():
+            gantt.decided = b""
             gantt.show(schedule, dragging=self._shared.dragging())
             gantt.detail = ""
             gantt.details = {}
@@ -487,21 +489,25 @@ class ResultView:
     def _write_numbers(self, _: object = None) -> None:
         with self._writing:
             schedule = self._shown
-            if schedule is not None and self._decided is not None:
-                self.numbers.show(plan_so_far(schedule, *self._decided), "")
+            decided = self._decided  # may still be of the schedule before
+            part = decided is not None and decided[0] is schedule
+            if schedule is not None and part and decided is not None:
+                self.numbers.show(plan_so_far(schedule, *decided[1]), "")
             elif schedule is not None:
                 items = with_proof(self.gantt.numbers, schedule, self._shared.bound)
                 items = with_stars(with_order(items, self._orders), self.puzzle, self._stars)
                 self.numbers.show(with_change(items, schedule, self._shared.kept), self.gantt.warning)
-            self.best.write(schedule if self._decided is None else None)
+            self.best.write(None if part else schedule)
 
     def _show_so_far(self, schedule: Schedule, so_far: tuple[int, int, np.ndarray] | None) -> None:
         """Draw what is decided so far, and say nothing of what is to come."""
-        whole = so_far is None or so_far[0] == so_far[1]
-        self._decided = None if whole else so_far
-        self.gantt.decided = b"" if whole or so_far is None else so_far[2].astype(np.uint8).tobytes()
-        if schedule is self._shown:
-            self._write_numbers()
+        if so_far is not None and so_far[0] == so_far[1]:
+            so_far = None  # all of it
+        if schedule is not self._shown or (so_far is None and self._decided is None):
+            return  # as with each result of a drag in another tab
+        self._decided = None if so_far is None else (schedule, so_far)
+        self.gantt.decided = b"" if so_far is None else so_far[2].astype(np.uint8).tobytes()
+        self._write_numbers()
 
     def _select(self, op: int) -> None:
         self.gantt.selection = op
