@@ -438,7 +438,7 @@ def pipeline_of(step: Step, m: int, plan: Plan, cluster: Cluster) -> Problem:
 
 def placed(problem: Problem, schedule: str, both: tuple[float, ...] = ()) -> Placement:
     """A pipeline's placement; passes that run together are one op."""
-    return together(problem, schedule, seconds=both) if schedule in MERGED else place(problem, "hash")
+    return together(problem, schedule, seconds=both or None) if schedule in MERGED else place(problem, "hash")
 
 
 def run_pipeline(problem: Problem, schedule: str) -> Schedule:

@@ -38,7 +38,7 @@ def test_a_graph_has_the_models_weights_and_flop(name):
 
 
 def test_a_sequence_has_the_flop_of_the_closed_form():
-    """Products, and scores and context with half of the keys or all of them."""
+    """Golden M3: products, and scores and context with half of the keys or all of them."""
     for name, s, products, half, full in (
         ("llama-3-8b", 8192, 122956323749888, 17594333528064, 35184372088832),
         ("llama-2-7b", 4096, 54125177864192, 4399120252928, 8796093022208),
@@ -53,6 +53,26 @@ def test_a_sequence_has_the_flop_of_the_closed_form():
         back = model.graph("train", sequence=s)
         assert flop(back, *HEADS) == 3 * products
         assert flop(back, f"{FLASH}_backward") == 2.5 * half
+
+
+@pytest.mark.parametrize(
+    ("heads", "hidden", "layers", "batch", "flop_of_a_step", "seconds", "gpus", "mfu"),
+    [
+        (64, 6144, 48, 4, 1.143561e15, 1.10, 8, 0.4165),
+        (96, 12288, 96, 64, 1.410915e17, 13.75, 64, 0.5139),
+        (128, 20480, 105, 280, 1.852230e18, 37.83, 280, 0.5605),
+        (160, 25600, 128, 512, 6.425876e18, 71.49, 512, 0.5627),
+    ],
+    ids=["22B", "175B", "530B", "1T"],
+)
+def test_a_training_step_has_the_published_flop(heads, hidden, layers, batch, flop_of_a_step, seconds, gpus, mfu):
+    """Golden M4, Korthikanti et al. (2022): 72·batch·L·s·h²(1 + s/6h + V/12hL), and their share of A100's 312 TFLOP/s."""
+    sizes = dict(n_head=heads, n_embd=hidden, n_layer=layers, n_positions=2048, vocab_size=51200)
+    model = pl.models.read({"model_type": "gpt2", **sizes})
+    found = model.graph("train", batch=batch, sequence=2048, attention="eager", causal="full").compute.sum()
+    form = 72 * batch * layers * 2048 * hidden**2 * (1 + 2048 / 6 / hidden + 51200 / 12 / hidden / layers)
+    assert found == pytest.approx(form, rel=1e-14) and found == pytest.approx(flop_of_a_step, rel=1e-6)
+    assert found / seconds / gpus / 312e12 == pytest.approx(mfu, abs=6e-5)
 
 
 def test_windows_and_contexts_limit_the_keys():

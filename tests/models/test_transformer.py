@@ -48,7 +48,7 @@ EXPERTS = CONFIGS["qwen3-30b-a3b"]
 
 @pytest.mark.parametrize("name", pl.models.names())
 def test_parameters_are_those_of_the_published_weights(name):
-    """Parameters are exact, the blocks sum up to them, and reading takes a few milliseconds."""
+    """Golden M1, and M2's active ones: parameters are exact, the blocks sum up to them, and reading takes a few milliseconds."""
     start = time.perf_counter()
     model = pl.models.read(name)
     total = model.parameters
@@ -60,7 +60,7 @@ def test_parameters_are_those_of_the_published_weights(name):
 
 @pytest.mark.parametrize("name", CACHED)
 def test_the_cache_has_the_bytes_of_its_heads_or_latents(name):
-    """Bytes of a token in the cache, of the whole model and summed over its blocks."""
+    """Golden M2: bytes of a token in the cache, of the whole model and summed over its blocks."""
     model = pl.models.read(name)
     assert model.kv_bytes(1) == CACHED[name] == model.blocks["kv_bytes"].sum()
     assert model.kv_bytes(100, 3) == 300 * CACHED[name]
@@ -89,7 +89,7 @@ def test_defaults_of_windows_are_those_of_the_library():
 
 
 def test_flop_per_token_and_key_give_the_published_flop():
-    """FLOP of a sequence, forward: products, and scores and context with a causal mask."""
+    """Golden M3: FLOP of a sequence, forward: products, and scores and context with a causal mask."""
     for name, s, products, causal in (
         ("llama-3-8b", 8192, 122956323749888, 17594333528064),
         ("llama-2-7b", 4096, 54125177864192, 4399120252928),

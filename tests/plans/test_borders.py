@@ -52,7 +52,7 @@ SPEEDS = [4, 2, 1, 1]
     ],
 )
 def test_thirty_two_equal_layers(objective, capacity, empty, expected, value):
-    """Speeds 4, 2, 1, 1 and memories that do not fit them; ties go to the least numbers."""
+    """Golden L1: speeds 4, 2, 1, 1 and memories that do not fit them; ties go to the least numbers."""
     chain = Search(costs([[1 / s] * 32 for s in SPEEDS], [1] * 32, capacity), Given(4, empty), objective, {}).best()
     assert counts(chain, 4, True) == expected and chain.value == pytest.approx(value, rel=1e-12)
 
@@ -118,6 +118,24 @@ def test_the_best_of_all_splits(objective, empty):
             assert chain.value == pytest.approx(least, rel=1e-12)
             assert counts(chain, k, True) == min(s for s, v in values.items() if v <= least * (1 + 1e-12))
     assert feasible > 80
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_more_never_hurts(objective):
+    """A faster device, a quicker link or more memory: no worse value, and what fitted still fits."""
+    source = random.Random(objective)
+    for _ in range(80):
+        k = source.randint(1, 4)
+        less = drawn(source, 9, k)
+        d = source.randrange(k)
+        faster = [[s / 2 for s in row] if e == d else row for e, row in enumerate(less["seconds"])]
+        nearer = [[0 if e == d else link for link in row] for e, row in enumerate(less["links"])]
+        roomy = [2 * room if e == d else room for e, room in enumerate(less["capacity"])]
+        empty = source.random() < 0.5
+        first = Search(costs(**less), Given(k, empty), objective, {}).best()
+        for change in (dict(seconds=faster), dict(links=nearer), dict(capacity=roomy)):
+            chain = Search(costs(**(less | change)), Given(k, empty), objective, {}).best()
+            assert first is None or chain.value <= first.value * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

@@ -83,14 +83,14 @@ def test_the_reader_of_device_maps_places_the_same():
 
 
 def test_the_default_of_vllm():
-    """Equal parts; what is left goes to the last ranks but one."""
+    """Golden X1: equal parts; what is left goes to the last ranks but one."""
     assert vllm.default(32, 6) == [5, 5, 5, 6, 6, 5]
     assert vllm.default(61, 4) == [15, 15, 16, 15]
     assert vllm.default(80, 3) == [27, 27, 26]
 
 
 def test_llama_cpp_rounds_as_float32_does():
-    """Whole numbers give their counts for thousands of random splits; 16, 8, 4, 5 leave the output on the last device."""
+    """Golden X1: whole numbers give their counts for 2,000 random splits; 16, 8, 4, 5 leave the output on the last device."""
     assert llama_cpp.devices_of_layers([16, 8, 4, 5], 32, 33) == [0] * 16 + [1] * 8 + [2] * 4 + [3] * 5
     assert llama_cpp.devices_of_layers([3, 3, 1], 8, 7) == [-1, -1, 0, 0, 0, 1, 1, 1, 2]
     source = random.Random(0)
@@ -163,7 +163,7 @@ def test_sizes_hold_what_the_split_needs():
 
 
 def test_the_layout_of_megatron():
-    """Groups unroll first, commas vanish, stages may be empty, ranks divide them."""
+    """Golden X1: groups unroll first, commas vanish, stages may be empty, ranks divide them."""
     assert megatron.read_layout("E|(t|)*3,m|m||L") == ["E", "t", "t", "t", "m", "m", "", "L"]
     assert megatron.read_layout("Et*2|(tt|)*2tL", 2) == ["Ett", "tt", "tt", "tL"]
 

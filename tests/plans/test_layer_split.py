@@ -30,7 +30,7 @@ def gpus(types=TYPES, memory=1.0, **more) -> pl.Cluster:
     ],
 )
 def test_llama_on_three_gpus(objective, memory, counts, value):
-    """Bytes over bandwidth, which activations and norms change by less than a thousandth; the last device has the head alone."""
+    """Golden L2: bytes over bandwidth, which activations change by less than a thousandth; the last device has the head alone."""
     split = pl.split_layers("llama-3-8b", gpus(memory=memory), objective=objective, context=8192)
     assert split.counts == counts and split.value == pytest.approx(value, rel=1e-3)
     assert split.value >= value * (1 - 1e-5)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import numpy as np
 import pytest
+from examples import fewer
 
 import placelab as pl
 from placelab.models.bundled import CONFIGS
+from placelab.plans.block_times import read_bytes
 from placelab.plans.memory import Training, training_bytes
+from placelab.plans.plan_steps import run_pipeline
 from placelab.plans.stage_memory import held_activations, stage_memory
+from placelab.plans.stage_ranks import layout_of, splits
 
 GIB = 2**30
 
@@ -30,7 +37,7 @@ def gpt(heads: int, hidden: int, layers: int, sequence: int = 2048, vocabulary: 
     ids=["22B", "175B", "530B", "1T"],
 )
 def test_activations_of_the_first_stage(model, p, batch, chunks, tensor_alone, both):
-    """Korthikanti et al. (2022): eager attention on 8 ranks; then sequence parallelism and selective recomputation, too."""
+    """Golden A1, Korthikanti et al. (2022): eager attention on 8 ranks; then with both measures."""
     options = dict(
         layers=[model.layers // p // chunks] * p * chunks, batch=batch, sequence=2048, microbatches=2 * p, chunks=chunks
     )
@@ -51,7 +58,7 @@ def test_activations_of_the_first_stage(model, p, batch, chunks, tensor_alone, b
     ],
 )
 def test_measured_memory_on_b200(name, layers, measured, formula):
-    """SimuMax v1.2's public table: within 5 % of what was measured; the formula's own figures but for log-sum-exp."""
+    """Golden R1, SimuMax v1.2's public table: within 5 % of what was measured; the formula's own figures but for log-sum-exp."""
     model = pl.models.read(CONFIGS[name] | dict(num_hidden_layers=layers))
     for (t, p, n), real, figure in zip(((1, 2, 4), (2, 1, 4), (4, 1, 2), (8, 1, 1)), measured, formula, strict=True):
         stages = stage_memory(model, Training(data=n, tensor=t, zero=1), layers=[layers // p] * p, microbatches=8)
@@ -60,7 +67,7 @@ def test_measured_memory_on_b200(name, layers, measured, formula):
 
 
 def test_the_stages_of_zero():
-    """Rajbhandari et al.: 16 bytes a parameter with gradients of 2; Megatron's 18 become 6 + 12/n."""
+    """Golden A3, Rajbhandari et al.: 16 bytes a parameter with gradients of 2; Megatron's 18 become 6 + 12/n."""
     model = pl.models.read("llama-2-7b")
 
     def per_parameter(**how) -> float:
@@ -89,18 +96,63 @@ def test_a_layer_more_takes_as_much_in_the_simulator():
     assert (three - one - 2 * 50 * unit) <= 2 * weights
 
 
-@pytest.mark.parametrize("name", ["llama-3.2-1b", "mixtral-8x7b", "deepseek-v2-lite", "gemma-2-9b"])
-def test_the_formula_agrees_with_the_simulator_up_to_buffers(name):
-    """Weights, activations and gradients of a train graph on one device peak within the buffers of the formula."""
-    model = pl.models.read(CONFIGS[name] | dict(num_hidden_layers=3, vocab_size=1000))
-    how = Training(optimizer="sgd", grad_dtype="bfloat16")
-    batch, sequence = 8, 512
-    graph = model.graph("train", batch=batch, sequence=sequence)
-    problem = pl.Problem(graph, pl.Cluster([1e12], memory=[1e15]), memory="dynamic")
-    peak = float(pl.simulate(problem, pl.place(problem, "hash"), "fifo").peak_memory[0])
-    found = training_bytes(model, how, batch, sequence).by_category(0, model.layers + 2)
-    low = found["weights"] + found["activations"]
-    assert low < peak < low + found["gradients"] + found["buffers"] + 16 * batch * sequence * model.shape.hidden
+def drawn(source: random.Random) -> dict[str, Any]:
+    """The configuration of a small model of any family."""
+    family = source.choice(("llama", "gpt2", "gemma2", "qwen3", "mixtral", "qwen3_moe", "deepseek_v2"))
+    a, d, layers = source.choice((4, 8)), source.choice((4, 8)), source.randint(1, 3)
+    vocabulary, positions = source.choice((64, 512)), 4096
+    if family == "gpt2":
+        return dict(
+            model_type=family, n_embd=a * d, n_head=a, n_layer=layers, n_positions=positions, vocab_size=vocabulary
+        )
+    experts, width = source.choice((2, 4)), 8 * source.randint(2, 12)
+    mixture = dict(num_local_experts=experts, num_experts=experts, n_routed_experts=experts, num_experts_per_tok=2)
+    latent = dict(kv_lora_rank=16, qk_nope_head_dim=8, qk_rope_head_dim=8, v_head_dim=8, first_k_dense_replace=1)
+    return dict(
+        model_type=family, hidden_size=a * d * source.choice((1, 2)), num_hidden_layers=layers, num_attention_heads=a,
+        num_key_value_heads=source.choice((1, 2, 4)), head_dim=d, intermediate_size=width, vocab_size=vocabulary,
+        moe_intermediate_size=width, **mixture, **latent,
+    )  # fmt: skip
+
+
+def test_the_formula_agrees_with_the_simulator_up_to_buffers():
+    """Small models of all families, ranks of tensor groups of 1, 2 and 4: the peak is above weights and activations, and below
+    the sum of all categories and, which no category has, twice what the rank's widest op reads and makes."""
+    source = random.Random(0)
+    for _ in range(fewer(30)):
+        model = pl.models.read(drawn(source))
+        batch, sequence, t = source.randint(1, 8), source.choice((32, 128, 300)), source.choice((1, 2, 4))
+        how: Any = dict(sequence_parallel=source.random() < 0.5, attention=source.choice(("flash", "eager")))
+        graph = model.graph("train", batch=batch, sequence=sequence, attention=how["attention"])
+        made = pl.transforms.tensor_parallel(graph, t, sequence_parallel=how["sequence_parallel"])
+        cluster = pl.clusters.data_parallel(t).replace(memory=[1e15] * t + [None] * t)
+        problem = pl.Problem(made, cluster, memory="dynamic")
+        peak = pl.simulate(problem, pl.place(problem, "hash"), "fifo").peak_memory[:t]
+        training = Training(tensor=t, optimizer="sgd", grad_dtype="bfloat16", **how)
+        found = training_bytes(model, training, batch, sequence).by_category(0, model.layers + 2)
+        low, widest = found["weights"] + found["activations"], (read_bytes(made) + made.outputs).max()
+        assert (peak > low).all() and (peak < low + found["gradients"] + found["buffers"] + 2 * widest).all()
+
+
+SCHEDULES = ("gpipe", "1f1b", "interleaved", "looped-bfs", "zb-h1", "zb-h2", "zb-v", "dualpipe", "dualpipe-v")
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_pipeline_holds_what_is_counted_from_its_order(schedule):
+    """The simulator's peaks are the activations of the formula, whatever stages keep and take, and however many micro-batches."""
+    source = random.Random(schedule)
+    for _ in range(fewer(12)):
+        chunks = 2 if schedule in ("interleaved", "looped-bfs", "zb-v", "dualpipe-v") else 1
+        p = source.choice((2, 4) if schedule == "dualpipe" else (2, 3, 4))
+        m, n = 2 * source.randint(p, p + 3), p * chunks
+        kept = [float(source.randint(1, 9)) for _ in range(n)]
+        cost = lambda n=n: [float(source.randint(1, 4)) for _ in range(n)]  # noqa: E731
+        problem = pl.generators.pipeline_training(
+            cost(), cost(), cost() if splits(schedule) else None, microbatches=m, stages=p, chunks=chunks,
+            activation=kept, layout=layout_of(schedule, chunks),
+        )  # fmt: skip
+        held, _ = held_activations(schedule, kept, m, chunks)
+        assert run_pipeline(problem, schedule).peak_memory.tolist() == held.tolist()
 
 
 def test_what_is_divided():
