@@ -99,8 +99,9 @@ def html(
         Whether the page recomputes: speeds, memories, bandwidths and latencies are dragged in a drawing of the cluster (on a
         phone by sliders), menus change the strategies and the transfer model, ops are moved by hand, and chart and makespan
         follow, to the last bit as :func:`placelab.place`, :func:`placelab.by_hand` and :func:`placelab.simulate` have them.
-        Each state has an address, so that a link shows what was found. By default the page does so where it can, for up to
-        20,000 ops and 600 KB. With True it says why it cannot, and plays.
+        A lower bound says how far above the optimum the makespan may be, equal to :func:`placelab.bounds`; during a drag a curve
+        has the makespan over the value. Each state has an address, so that a link shows what was found. By default the page
+        does so where it can, for up to 20,000 ops and 600 KB. Where it cannot, it says why, and plays; with False it plays.
 
     Returns
     -------
@@ -131,27 +132,32 @@ def page(
 ) -> str:
     """The text of the page that :func:`html` writes; `puzzle` asks for a plan by hand, see `live_traits`."""
     figures = _figures(numbers)
-    if live is None:
-        text = _page(schedule, figures, title, True) if _may_recompute(schedule) else ""
-        return text if 0 < len(text) <= LIVE_BYTES else _page(schedule, figures, title, False)
-    return _page(schedule, figures, title, live, puzzle)
+    still = "" if live is False or not (why := why_not(schedule)) else f"cannot recompute it: {why}"
+    n = schedule.problem.graph.n_ops
+    if live is None and not still and n > LIVE_OPS:
+        still = _unasked(f"it has {n:,} ops", f"{LIVE_OPS:,}")
+    text = _page(schedule, figures, title, live is not False and not still, still, puzzle)
+    if live is None and not still and len(text) > LIVE_BYTES:
+        still = _unasked(f"it would have {len(text) // 1000} kB", str(LIVE_BYTES // 1000))
+        text = _page(schedule, figures, title, False, still)
+    return text
 
 
-def _may_recompute(schedule: Schedule) -> bool:
-    return schedule.problem.graph.n_ops <= LIVE_OPS and not why_not(schedule)
+def _unasked(what: str, most: str) -> str:
+    """Why a page does not recompute that could."""
+    return f"does not recompute it, as {what}, above {most}; live=True writes a page that does"
 
 
-def _page(schedule: Schedule, figures: list[dict[str, str]], title: str, live: bool, puzzle: Any = None) -> str:
-    still = why_not(schedule) if live else ""
-    recomputes = live and not still
+def _page(
+    schedule: Schedule, figures: list[dict[str, str]], title: str, recomputes: bool, still: str, puzzle: Any = None
+) -> str:
+    """A page; `still` says why it does not recompute."""
     code = _LIVE.read_text(encoding="utf-8") if recomputes else str(Gantt._esm)
     more = live_traits(schedule, puzzle) if recomputes else {}
     payload = _payload({**gantt_traits(schedule), "numbers": figures, **more})
     nonce = _digest(payload)[:24]
     title = markup.escape(str(title) or _title(schedule, recomputes))
-    said = (
-        f"<p>This page plays a saved schedule and cannot recompute it: {markup.escape(still)}.</p>\n" if still else ""
-    )
+    said = f"<p>This page plays a saved schedule and {markup.escape(still)}.</p>\n" if still else ""
     return _PAGE.format(
         policy=_policy((_UNPACK, code), nonce),
         nonce=nonce,

@@ -19,6 +19,7 @@ from placelab.analysis.best_moves import best_move
 from placelab.app.widgets import live_page
 from placelab.app.widgets.gantt_chart import PAGE_POINTS
 from placelab.app.widgets.gantt_wire import pack_memory, pack_schedule
+from placelab.planning.lower_bounds import best_bound
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.whole_costs import in_whole_costs
 
@@ -122,6 +123,8 @@ def differing(tasks: list[dict], schedules: list[pl.Schedule | None], folder: Pa
         wrong += [(i, f"whole {name}") for name, text in whole.items() if found["whole"][name] != text]
         if found["makespan"] != schedule.makespan:
             wrong.append((i, "makespan"))
+        if found["bound"] != best_bound(schedule.problem):
+            wrong.append((i, "bound"))
         if found["memory"] != base64.b64encode(pack_memory(schedule, most=PAGE_POINTS)).decode():
             wrong.append((i, "memory"))
         if (
@@ -233,6 +236,20 @@ def test_files_of_graphs(tmp_path):
         False,
     }
     assert any(p.n_groups for p in found)
+    assert differing(tasks, schedules, tmp_path) == []
+
+
+def test_bounds_of_restricted_ops(tmp_path):
+    """Pins, groups and allowed devices count as in the library: in least times, in transfers, in the work of a set of devices."""
+    tasks, schedules = [], []
+    for problem in problems.many(300, seed=12, ops=40, devices=6, transfer_ops=(0,)):
+        if not problem.restricted or not live_page.times_known(problem):
+            continue
+        saved = pl.simulate(problem, pl.Placement(problem, problem.may_run.argmax(axis=1)), "fifo")
+        bits = live_page.live_traits(saved)["live"]["allowed"]
+        tasks.append({**task(saved, problem, None, "fifo"), "allowed": bits})
+        schedules.append(saved)
+    assert len(tasks) > 30
     assert differing(tasks, schedules, tmp_path) == []
 
 

@@ -6,12 +6,15 @@ import ast
 import re
 from random import Random
 
+import numpy as np
 import pytest
 from browser.test_accessibility import CHECK, axe  # noqa: F401
 from playwright.sync_api import Page, expect
 
 import placelab as pl
 from placelab.analysis.best_moves import best_move
+from placelab.app.explorer.panels.numbers import at_most
+from placelab.planning.lower_bounds import best_bound
 
 pytestmark = pytest.mark.own_page  # of another address, which keeps things
 
@@ -58,12 +61,18 @@ def schedule_of_the_library(page: Page, schedule: pl.Schedule) -> pl.Schedule:
 
 def drag(page: Page, key: str, decades: float) -> None:
     """Drag a value of the canvas with the pointer, times ten to so many decades."""
+    pull(page, key, decades)
+    page.mouse.up()
+    settled(page)
+
+
+def pull(page: Page, key: str, decades: float) -> None:
+    """Drag as above, and hold on."""
     box = page.locator(f'.cluster [data-key="{key}"]').bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + 120 * decades, y, steps=5)
-    page.mouse.up()
     settled(page)
 
 
@@ -410,6 +419,45 @@ def test_what_was_said_of_the_saved_schedule_is_withdrawn(page, schedule, tmp_pa
     page.get_by_role("button", name="Undo").click()
     settled(page)
     expect(page.locator(".pl-gantt .numbers")).to_contain_text("≤ 3 %")
+
+
+def test_a_bound_says_how_far_the_optimum_may_be(page, schedule, tmp_path):
+    """The library's own lower bound, to the last bit; with a change it goes, and on release the new one comes."""
+    opened(page, schedule, tmp_path)
+    gap = page.locator(".pl-live .gap")
+
+    def bound() -> float:
+        expect(gap).to_have_attribute("data-bound", re.compile(r"\d"))
+        return float(gap.get_attribute("data-bound"))
+
+    first = best_bound(schedule.problem)
+    assert bound() == first
+    expect(gap).to_have_text(f"above optimum {at_most(schedule.makespan / first - 1)}")
+    pull(page, "speed:0", 0.5)
+    page.wait_for_timeout(300)
+    expect(gap).to_have_text("above optimum …")
+    page.mouse.up()
+    found = schedule_of_the_library(page, schedule)
+    assert bound() == best_bound(found.problem) != first
+    expect(gap).to_have_text(f"above optimum {at_most(found.makespan / bound() - 1)}")
+
+
+def test_a_drag_has_its_curve(page, schedule, tmp_path, screenshot):
+    """While a value is held, the ruler has the makespan over it, from a thirtieth to thirty times: the library's range."""
+    opened(page, schedule, tmp_path)
+    pull(page, "bandwidth:between a and b", -0.8)
+    cluster = schedule.problem.cluster
+    apart = np.array([[a != b for b in cluster.hosts] for a in cluster.hosts])
+    makespans = []
+    for factor in np.logspace(-1.5, 1.5, 33):
+        other = cluster.replace(bandwidth=np.where(apart, cluster.bandwidth * factor, cluster.bandwidth))
+        makespans.append(pl.solve(schedule.problem.with_costs(cluster=other), "heft", "planned").makespan)
+    time = cluster.units.time
+    expect(page.locator(".ruler .curve")).to_be_visible()
+    expect(page.locator(".ruler .told")).to_contain_text(f"{time(min(makespans))} to {time(max(makespans))}")
+    screenshot("curve")
+    page.mouse.up()
+    expect(page.locator(".ruler .curve")).to_be_hidden()
 
 
 def test_another_strategy_is_compared_with(page, schedule, tmp_path):

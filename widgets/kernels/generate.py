@@ -14,6 +14,7 @@ import translate
 
 import placelab as pl
 from placelab.analysis.idle_time import idle_gaps
+from placelab.planning.lower_bounds import best_bound
 from placelab.planning.ranks import rounded
 from placelab.schedule.critical_steps import critical_steps
 
@@ -22,7 +23,7 @@ WANTED = (  # by what calls them
     *("upward", "downward", "round_to_steps", "join_across_borders", "repair_ties", "precedence_order", "in_order"),
     *("as_ready", "earliest_first", "optimistic_cost", "choose_ready", "choose_least"),
     *("path_computation_time", "group_transfers", "run_events", "link_items", "walk_back", "idle_gaps"),
-    *("memory_changes", "memory_levels", "mark_before_and_behind", "order_all"),
+    *("memory_changes", "memory_levels", "mark_before_and_behind", "order_all", "heads", "least_span"),
 )
 HEAD = "// Written by generate.py from placelab/kernels; make build writes it anew.\n// @ts-nocheck\n"
 
@@ -33,6 +34,7 @@ def text() -> str:
         rounded(np.array([0.5, 1.5, 2.0**40]) / 2.0**40)  # two near a border: few problems have them
         for transfers in record_calls.TRANSFERS:
             problem = pl.Problem(pl.generators.layered(12, seed=1), pl.clusters.pcie_box(3), transfers=transfers)
+            best_bound(problem)
             pl.place(problem.replace(cluster=pl.Cluster.uniform(5)), "min-min")  # many of a kind have another kernel
             for partitioner in ("heft", "tf-greedy", "etf", "cpop", "peft", "min-min"):
                 for scheduler in ("fifo", "pct", "msr", "planned"):

@@ -116,7 +116,6 @@ function push_key(heap, base, size, key) {
   let i, k, parent;
   i = size;
   while ((i > 0)) {
-
     parent = ((i - 1) >> 1);
     k = heap[(base + parent)];
     if ((k < key)) {
@@ -135,14 +134,12 @@ function pop_key(heap, base, size) {
   i = 0;
   child = 1;
   while (((child + 1) <= last)) {
-
     child = (child + (heap[((base + child) + 1)] < heap[(base + child)]));
     heap[(base + i)] = heap[(base + child)];
     i = child;
     child = ((2 * i) + 1);
   }
   while ((i > 0)) {
-
     parent = ((i - 1) >> 1);
     k = heap[(base + parent)];
     if ((k < key)) {
@@ -175,7 +172,6 @@ function precedence_order(place, item, succ, missing, heap, order) {
   }
   i = 0;
   while ((size > 0)) {
-
     v = item[heap[0]];
     pop_key(heap, 0, size);
     size = (size - 1);
@@ -252,7 +248,6 @@ function first_after(ends, base, count, time) {
   low = 0;
   high = count;
   while ((low < high)) {
-
     middle = ((low + high) >> 1);
     if ((ends[(base + middle)] > time)) {
       high = middle;
@@ -281,7 +276,6 @@ function gap(d, busy, time, length, worst) {
     return busy.done[(base + i)];
   }
   while (((i < count) && ((time + length) > begins[(base + i)]))) {
-
     if ((ends[(base + i)] > time)) {
       time = ends[(base + i)];
     }
@@ -292,7 +286,6 @@ function gap(d, busy, time, length, worst) {
     if (($mod(i, 64) === 0)) {
       last = (((base + i) + 64) - 1);
       while ((((i + 64) <= count) && (length > (busy.widest[Math.floor(last / 64)] + (1e-15 * ends[last]))))) {
-
         i = (i + 64);
         time = ends[last];
         if (((time + length) >= worst)) {
@@ -511,7 +504,6 @@ function push_entry(heap, base, size, time, code) {
   let i, j, parent, t;
   i = size;
   while ((i > 0)) {
-
     parent = ((i - 1) >> 1);
     j = (2 * (base + parent));
     t = heap[j];
@@ -540,7 +532,6 @@ function pop_entry(heap, base, size) {
   i = start;
   child = (start + 2);
   while (((child + 2) <= last)) {
-
     left = heap[child];
     right = heap[(child + 2)];
     if ((left === right)) {
@@ -554,7 +545,6 @@ function pop_entry(heap, base, size) {
     child = (((2 * (i - start)) + 2) + start);
   }
   while ((i > start)) {
-
     parent = (((((i - start) - 2) >> 2) * 2) + start);
     t = heap[parent];
     if (((t < time) || ((t === time) && (heap[(parent + 1)] < code)))) {
@@ -590,7 +580,6 @@ function as_ready(pred, succ, times, network, eligible, frontier, agenda, plan) 
   }
   i = 0;
   while ((size > 0)) {
-
     v = Math.trunc(agenda.heap[1]);
     size = pop_event(agenda.heap, size);
     only = group_home(v, eligible);
@@ -791,7 +780,6 @@ function promote(d, free, eligible, queues, plan) {
   let base, out, v;
   base = (d * queues.rank.length);
   while ((queues.n_later[d] > 0)) {
-
     v = Math.trunc(queues.item[Math.trunc(queues.later[((2 * base) + 1)])]);
     out = gone(v, d, eligible, plan);
     if ((!(out) && (queues.later[(2 * base)] > free[d]))) {
@@ -803,7 +791,6 @@ function promote(d, free, eligible, queues, plan) {
     }
   }
   while (((queues.n_now[d] > 0) && gone(queues.item[queues.now[base]], d, eligible, plan))) {
-
     pop_now(d, queues);
   }
 }
@@ -852,7 +839,6 @@ function sort_inputs(v, d, pred, ports, plan, inputs) {
     inputs.lane[home] = ((ports.contention === 2) ? ports.free[((home * k) + d)] : ports.free[home]);
     j = i;
     while (((j > 0) && (plan.finish[pred.producer[pred.edge[(low + turn[(j - 1)])]]] > plan.finish[u]))) {
-
       turn[j] = turn[(j - 1)];
       j = (j - 1);
     }
@@ -1025,7 +1011,6 @@ function put_cut(time, size, spans, n) {
   change = spans.change;
   i = n;
   while (((i > 0) && (cuts[(i - 1)] > time))) {
-
     i = (i - 1);
   }
   if (((i > 0) && (cuts[(i - 1)] === time))) {
@@ -1080,7 +1065,6 @@ function next_start(d, start, length, bound, c, model, curve, spans) {
       continue;
     }
     while (true) {
-
       before_end = (at[x] < spans.cuts[(i + 1)]);
       if ((before_end && (((curve.level[x] + block[(2 * b)]) + more) > bound))) {
         if ((spans.cuts[i] < start)) {
@@ -1133,7 +1117,6 @@ function next_fit(v, d, start, length, pred, eligible, plan, inputs, needs, held
 function earliest_fit(v, d, start, length, pred, eligible, plan, inputs, needs, held, curve, spans) {
   let fits;
   while ((start < Infinity)) {
-
     fits = next_fit(v, d, start, length, pred, eligible, plan, inputs, needs, held, curve, spans);
     if ((fits === start)) {
       break;
@@ -1176,7 +1159,6 @@ function first_start(d, latest, rank, pred, times, network, eligible, limits, fr
   let exact, none, r, s;
   none = queues.rank.length;
   while (true) {
-
     promote(d, frontier.free, eligible, queues, plan);
     [s, r] = first_ready(d, frontier.free, queues);
     if (((s === Infinity) || (s > latest) || ((s === latest) && (r > rank)))) {
@@ -1258,7 +1240,6 @@ function cut(d, time, curve) {
   after = (-1);
   b = curve.last[d];
   while ((at[(b * 128)] > time)) {
-
     after = b;
     b = curve.chain[(2 * b)];
   }
@@ -1289,7 +1270,6 @@ function find_highest(d, curve) {
   curve.highest[d] = 0.0;
   b = curve.last[d];
   while ((b >= 0)) {
-
     if (((curve.block[(2 * b)] + curve.block[((2 * b) + 1)]) > curve.highest[d])) {
       curve.highest[d] = (curve.block[(2 * b)] + curve.block[((2 * b) + 1)]);
     }
@@ -1308,7 +1288,6 @@ function add_bytes(d, begin, end, size, curve) {
   lowered = false;
   b = curve.last[d];
   while ((at[(((b * 128) + curve.chain[((2 * b) + 1)]) - 1)] >= begin)) {
-
     base = (b * 128);
     stop = (base + curve.chain[((2 * b) + 1)]);
     if ((at[base] < end)) {
@@ -1890,7 +1869,6 @@ function enter(v, c, x, tree) {
   row = ((v * tree.columns) + c);
   level = 0;
   while (((level < tree.level.length) && (x < tree.least[(tree.level[level] + row)]))) {
-
     tree.least[(tree.level[level] + row)] = x;
     level = (level + 1);
     row = ((Math.floor(v / 2 ** (2 * level)) * tree.columns) + c);
@@ -2045,7 +2023,6 @@ function choose_least(head, pred, succ, times, network, eligible, frontier, kind
     step = step_5;
     [v, least] = first_leaf(n, kinds.idle, tree);
     while ((size > 0)) {
-
       bound = kinds.heap[0];
       u = Math.trunc(kinds.heap[1]);
       if (((bound > least) || ((bound === least) && (u > v)))) {
@@ -2475,7 +2452,6 @@ function without(item, top, heaps) {
   pairs = (-1);
   child = links[(3 * item)];
   while ((child >= 0)) {
-
     a = child;
     b = links[((3 * a) + 1)];
     child = ((b >= 0) ? links[((3 * b) + 1)] : (-1));
@@ -2485,7 +2461,6 @@ function without(item, top, heaps) {
   }
   rest = (-1);
   while ((pairs >= 0)) {
-
     following = links[((3 * pairs) + 1)];
     links[((3 * pairs) + 1)] = (-1);
     rest = meld(rest, pairs, heaps);
@@ -2501,7 +2476,6 @@ function leave_msr(item, d, facts, heaps, ready) {
   base = ready.base[d];
   i = 0;
   while (((ready.entry[(base + i)] !== item) && !(alike(item, ready.entry[(base + i)], facts)))) {
-
     i = (i + 1);
   }
   top = without(item, ready.entry[(base + i)], heaps);
@@ -2546,16 +2520,13 @@ function last_wait(w, with_sends, ops, pred, copies, facts, heaps, ready) {
   i = pred.ptr[w];
   end = pred.ptr[(w + 1)];
   while ((i < end)) {
-
     u = pred.producer[pred.edge[i]];
     inputs = 0;
     while (((i < end) && (pred.producer[pred.edge[i]] === u))) {
-
       t = pred.tensor[pred.edge[i]];
       x = copies.of_edge[pred.edge[i]];
       same = 0;
       while (((i < end) && (pred.tensor[pred.edge[i]] === t))) {
-
         same = (same + 1);
         i = (i + 1);
       }
@@ -2594,11 +2565,9 @@ function begin_waiting(item, d, instant, ops, receivers, static_, consumers, fac
     i = receivers.ptr[(2 * (item - n_ops))];
     end = receivers.ptr[((2 * (item - n_ops)) + 1)];
     while ((i < end)) {
-
       w = receivers.op[i];
       inputs = 0;
       while (((i < end) && (receivers.op[i] === w))) {
-
         inputs = (inputs + 1);
         i = (i + 1);
       }
@@ -2704,7 +2673,6 @@ function sort_numbers(work) {
     value = values[i];
     j = i;
     while (((j > 0) && (values[(j - 1)] > value))) {
-
       values[j] = values[(j - 1)];
       j = (j - 1);
     }
@@ -2813,7 +2781,6 @@ function first_that_fits(d, pred, of_edge, n_ops, order, memory) {
   chosen = -1;
   n_aside = 0;
   while ((ready.count[d] > 0)) {
-
     key = ready.entry[base];
     item = order.rule.item[(key % 4294967296)];
     pop_key(ready.entry, base, ready.count[d]);
@@ -2869,7 +2836,6 @@ function best_that_fits(d, pred, of_edge, ops, order, busy, memory) {
   chosen = -1;
   n_aside = 0;
   while ((ready.count[d] > 0)) {
-
     best = (-1);
     best_score = 0.0;
     for (let i_2 = 0, end_2 = ready.count[d]; i_2 < end_2; i_2 += 1) {
@@ -2917,7 +2883,6 @@ function take_out(v, d, ready) {
   let i;
   i = ready.base[d];
   while ((ready.entry[i] !== v)) {
-
     i = (i + 1);
   }
   ready.count[d] = (ready.count[d] - 1);
@@ -3023,7 +2988,6 @@ function start_items(now, pred, copies, network, ops, order, memory, devices, ev
   busy = devices.busy; touched = devices.touched;
   cursor = Math.trunc(count[1]);
   while ((cursor < touched.size[0])) {
-
     d = Math.trunc(touched.number[cursor]);
     touched.flag[d] = 0;
     if ((busy[d] === 0)) {
@@ -3062,7 +3026,6 @@ function next_pair(now, collecting, copies, network, memory, contention) {
   best_key = 0;
   i = 0;
   while ((i < pairs.size[0])) {
-
     pair = Math.trunc(pairs.number[i]);
     if ((links.contention === 2)) {
       blocked = (links.channel[pair] !== 0);
@@ -3116,7 +3079,6 @@ function start_waiting(now, first, collecting, copies, network, memory, contenti
   links = contention.links; queues = contention.queues; pairs = contention.pairs;
   k = memory.needs.limit.length;
   while ((pairs.size[0] > 0)) {
-
     pair = next_pair(now, collecting, copies, network, memory, contention);
     if ((pair < 0)) {
       break;
@@ -3286,7 +3248,6 @@ function end_flows(now, first, after, network, flows, shared, events, results) {
       flows.since[c] = now;
       flows.due[c] = Infinity;
       while (((flows.count[c] > 0) && (flows.entry[(2 * base)] <= flows.served[c]))) {
-
         x = Math.trunc(flows.entry[((2 * base) + 1)]);
         pop_entry(flows.entry, base, flows.count[c]);
         flows.count[c] = (flows.count[c] - 1);
@@ -3322,7 +3283,6 @@ function begin_flow(x, c, now, size, bandwidth, flows, shared) {
   if ((flows.count[c] === 0)) {
     i = flows.number[0];
     while (((i > 0) && (flows.active[(i - 1)] > c))) {
-
       flows.active[i] = flows.active[(i - 1)];
       i = (i - 1);
     }
@@ -3419,7 +3379,6 @@ function complete(now, first, pred, copies, receivers, network, ops, order, memo
   n_transfers = copies.tensor.length;
   instant = count[0];
   while (((events.size[0] > 0) && (events.heap[0] === now))) {
-
     code = Math.trunc(events.heap[1]);
     events.size[0] = pop_event(events.heap, events.size[0]);
     low = 0;
@@ -3504,7 +3463,6 @@ function fill(flows, shared) {
   }
   level = 0.0;
   while ((waiting > 0)) {
-
     full = (-1);
     least = Infinity;
     for (let l_4 = 0, end_4 = shared.capacity.length; l_4 < end_4; l_4 += 1) {
@@ -3598,7 +3556,6 @@ function one_run(ops, pred, copies, receivers, network, order, memory, contentio
   }
   collecting = (contention.queues.rank.length > 0);
   while (true) {
-
     asking = start_items(now, pred, copies, network, ops, order, memory, devices, events, count, answer, results);
     clock.now[0] = now;
     if ((asking >= 0)) {
@@ -3615,7 +3572,6 @@ function one_run(ops, pred, copies, receivers, network, order, memory, contentio
       count[0] = (count[0] + 1);
     }
     while (((events.size[0] > 0) && (events.heap[0] === now))) {
-
       complete(now, first, pred, copies, receivers, network, ops, order, memory, contention, devices, events, count, results);
       start_waiting(now, first, collecting, copies, network, memory, contention, events, results);
       if ((links.contention === 4)) {
@@ -3719,7 +3675,6 @@ function holder(x, until, moved) {
   low = 0;
   high = by_free.length;
   while ((low < high)) {
-
     middle = Math.floor((low + high) / 2);
     if ((moved.free[by_free[middle]] < until)) {
       low = (middle + 1);
@@ -3729,7 +3684,6 @@ function holder(x, until, moved) {
   }
   found = (-1);
   while (((low < by_free.length) && (moved.free[by_free[low]] === until))) {
-
     y = by_free[low];
     low = (low + 1);
     a = first[x];
@@ -3756,7 +3710,6 @@ function walk_back(v, stamp, items, pred, carried, moved, walk, steps) {
   reason = 0;
   n = 0;
   while (true) {
-
     item = ((what === 0) ? v : (n_ops + v));
     mark = ((what !== 1) ? item : (n_items + v));
     walk.visited[mark] = stamp;
@@ -3902,7 +3855,6 @@ function last_awaited(j, d, items, pred, carried) {
   reader = (-1);
   latest = (-1.0);
   while (((j < by_start.length) && (start[by_start[j]] === now))) {
-
     i = by_start[j];
     j = (j + 1);
     if (((i >= n_ops) || (place[i] !== d))) {
@@ -4142,7 +4094,6 @@ function order_all(follows, waits, succ_ptr, succ, rank, ranked, heap, order) {
   }
   count = 0;
   while ((size > 0)) {
-
     v = ranked[heap[0]];
     pop_key(heap, 0, size);
     size = (size - 1);
@@ -4169,4 +4120,170 @@ function order_all(follows, waits, succ_ptr, succ, rank, ranked, heap, order) {
   return count;
 }
 
-export { upward, downward, round_to_steps, join_across_borders, repair_ties, precedence_order, in_order, as_ready, earliest_first, optimistic_cost, choose_ready, choose_least, path_computation_time, group_transfers, run_events, link_items, walk_back, idle_gaps, memory_changes, memory_levels, mark_before_and_behind, order_all };
+function force(v, t, time, inputs, forced, head) {
+  let beyond, change, count, i, latest, refused, size, u, w;
+  count = 0;
+  size = 0;
+  change = Infinity;
+  refused = 0.0;
+  u = v;
+  latest = t;
+  while (true) {
+    for (let i_2 = inputs.ptr[u], end_2 = inputs.ptr[(u + 1)]; i_2 < end_2; i_2 += 1) {
+      i = i_2;
+      w = inputs.op[i];
+      beyond = (((head[w] + time[w]) + inputs.cost[i]) - latest);
+      if ((beyond > (t * 1e-12))) {
+        change = $min(change, beyond);
+        if ((forced.due[w] >= 0.0)) {
+          forced.due[w] = $min(forced.due[w], latest);
+        } else {
+          if (((count + size) < forced.op.length)) {
+            size = push_event(forced.queue, size, (-Number(w)), Number(w));
+            forced.due[w] = latest;
+          }
+        }
+      }
+    }
+    if ((size === 0)) {
+      break;
+    }
+    u = Math.trunc(forced.queue[1]);
+    size = pop_event(forced.queue, size);
+    forced.op[count] = u;
+    forced.until[count] = forced.due[u];
+    count = (count + 1);
+    latest = (forced.due[u] - time[u]);
+    if (((head[u] - latest) > (t * 1e-12))) {
+      refused = $min((head[u] - latest), change);
+      break;
+    }
+    latest = $max(latest, 0.0);
+  }
+  for (let i_3 = 0, end_3 = count; i_3 < end_3; i_3 += 1) {
+    i = i_3;
+    forced.due[forced.op[i]] = (-1.0);
+  }
+  for (let i_4 = 0, end_4 = size; i_4 < end_4; i_4 += 1) {
+    i = i_4;
+    forced.due[Math.trunc(forced.queue[((2 * i) + 1)])] = (-1.0);
+  }
+  return [count, ((refused > 0.0) ? (-refused) : change)];
+}
+
+function lateness(count, time, forced, head) {
+  let i, now, ready, released, worst;
+  released = 0;
+  for (let i_1 = 0, end_1 = count; i_1 < end_1; i_1 += 1) {
+    i = i_1;
+    released = push_event(forced.queue, released, head[forced.op[i]], Number(i));
+    forced.left[i] = time[forced.op[i]];
+  }
+  ready = 0;
+  now = 0.0;
+  worst = (-Infinity);
+  while (((released > 0) || (ready > 0))) {
+    if ((ready === 0)) {
+      now = $max(now, forced.queue[0]);
+    }
+    while (((released > 0) && (forced.queue[0] <= now))) {
+      i = Math.trunc(forced.queue[1]);
+      released = pop_event(forced.queue, released);
+      ready = push_event(forced.ready, ready, forced.until[i], Number(i));
+    }
+    i = Math.trunc(forced.ready[1]);
+    if (((released > 0) && ((now + forced.left[i]) > forced.queue[0]))) {
+      forced.left[i] = (forced.left[i] - (forced.queue[0] - now));
+      now = forced.queue[0];
+    } else {
+      now = (now + forced.left[i]);
+      worst = $max(worst, (now - forced.until[i]));
+      ready = pop_event(forced.ready, ready);
+    }
+  }
+  return worst;
+}
+
+function delay(v, t, time, inputs, forced, head) {
+  let count, late, more;
+  [count, more] = force(v, t, time, inputs, forced, head);
+  if ((more < 0.0)) {
+    return (-more);
+  }
+  late = lateness(count, time, forced, head);
+  return ((late > (t * 1e-12)) ? $min(late, more) : 0.0);
+}
+
+function climb(v, t, last, time, inputs, forced, head) {
+  let middle, more, most, step;
+  most = Infinity;
+  for (let step_1 = 0, end_1 = (2 * 16); step_1 < end_1; step_1 += 1) {
+    step = step_1;
+    if (((step === 16) && (last < Infinity))) {
+      most = last;
+      for (let __2 = 0, end_2 = 24; __2 < end_2; __2 += 1) {
+        middle = ((t + most) / 2);
+        if ((delay(v, middle, time, inputs, forced, head) > 0.0)) {
+          t = middle;
+        } else {
+          most = middle;
+        }
+      }
+    }
+    more = delay(v, t, time, inputs, forced, head);
+    if ((more <= (t * 1e-12))) {
+      return t;
+    }
+    t = $min((t + more), last);
+    if ((t >= most)) {
+      return most;
+    }
+  }
+  return t;
+}
+
+function heads(time, inputs, forced, head) {
+  let first, i, last, ready, v;
+  for (let v_1 = 0, end_1 = time.length; v_1 < end_1; v_1 += 1) {
+    v = v_1;
+    first = 0.0;
+    last = 0.0;
+    for (let i_2 = inputs.ptr[v], end_2 = inputs.ptr[(v + 1)]; i_2 < end_2; i_2 += 1) {
+      i = i_2;
+      ready = (head[inputs.op[i]] + time[inputs.op[i]]);
+      first = $max(first, (ready + inputs.always[i]));
+      last = $max(last, (ready + inputs.cost[i]));
+    }
+    head[v] = ((last > (first * (1 + 1e-12))) ? climb(v, first, last, time, inputs, forced, head) : first);
+  }
+}
+
+function least_span(order, head, place, tail, work, most, added) {
+  let i, leaves, node, span, v;
+  leaves = Math.floor(most.length / 2);
+  for (let i_1 = 0, end_1 = (2 * leaves); i_1 < end_1; i_1 += 1) {
+    i = i_1;
+    most[i] = (-Infinity);
+    added[i] = 0.0;
+  }
+  span = 0.0;
+  for (let i_2 = 0, end_2 = order.length; i_2 < end_2; i_2 += 1) {
+    i = i_2;
+    v = order[i];
+    node = (leaves + place[v]);
+    added[node] = (added[node] + work[v]);
+    most[node] = (tail[place[v]] + added[node]);
+    while ((node > 1)) {
+      if ((node % 2)) {
+        most[(node - 1)] = (most[(node - 1)] + work[v]);
+        added[(node - 1)] = (added[(node - 1)] + work[v]);
+      }
+      node = (node >> 1);
+      most[node] = ($max(most[(2 * node)], most[((2 * node) + 1)]) + added[node]);
+    }
+    span = $max(span, (head[v] + most[1]));
+  }
+  return span;
+}
+
+export { upward, downward, round_to_steps, join_across_borders, repair_ties, precedence_order, in_order, as_ready, earliest_first, optimistic_cost, choose_ready, choose_least, path_computation_time, group_transfers, run_events, link_items, walk_back, idle_gaps, memory_changes, memory_levels, mark_before_and_behind, order_all, heads, least_span };

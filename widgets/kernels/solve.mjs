@@ -4,20 +4,20 @@
  *     node solve.mjs LIVE.js PROBLEMS.json
  *
  * PROBLEMS.json: [{problem (base64), partitioner, scheduler, speed, bandwidth, latency}, …]; a partitioner of null leaves ops where they
- * are. `moves` are made by hand after that. With `graph` (the text of a file) and `devices` ({names, types}), `problem` gives the cluster alone. Prints, in JSON, of each the arrays in base64, the bytes for the chart, the makespan, and the costs in which
- * partitioners plan; or the error.
+ * are. `moves` are made by hand after that; `allowed` has the devices that may run each op, as bits. With `graph` (the text of a
+ * file) and `devices` ({names, types}), `problem` gives the cluster alone. Prints, in JSON, of each the arrays in base64, the bytes
+ * for the chart, the makespan, a lower bound on it, and the costs in which partitioners plan; or the error.
  */
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 const [, , module, given] = process.argv;
-const { decodeProblem, graphOf, hand, inWholeCosts, place, problemOf, simulate, packMemory, packRun } = await import(
-  pathToFileURL(module).href
-);
+const { bestBound, decodeProblem, graphOf, hand, inWholeCosts, place, problemOf, simulate, packMemory, packRun } =
+  await import(pathToFileURL(module).href);
 
 const text = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString("base64");
 
-function solved({ problem, partitioner, scheduler, graph, devices, moves, ...changed }) {
+function solved({ problem, partitioner, scheduler, graph, devices, moves, allowed = null, ...changed }) {
   const bytes = Uint8Array.from(Buffer.from(problem, "base64"));
   const page = decodeProblem(new DataView(bytes.buffer));
   const { placed } = page;
@@ -47,6 +47,7 @@ function solved({ problem, partitioner, scheduler, graph, devices, moves, ...cha
     wire: text(packRun(edited, run)),
     memory: text(packMemory(edited, run)),
     makespan,
+    bound: bestBound(edited, allowed),
     whole,
   };
 }

@@ -203,9 +203,7 @@ class Function:
         self._broken.pop()
         pad = "  " * depth
         inner = "  " * (depth + 1)
-        text = f"{head} {{\n{inner + first if first else ''}{body}{pad}}}".replace(
-            f"{first}{inner}", f"{first}\n{inner}", 1
-        )
+        text = f"{head} {{\n{f'{inner}{first}{chr(10)}' if first else ''}{body}{pad}}}"
         if not flag:
             return text
         return f"let {flag} = false;\n{pad}{text}\n{pad}if (!{flag}) {{\n{self._block(node.orelse, depth + 1)}{pad}}}"
@@ -227,7 +225,8 @@ class Function:
         low, high = ("0", self._value(arguments[0])) if len(arguments) == 1 else map(self._value, arguments[:2])
         i, end = f"{_named(name)}_{self._loops}", f"end_{self._loops}"
         sign = "<" if step > 0 else ">"
-        return f"for (let {i} = {low}, {end} = {high}; {i} {sign} {end}; {i} += {step})", f"{_named(name)} = {i};"
+        head = f"for (let {i} = {low}, {end} = {high}; {i} {sign} {end}; {i} += {step})"
+        return head, "" if name == "_" else f"{_named(name)} = {i};"
 
     def _step(self, node: ast.expr) -> int:
         step = self._constant(node.operand if isinstance(node, ast.UnaryOp) else node)

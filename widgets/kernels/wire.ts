@@ -156,6 +156,14 @@ export function pathOf(problem: Problem, run: Run): number[] {
   return [...new Set(row.filter((_, i) => kind[i] === 0))].sort((a, b) => a - b);
 }
 
+/** Seconds of the critical path in ops, in transfers and in line for a device or link. */
+export function pathParts(problem: Problem, run: Run): [number, number, number] {
+  const { kind, begin, end } = explained(problem, run).steps;
+  const parts: [number, number, number] = [0, 0, 0];
+  kind.forEach((each, i) => (parts[Math.min(each, 2)]! += end[i]! - begin[i]!));
+  return parts;
+}
+
 /** Transfers, and what they may have waited for. */
 function moved({ shape, costs }: Problem, { transfers }: Run) {
   const { contention, duplex, nDevices: k, tensorProducer } = shape;

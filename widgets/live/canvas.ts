@@ -4,6 +4,7 @@ import { applied, type Cluster, fromWire } from "../cluster/state.ts";
 import type { ClusterTraits, Message, View, WireCluster } from "../cluster/traits.ts";
 import { h } from "../shared/dom.ts";
 import { modelOf } from "../shared/model.ts";
+import { type CurveHost, CurveOfDrag, type Dragged } from "./curve.ts";
 import type { Setting } from "./traits.ts";
 import { type Columns, changed, differences, type Values } from "./values.ts";
 
@@ -16,7 +17,7 @@ export interface Known {
   readonly timed: readonly number[];
 }
 
-export interface Hands {
+export interface Hands extends Omit<CurveHost, "show"> {
   /** With each change, also in the midst of a drag. */
   change(values: Map<string, number>): void;
   /** At the end of a change. */
@@ -57,6 +58,20 @@ export function canvas(known: Known, hands: Hands): Canvas {
   });
   let base: Cluster = fromWire(model.get("cluster")); // in which the drag in progress began
   let gesture = -1;
+  const curve = new CurveOfDrag({ ...hands, show: (found) => model.set("curve", found) });
+
+  /** What a drag changes, and by how much at any other value. */
+  function dragged(message: Message): Dragged | null {
+    const start = draggedValue(base, message);
+    if (start === null) return null;
+    const from = base;
+    const at = (factor: number) => {
+      const other = { ...message, factor, value: start * factor } as Message; // a device takes the value, links the factor
+      const now = applied(from, other);
+      return differences(known.saved, columnsIn(now, known.saved));
+    };
+    return { start, at };
+  }
 
   function edit(message: Message): void {
     const { kind } = message;
@@ -64,7 +79,12 @@ export function canvas(known: Known, hands: Hands): Canvas {
     else if (kind === "redo") hands.redo();
     else if (kind === "view") view = message.view;
     else if (kind !== "release") {
-      if (message.gesture !== gesture) base = fromWire(model.get("cluster"));
+      if (message.gesture !== gesture) {
+        base = fromWire(model.get("cluster"));
+        const what = message.final ? null : dragged(message);
+        if (what) curve.begin(what);
+      }
+      curve.moved();
       gesture = message.gesture;
       const now = differences(known.saved, columnsIn(applied(base, message), known.saved));
       values = now;
@@ -72,6 +92,7 @@ export function canvas(known: Known, hands: Hands): Canvas {
     }
     if (!message.final) return;
     gesture = -1;
+    curve.end();
     model.set("cluster", wire());
     if (kind !== "undo" && kind !== "redo" && kind !== "view") hands.settled();
   }
@@ -92,6 +113,22 @@ export function canvas(known: Known, hands: Hands): Canvas {
     share: (counts) => model.set("sharing", counts),
     tellPeak: (bytes) => model.set("peak", [...bytes]),
   };
+}
+
+/** The value that a message changes; of links the least. */
+function draggedValue(now: Cluster, message: Message): number | null {
+  switch (message.kind) {
+    case "speed":
+    case "memory":
+      return now.devices[message.device]![message.kind];
+    case "bandwidth":
+    case "latency":
+      return Math.min(...message.pairs.map(([i, j]) => now[message.kind][i]![j]!));
+    case "shared":
+      return now.shared.find(({ name }) => name === message.link)!.bandwidth;
+    default:
+      return null;
+  }
 }
 
 function wireOf({ setting, unitless }: Known, columns: Columns, view: View): WireCluster {

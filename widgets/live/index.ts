@@ -1,6 +1,7 @@
 /** A page that recomputes: the kernels in the browser, and controls above the chart. Written by placelab/app/export.py. */
 import "../gantt/index.ts"; // shows the schedule of the page, and tells of its model
 import { bestMoves } from "../kernels/best.ts";
+import { bestBound } from "../kernels/bounds.ts";
 import * as plans from "../kernels/hand.ts";
 import { isShort, peaksOf } from "../kernels/memory.ts";
 import { place } from "../kernels/place.ts";
@@ -16,7 +17,7 @@ import {
 } from "../kernels/problem.ts";
 import { type Run, simulate } from "../kernels/simulate.ts";
 import { inWholeCosts } from "../kernels/whole.ts";
-import { packKept, packMemory, packRun } from "../kernels/wire.ts";
+import { packKept, packMemory, packRun, pathParts } from "../kernels/wire.ts";
 import { subscribe } from "../shared/bus.ts";
 import { h } from "../shared/dom.ts";
 import { number, seconds } from "../shared/format.ts";
@@ -25,13 +26,14 @@ import { isOfSavedProblem, isSaved, type Page, read, type Wish, written } from "
 import { HandMode } from "./byhand.ts";
 import type { Known } from "./canvas.ts";
 import { code } from "./code.ts";
+import { PAIRS, type Pair } from "./curve.ts";
 import { dialsOf, timedOf } from "./dials.ts";
 import { graphOf } from "./file.ts";
 import { lanesAsText, lanesOfText } from "./lanes.ts";
 import { panel } from "./panel.ts";
 import { Past } from "./past.ts";
 import type { LiveTraits, Puzzle, Said } from "./traits.ts";
-import { columnsOf, withColumns, changed as withValues } from "./values.ts";
+import { columnsOf, type Values, withColumns, changed as withValues } from "./values.ts";
 
 const SAVED = ["schedule", "kept", "memory", "numbers"] as const; // traits of the chart that a change replaces
 const REST = 150; // ms without a change, after which what takes longer is computed
@@ -104,7 +106,9 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
     unitless: model.get("unitless"),
     timed: timedOf(shape, costs),
   };
-  const controls = panel(known, dials, { changed, settled, undo, redo, makespan });
+  const curve = { makespan: makespanAt, others };
+  const controls = panel(known, dials, { changed, settled, undo, redo, makespan, curve });
+  let bound: { of: string; time: number } | null = null; // the newest that was computed
 
   const time = (x: number) => (known.unitless ? number(x) : seconds(x));
   const mode = new HandMode({
@@ -155,7 +159,7 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
 
   function recompute(wish: Wish): void {
     const problem = problemWith(wish);
-    const placedNow = moved(placedBy(wish, problem, isOfSavedProblem(wish, setting)), membersOf(wish.moves));
+    const placedNow = placedIn(wish, problem);
     const run = simulate(problem, placedNow, wish.scheduler);
     const rival = wish.against ? simulate(problem, rivalOf(wish, problem), wish.scheduler) : before;
     if (isSaved(wish, setting)) for (const [name, value] of unchanged) model.set(name, value as never);
@@ -173,13 +177,57 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
     );
     controls.show({ makespan: run.makespan, before: rival.makespan, code: text });
     if (setting.puzzle) controls.tellStars(starsOf(wish, setting.puzzle, problem, run));
+    const final = whole;
+    if (setting.allowed !== undefined) controls.tellBound(bound?.of === problemOfWish(wish) ? bound.time : null);
     pick();
     clearTimeout(resting);
     resting = window.setTimeout(() => {
+      controls.tellPath(pathParts(problem, run));
       const sent = run.transfers.tensor.reduce((sum, t) => sum + costs.tensorBytes[t]!, 0);
       controls.tellMoved(sent, shape.memory.model === MEMORY.none ? null : isShort(problem, run));
       controls.tellPeak(peaksOf(problem, run));
+      if (final) prove(wish, problem);
     }, REST);
+  }
+
+  /** Finds a lower bound on the makespans of a problem, unless it is known. */
+  function prove(wish: Wish, problem: Problem): void {
+    if (setting.allowed === undefined) return;
+    const of = problemOfWish(wish);
+    const saved = isOfSavedProblem(wish, setting) ? Math.max(setting.proven, setting.puzzle?.optimum ?? 0) : 0;
+    if (bound?.of !== of) bound = { of, time: Math.max(bestBound(problem, setting.allowed), saved) };
+    controls.tellBound(bound.time);
+  }
+
+  /** What bounds depend on, as text. */
+  function problemOfWish({ values, transfers }: Wish): string {
+    return JSON.stringify([transfers, ...values]);
+  }
+
+  /** Where the ops of a wish are, those included that the hand has moved. */
+  function placedIn(wish: Wish, problem: Problem): Placed {
+    return moved(placedBy(wish, problem, isOfSavedProblem(wish, setting)), membersOf(wish.moves));
+  }
+
+  /** With other values of the cluster, of the pair shown or of another one; NaN where it has no schedule. */
+  function makespanAt(values: Values, pair: Pair | null): number {
+    const shownNow = { ...controls.wish(), values };
+    const wish = pair
+      ? { ...shownNow, partitioner: pair[0], scheduler: pair[1], hand: "", moves: new Map() }
+      : shownNow;
+    try {
+      const problem = problemWith(wish);
+      return simulate(problem, placedIn(wish, problem), wish.scheduler).makespan;
+    } catch {
+      return Number.NaN; // no plan within memory
+    }
+  }
+
+  function others(): Pair[] {
+    const { partitioner, scheduler } = controls.wish();
+    return PAIRS.filter(
+      ([p, s]) => setting.partitioners.includes(p) && !setting.puzzle && (p !== partitioner || s !== scheduler),
+    );
   }
 
   /** The saved problem with what the hand has changed. */
@@ -359,4 +407,4 @@ if (typeof document !== "undefined") subscribe(document.body, "model", begin);
 
 const hand = { ...plans, bestMoves };
 
-export { decodeProblem, graphOf, hand, inWholeCosts, packMemory, packRun, place, problemOf, simulate };
+export { bestBound, decodeProblem, graphOf, hand, inWholeCosts, packMemory, packRun, place, problemOf, simulate };

@@ -4,13 +4,14 @@ import { bytes, number, seconds } from "../shared/format.ts";
 import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
 import { BY_HAND, saved, type Wish } from "./address.ts";
 import { canvas, type Known } from "./canvas.ts";
+import type { CurveHost } from "./curve.ts";
 import { dialRows } from "./dialrows.ts";
 import type { Dial } from "./dials.ts";
 import css from "./live.css";
 import { race } from "./race.ts";
 import type { Puzzle } from "./traits.ts";
 import type { Values } from "./values.ts";
-import { compared } from "./words.ts";
+import { aboveOptimum, compared, pathText } from "./words.ts";
 
 const MEMORY: Readonly<Record<string, string>> = { true: " · out of memory", false: " · fits", null: "" };
 const NARROW = "(max-width: 600px)"; // a phone: dials instead of the canvas, one of them open, the others behind a line
@@ -33,6 +34,7 @@ export interface Offered {
 
 /** What the panel calls. */
 export interface Hands {
+  readonly curve: Omit<CurveHost, "show">;
   /** With each change, also in the midst of a drag. */
   changed(): void;
   /** At the end of a change, which then can be undone. */
@@ -52,6 +54,10 @@ export interface Panel {
   show(answer: Answer): void;
   /** Bytes that travel between devices, and whether some device runs out of memory; null where memory is not counted. */
   tellMoved(sum: number, short: boolean | null): void;
+  /** A lower bound on all makespans of the problem [s]; null while it is not known. */
+  tellBound(bound: number | null): void;
+  /** Seconds of the critical path in ops, in transfers and in line. */
+  tellPath(parts: readonly number[]): void;
   /** The other strategies again; until then what is said of them is old. */
   compare(): void;
   refuse(why: string): void;
@@ -83,7 +89,10 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
   const transfers = menu("Transfers", setting.models, setting.transfers, hands.settled);
   const makespan = h("output.makespan", { "aria-label": "Makespan" });
   const difference = h("span.change");
+  const gap = h("span.gap");
+  const path = h("span.path");
   const facts = h("span.facts");
+  let shown = 0; // makespan
   const error = h("p.error", { role: "alert", hidden: true });
   const text = h("code");
   const change = (now: Values) => {
@@ -91,7 +100,9 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
     hands.changed();
   };
   const narrow = matchMedia(NARROW).matches;
-  const cluster = narrow ? dialRows(known, dials, { ...hands, change }) : canvas(known, { ...hands, change });
+  const cluster = narrow
+    ? dialRows(known, dials, { ...hands, ...hands.curve, change })
+    : canvas(known, { ...hands, ...hands.curve, change });
   const undo = button("↶", "Undo", hands.undo);
   const redo = button("↷", "Redo", hands.redo);
   const against = menu("Compare with", ["as saved", ...setting.partitioners.slice(1)], "as saved", hands.settled);
@@ -142,6 +153,8 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
     result,
     difference,
     ...(puzzle ? [] : [h("label.against", {}, "compare with ", against)]),
+    gap,
+    path,
     facts,
   );
   const more = h("details", {}, h("summary", {}, "Python"), h("pre", {}, text));
@@ -186,9 +199,23 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
       const equal = against.value === "as saved" ? "as saved" : "the same";
       difference.textContent = now === before ? equal : `${compared(now, before)} from ${time(before)}`;
       facts.textContent = "";
+      path.textContent = "";
+      shown = answer.makespan;
       others.old(partitioner.value);
       cluster.share(transfers.value === "fair");
       text.textContent = answer.code;
+    },
+    tellBound(bound) {
+      const text = bound === null ? "…" : aboveOptimum(shown, bound);
+      gap.textContent = text === "proven optimal" ? text : `above optimum ${text}`;
+      gap.dataset.bound = bound === null ? "" : String(bound);
+      gap.title =
+        bound === null
+          ? "Follows on release"
+          : `No schedule of this problem is faster than ${time(bound)}: a lower bound`;
+    },
+    tellPath(parts) {
+      path.textContent = `path: ${pathText(parts, shown)}`;
     },
     compare: () => others.again(scheduler.value),
     tellMoved(sum, short) {

@@ -59,6 +59,8 @@ export interface Setting {
   readonly hosts: readonly string[];
   /** Devices that may run each op, a bit for each; null where all may run everywhere, absent where that is not known. */
   readonly allowed?: readonly number[] | null;
+  /** What the saved placement's strategy has proven that no schedule is shorter than [s]; 0 for nothing. */
+  readonly proven: number;
   /** What the page asks its reader to find, by hand. */
   readonly puzzle?: Puzzle;
   /** Links that several pairs of devices share. */

@@ -72,6 +72,7 @@ def live_traits(schedule: Schedule, puzzle: dict[str, Any] | None = None) -> dic
             "models": list(MODELS),
             "transfers": schedule.problem.transfers,
             "still": still,
+            "proven": schedule.placement.proven(schedule.makespan),
             "names": list(cluster.names),
             "types": list(cluster.types),
             "hosts": list(cluster.hosts),

@@ -1,0 +1,181 @@
+/** The best lower bound on the makespan: placelab.planning.lower_bounds.best_bound, to the last bit. */
+import { heads, least_span, upward } from "./kernels.generated.ts";
+import { CONTENTION, grouped, type Problem, pointers, successors } from "./problem.ts";
+import { largestOf, numbers, sum } from "./ranks.ts";
+
+const FORCED = 256; // as in placelab.planning.input_bound, like the three below
+const FOLLOWED = 1_600_000;
+const SETS = 12;
+const POOLS = 64;
+
+/** Devices that may run each op, a bit for each; null where all may run everywhere. */
+export type Allowed = readonly number[] | null;
+
+/** What bounds ops in time: one starts at `head` or later, and `tail` passes after its end, or more. */
+interface Windows {
+  readonly time: Float64Array;
+  readonly head: Float64Array;
+  readonly tail: Float64Array;
+}
+
+/** The largest of the critical path, the total work and the bound `inputs` [s]. */
+export function bestBound(problem: Problem, allowed: Allowed): number {
+  const time = leastExec(problem, allowed);
+  return [totalWork(problem, time, allowed), inputBound(problem, time, allowed)].reduce(
+    (most, bound) => Math.max(most, bound),
+    criticalLength(problem, time),
+  );
+}
+
+/** Least time of each op over the devices that it may run on. */
+function leastExec({ shape, times }: Problem, allowed: Allowed): Float64Array {
+  const { cost, column, divisor, columns } = times;
+  const rows = numbers(shape.nOps);
+  if (allowed)
+    return Float64Array.from(rows, (v) => {
+      let least = Infinity;
+      for (let d = 0; d < divisor.length; d++)
+        if ((allowed[v]! >> d) & 1) least = Math.min(least, cost[v * columns + column[d]!]! / divisor[d]!);
+      return least;
+    });
+  const fastest = new Float64Array(columns);
+  divisor.forEach((x, d) => (fastest[column[d]!] = Math.max(fastest[column[d]!]!, x)));
+  return Float64Array.from(rows, (v) => {
+    let least = Infinity;
+    for (let c = 0; c < columns; c++) least = Math.min(least, cost[v * columns + c]! / fastest[c]!);
+    return least;
+  });
+}
+
+function criticalLength(problem: Problem, weight: Float64Array): number {
+  const rank = new Float64Array(weight.length);
+  upward(weight, successors(problem), 0, 0, rank);
+  return largestOf(rank);
+}
+
+function totalWork({ shape, costs }: Problem, least: Float64Array, allowed: Allowed): number {
+  if (shape.nTimes === 0 && !allowed) return sum(costs.compute) / sum(costs.speed);
+  return sum(least) / shape.nDevices;
+}
+
+function inputBound(problem: Problem, time: Float64Array, allowed: Allowed): number {
+  const n = time.length;
+  const [cost, always] = leastTransfers(problem, allowed);
+  const { producer, consumer } = problem.shape;
+  const turned = (ops: Int32Array) => ops.map((v) => n - 1 - v);
+  const head = headsOf(time, producer, consumer, cost, always);
+  const tail = headsOf(time.slice().reverse(), turned(consumer), turned(producer), cost, always).reverse();
+  const found = { time, head, tail };
+  const longest = largestOf(head.map((each, v) => each + time[v]! + tail[v]!));
+  return Math.max(longest, fullest(problem, found, allowed));
+}
+
+/** Heads of ops with these edges. */
+function headsOf(
+  time: Float64Array,
+  source: Int32Array,
+  destination: Int32Array,
+  cost: Float64Array,
+  always: Float64Array,
+): Float64Array {
+  const n = time.length;
+  const ptr = pointers(destination, n);
+  const edges = grouped(destination, ptr);
+  const inputs = {
+    ptr,
+    op: edges.map((e) => source[e]!),
+    cost: Float64Array.from(edges, (e) => cost[e]!),
+    always: Float64Array.from(edges, (e) => always[e]!),
+  };
+  const most = Math.min(FORCED, Math.max(Math.floor(FOLLOWED / n), 16));
+  const [until, left, queue, ready] = [1, 1, 2, 2].map((width) => new Float64Array(most * width));
+  const head = new Float64Array(n);
+  heads(time, inputs, { op: new Int32Array(most), until, left, queue, ready, due: new Float64Array(n).fill(-1) }, head);
+  return head;
+}
+
+/** Of all pools the longest a + (work of ops with heads of at least a and tails of at least b) + b. */
+function fullest(problem: Problem, { time, head, tail }: Windows, allowed: Allowed): number {
+  const n = time.length;
+  const ascending = numbers(n).sort((a, b) => tail[a]! - tail[b]!);
+  const place = new Int32Array(n);
+  ascending.forEach((v, i) => (place[v] = i));
+  const order = numbers(n).sort((a, b) => head[b]! - head[a]!);
+  const leaves = 2 << (32 - Math.clz32(Math.max(n - 1, 1)));
+  const [tree, added] = [new Float64Array(leaves), new Float64Array(leaves)];
+  const byRank = Float64Array.from(ascending, (v) => tail[v]!);
+  let span = 0;
+  for (const [inside, work] of pools(problem, time, allowed))
+    span = Math.max(span, least_span(order.filter(inside), head, place, byRank, work, tree, added));
+  return span;
+}
+
+type Pool = readonly [inside: (op: number) => boolean, work: Float64Array];
+
+/** All ops with all devices; then each set of devices that some op is restricted to, with the ops that run only there. */
+function pools({ shape, costs }: Problem, time: Float64Array, allowed: Allowed): Pool[] {
+  const k = shape.nDevices;
+  const total = sum(costs.speed);
+  const plain = shape.nTimes === 0 && !allowed;
+  const every = plain ? costs.compute.map((x) => x / total) : time.map((x) => x / k);
+  const all: Pool = [() => true, every];
+  const sets = [...new Set(allowed)];
+  if (!allowed || sets.length > POOLS) return [all];
+  const proper = sets.filter((bits) => bits !== 2 ** k - 1);
+  return [
+    all,
+    ...proper.map((bits): Pool => [(v) => (allowed[v]! & ~bits) === 0, time.map((x) => x / members(bits, k).length)]),
+  ];
+}
+
+/**
+ * Least seconds of the transfer along each edge between distinct devices, infinite where its ends share one, and 0, or the same
+ * where no device may run both ends.
+ */
+function leastTransfers({ shape, costs, edgeBytes }: Problem, allowed: Allowed): [Float64Array, Float64Array] {
+  const { nDevices: k, nEdges, producer, consumer, group } = shape;
+  const cost = new Float64Array(nEdges);
+  const always = new Float64Array(nEdges);
+  const told = allowed && new Set(allowed).size <= SETS ? allowed : null;
+  const rate = shape.contention === CONTENTION.fair ? narrowest(shape, costs) : costs.bandwidth;
+  const known = new Map<string, [number, number][]>();
+  const everywhere = 2 ** k - 1;
+  for (let e = 0; e < nEdges; e++) {
+    const [from, to] = told ? [told[producer[e]!]!, told[consumer[e]!]!] : [everywhere, everywhere];
+    const key = `${from} ${to}`;
+    if (!known.has(key)) known.set(key, bestLinks(from, to, k, costs.latency, rate));
+    let least = Infinity;
+    for (const [latency, bandwidth] of known.get(key)!) least = Math.min(least, latency + edgeBytes[e]! / bandwidth);
+    cost[e] = least;
+    if (told && (from & to) === 0) always[e] = least;
+    const mine = group[producer[e]!]!;
+    if (mine >= 0 && mine === group[consumer[e]!]) cost[e] = Infinity;
+  }
+  return [cost, always];
+}
+
+/** Latency and rate of the links than which no other is better in both. */
+function bestLinks(from: number, to: number, k: number, latency: Float64Array, rate: Float64Array): [number, number][] {
+  const links: [number, number][] = [];
+  for (const i of members(from, k))
+    for (const j of members(to, k)) if (i !== j) links.push([latency[i * k + j]!, rate[i * k + j]!]);
+  links.sort(([a, x], [b, y]) => a - b || y - x || 0);
+  const best: [number, number][] = [];
+  for (const link of links) if (!best.length || link[1] > best[best.length - 1]![1]) best.push(link);
+  return best;
+}
+
+/** Bandwidths of pairs of devices, shared links on their way included. */
+function narrowest({ shared }: Problem["shape"], { bandwidth, linkBandwidth }: Problem["costs"]): Float64Array {
+  return bandwidth.map((rate, pair) => {
+    let least = rate;
+    for (let i = shared.ptr[pair]!; i < shared.ptr[pair + 1]!; i++)
+      least = Math.min(least, linkBandwidth[shared.link[i]!]!);
+    return least;
+  });
+}
+
+/** Devices of a set of bits; all of them where there are more devices than bits. */
+function members(bits: number, k: number): number[] {
+  return [...numbers(k)].filter((d) => bits === 2 ** k - 1 || (bits >> d) & 1);
+}
