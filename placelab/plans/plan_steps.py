@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -17,6 +20,7 @@ from placelab.models.shape import mean_keys
 from placelab.plans.best_split import split_layers
 from placelab.plans.block_times import UPDATE, blocks_of
 from placelab.plans.degrees import Plan
+from placelab.plans.every_rank import Sizes, every_rank, parts_of
 from placelab.plans.memory import training_bytes
 from placelab.plans.overlap import Part, overlap_seconds
 from placelab.plans.stage_memory import stage_memory
@@ -73,19 +77,50 @@ class PlanResult:
     exposed: float
     memory: pd.DataFrame
     _pipeline: Placement
+    _all: Callable[[Schedule], Placement]
 
     @property
     def fits(self) -> bool:
         """Whether every rank has room."""
         return bool((self.memory["total"] <= self.memory["capacity"]).all())
 
-    def problem(self) -> Problem:
-        """The pipeline of one tensor rank of one replica: a device per rank."""
-        return self._pipeline.problem
+    def problem(self, ranks: Literal["one", "all"] = "one") -> Problem:
+        """The step as a problem, each op tied to its device.
 
-    def schedule(self) -> Schedule:
-        """Its schedule; gradients go out after it."""
-        return _run(self._pipeline, self.plan.schedule)
+        Parameters
+        ----------
+        ranks
+            ``"one"``: the pipeline of one tensor rank of one replica, a device per stage; collectives are part of its passes.
+            ``"all"``: every device, with its stream on which the hops of collectives run; gradients are summed, too. Of equal
+            devices and links both take the plan's seconds; of others ``"all"`` has each one's own.
+
+        Raises
+        ------
+        UnsupportedError
+            ``"all"`` of passes that run together, or with weights gathered layer by layer.
+        FormatError
+            ``"all"`` with more ops than graphs may have.
+        """
+        return self._placement(ranks).problem
+
+    def schedule(self, ranks: Literal["one", "all"] = "one") -> Schedule:
+        """The schedule of :meth:`problem`; of one rank without its gradients, which go out after it."""
+        placement = self._placement(ranks)
+        return _run(placement, self.plan.schedule) if ranks == "one" else simulate(placement.problem, placement)
+
+    def _placement(self, ranks: Any) -> Placement:
+        if ranks not in ("one", "all"):
+            raise UnsupportedError(f"ranks is {ranks!r:.60}; expected 'one' or 'all'")
+        return self._pipeline if ranks == "one" else self._every
+
+    @cached_property
+    def _every(self) -> Placement:
+        plan = self.plan
+        if plan.schedule in MERGED:
+            raise UnsupportedError(f"passes of {plan.schedule!r} run together, and have no parts to put on all ranks")
+        if plan.zero == 3:
+            raise UnsupportedError("zero is 3, whose weights are gathered layer by layer: transforms.sharded has them")
+        return self._all(self.schedule())
 
     def __repr__(self) -> str:
         p = self.plan
@@ -194,7 +229,7 @@ class Planner:
         )
         return PlanResult(
             plan, seconds, tokens / seconds, self._flop() / seconds / peak, max(1 - work / p / makespan, 0.0) if p > 1 else 0.0,
-            seconds - makespan, memory, pipeline,
+            seconds - makespan, memory, pipeline, lambda one: self._every(plan, one),
         )  # fmt: skip
 
     def checked(self, plan: Plan) -> Plan:
@@ -220,10 +255,7 @@ class Planner:
 
     def step(self, plan: Plan) -> Step:
         """Seconds of each stage and of what follows the last backward op."""
-        stages, layers = plan.pp * plan.chunks, list(plan.layers or ())
-        ends = np.concatenate([[0], 1 + np.cumsum(layers)])
-        ends[-1] += 1
-        blocks = self._blocks(plan)
+        stages, ends, blocks = plan.pp * plan.chunks, _ends(plan), self._blocks(plan)
         columns: dict[str, list[float]] = {"F": [], "B": [], "W": []}
         for s in range(stages):
             group = self._groups(plan, s)
@@ -356,6 +388,22 @@ class Planner:
         name = {"none": "", "full": "F", "selective": "core"}[plan.recompute]
         return float(self._blocks(plan)[name][group, first:last].sum(axis=1).max()) if name and last > first else 0.0
 
+    def _every(self, plan: Plan, one: Schedule) -> Placement:
+        """The step of all ranks, as the pipeline of one has it."""
+        ends, blocks, shape = _ends(plan), self._blocks(plan), self.model.shape
+        sizes = Sizes(*self._sizes(plan))
+        parts = [
+            parts_of(blocks, shape.sparse, first, last, sizes, plan.recompute)
+            for first, last in pairwise(ends.tolist())
+        ]
+        return every_rank(plan, self.cluster, one, parts, self._exchanged(plan, ends))
+
+    def _sizes(self, plan: Plan) -> tuple[float, float]:
+        """Bytes that a layer sums over a tensor group, and exchanges for its experts; 0 where there is one rank."""
+        shape = self.model.shape
+        hidden = self.model.element_bytes * plan.microbatch * self.sequence * shape.hidden
+        return hidden * (plan.tp > 1), hidden * shape.chosen / plan.tp * (plan.ep > 1)
+
     def _over(self, kind: Any, size: float, devices: list[int]) -> float:
         """Seconds of a collective by the slowest link of the ring."""
         if len(devices) < 2 or not size:
@@ -366,22 +414,19 @@ class Planner:
 
     def _collectives(self, plan: Plan, layers: range, group: np.ndarray) -> float:
         """Seconds of the collectives of some layers, one way."""
-        shape, tokens = self.model.shape, plan.microbatch * self.sequence
-        hidden = self.model.element_bytes * tokens * shape.hidden
-        ranks = group.tolist()
-        key = ("collectives", ranks[0], plan.tp, plan.ep, plan.dp, tokens)
+        shape, ranks = self.model.shape, group.tolist()
+        key = ("collectives", ranks[0], plan.tp, plan.ep, plan.dp, plan.microbatch)
 
         def make() -> tuple[float, float]:
-            reduce = 2 * self._over("all-reduce", hidden, ranks[: plan.tp])
-            experts = (
-                2 * self._over("all-to-all", hidden * shape.chosen / plan.tp, ranks[: plan.ep]) if plan.ep > 1 else 0.0
-            )
-            return reduce, experts
+            summed, exchanged = self._sizes(plan)
+            reduce = 2 * self._over("all-reduce", summed, ranks[: plan.tp])
+            return reduce, 2 * self._over("all-to-all", exchanged, ranks[: plan.ep])
 
         reduce, experts = self._once(key, make)
         return len(layers) * reduce + experts * sum(shape.sparse[i] for i in layers)
 
-    def _gradients(self, plan: Plan, ends: np.ndarray) -> tuple[float, ...]:
+    def _exchanged(self, plan: Plan, ends: np.ndarray) -> list[tuple[float, float]]:
+        """Bytes of each rank's gradients, and of the weights that are gathered after them under ZeRO 1 and 2."""
         whole = self._once(
             ("whole", plan.tp, plan.ep),
             lambda: training_bytes(self.model, replace(plan.training(), data=1, zero=0), 1, 1).kept,
@@ -390,11 +435,17 @@ class Planner:
         for j in range(plan.pp):
             own = stages_of(plan.schedule, j, plan.pp, plan.chunks)
             g, w = (sum(float(whole[k][ends[s] : ends[s + 1]].sum()) for s in own) for k in ("gradients", "weights"))
+            found.append((g, w if plan.zero in (1, 2) else 0.0))
+        return found
+
+    def _gradients(self, plan: Plan, ends: np.ndarray) -> tuple[float, ...]:
+        found = []
+        for j, (g, w) in enumerate(self._exchanged(plan, ends)):
             ring = self._group(plan, j).tolist()[:: plan.tp]
             if layout_of(plan.schedule, plan.chunks) == "dual":  # twins sum theirs, too
                 ring += self._group(plan, plan.pp - 1 - j).tolist()[:: plan.tp]
             scatter = self._over("all-reduce" if plan.zero == 0 else "reduce-scatter", g, ring)
-            found.append(scatter + (self._over("all-gather", w, ring) if plan.zero in (1, 2) else 0.0))
+            found.append(scatter + self._over("all-gather", w, ring))
         return tuple(found)
 
     def _gathering(self, plan: Plan, m: int, work: float) -> float:
@@ -425,6 +476,13 @@ class Planner:
         windows = [None, *self.model.shape.windows, None]
         keys = np.array([mean_keys(s, 0, w, "half") for w in windows])
         return 3.0 * self.batch * s * float((frame["flop"] + frame["flop_per_key"] * keys).sum())
+
+
+def _ends(plan: Plan) -> np.ndarray:
+    """The first block of each stage, and the number of blocks."""
+    ends = np.concatenate([[0], 1 + np.cumsum(list(plan.layers or ()))])
+    ends[-1] += 1
+    return ends
 
 
 def pipeline_of(step: Step, m: int, plan: Plan, cluster: Cluster) -> Problem:

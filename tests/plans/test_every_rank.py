@@ -1,0 +1,97 @@
+"""All ranks of a plan: the step takes as long as that of one rank where devices and links are equal."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from examples import fewer
+
+import placelab as pl
+from placelab.plans.every_rank import Part, every_rank
+from placelab.plans.plan_steps import Step, pipeline_of, run_pipeline
+
+MODELS = {
+    "dense": dict(model_type="llama", num_key_value_heads=4),
+    "experts": dict(model_type="mixtral", num_local_experts=4, num_experts_per_tok=2, num_key_value_heads=4),
+}
+SIZES = dict(hidden_size=256, num_hidden_layers=6, num_attention_heads=4, intermediate_size=512, vocab_size=1024)
+H100 = pl.costs.cluster("h100", 16, link="nvlink4")
+
+
+def links(n: int, t: int, p: int) -> pl.Cluster:
+    """Devices of speed 1; 8 bytes/s within tensor groups, 4 between stages, 2 between replicas."""
+    d = np.arange(n * t * p)
+    stage, replica = d // (n * t), d // t % n
+    rate = np.where(stage[:, None] != stage, 4.0, np.where(replica[:, None] != replica, 2.0, 8.0))
+    return pl.Cluster([1.0] * len(d), bandwidth=rate, latency=0.01)
+
+
+@pytest.mark.parametrize(
+    ("n", "t", "p", "m", "seconds"),
+    [(2, 2, 2, 4, 50.46), (1, 4, 2, 4, 48.24), (2, 1, 4, 8, 82.18), (4, 2, 2, 3, 46.42), (2, 4, 2, 4, 56.26)],
+)
+def test_ranks_by_hand(n, t, p, m, seconds):
+    """Golden G1, ranks="all": two layers a stage, an all-reduce of 4 bytes after each, activations of 2, gradients of 16."""
+    each = pl.collective_time("all-reduce", 4, t, bandwidth=8, latency=0.01)
+    step = Step((2 * (1 + each),) * p, (2 * (2 + each),) * p, (0.0,) * p, 2.0, (0.0,) * p)
+    plan, cluster = pl.Plan(dp=n, tp=t, pp=p), links(n, t, p)
+    pipeline = pipeline_of(step, m, plan, pl.Cluster([1.0] * p, bandwidth=4.0, latency=0.01))
+    one = run_pipeline(pipeline.replace(transfers="channel"), "1f1b")
+    sums = [Part("all-reduce", 4.0)] * (t > 1)
+    work = {phase: [Part("compute", np.full(n * t * p, cost)), *sums] * 2 for phase, cost in (("F", 1.0), ("BW", 2.0))}
+    placement = every_rank(plan, cluster, one, [work] * p, [(16.0, 0.0)] * p)
+    schedule = pl.simulate(placement.problem, placement)
+    assert schedule.makespan == pytest.approx(seconds) and pl.validate(schedule) == []
+    assert placement.problem.graph.n_ops > 4 * one.problem.graph.n_ops
+
+
+@pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "interleaved", "looped-bfs", "zb-h1", "zb-v"])
+def test_all_ranks_take_as_long_as_one(schedule):
+    """Random degrees of models with and without experts, recomputation and ZeRO; the plan's seconds, and a legal schedule."""
+    source = random.Random(schedule)
+    for _ in range(fewer(8)):
+        kind = source.choice(list(MODELS))
+        chunks = 2 if schedule in ("interleaved", "looped-bfs", "zb-v") else 1
+        dp, tp, pp = source.choice(((2, 2, 2), (1, 2, 2), (2, 1, 3), (1, 4, 2), (4, 1, 2), (2, 4, 1)))
+        plan = pl.Plan(
+            dp=dp, tp=tp, pp=pp, ep=source.choice((1, 2)) if kind == "experts" and dp * tp > 1 else 1,
+            schedule=schedule, chunks=chunks if pp > 1 else 1, zero=source.choice((0, 1, 2)),
+            recompute=source.choice(("none", "full", "selective")), sequence_parallel=source.random() < 0.5,
+        ) if pp > 1 or schedule == "1f1b" else pl.Plan(dp=dp, tp=tp, zero=1)  # fmt: skip
+        model = pl.models.read(SIZES | MODELS[kind])
+        found = pl.plan(model, H100, plan, batch=6 * dp, sequence=64)
+        every = found.schedule("all")
+        assert every.makespan == pytest.approx(found.seconds, rel=1e-9) and pl.validate(every) == []
+        names = every.problem.cluster.names
+        assert len(names) == 2 * plan.devices
+        hops = np.isin(every.problem.graph.kind, ("ready", "reduce", "gather", "exchange"))
+        assert {names[d].endswith("/stream") for d in every.device[hops]} <= {True}
+
+
+def test_devices_that_differ():
+    """One rank has the slowest device of each stage; of all ranks, each has its own, and replicas wait only for gradients."""
+    kinds = ["a100_80gb", "h100", "h100", "a100_80gb"]
+    speed = [pl.costs.specs()[kind].speed for kind in kinds]
+    cluster = pl.Cluster(speed, memory=[8e10] * 4, bandwidth=4.5e11, types=kinds)
+    found = pl.plan("gpt2", cluster, pl.Plan(dp=2, pp=2), batch=16, sequence=256)
+    every = found.schedule("all")
+    assert 0.5 * found.seconds < every.makespan < 0.98 * found.seconds and pl.validate(every) == []
+    busy = [(every.finish - every.start)[every.device == d].sum() for d in range(4)]
+    assert busy[0] > 1.5 * busy[1] and busy[3] > 1.5 * busy[2]
+
+
+@pytest.mark.parametrize(
+    ("plan", "ranks", "words"),
+    [
+        (pl.Plan(pp=2), "two", "ranks is 'two'; expected 'one' or 'all'"),
+        (pl.Plan(dp=2, zero=3), "all", "zero is 3"),
+        (pl.Plan(pp=2, schedule="dualpipe"), "all", "passes of 'dualpipe' run together"),
+    ],
+)
+def test_what_is_refused(plan, ranks, words):
+    """One sentence says what there is."""
+    found = pl.plan("gpt2", H100, plan, batch=8, sequence=64)
+    with pytest.raises(pl.UnsupportedError, match=words):
+        found.problem(ranks)
