@@ -18,6 +18,7 @@ from pathlib import Path
 from threading import Thread
 
 import nbformat
+from browser import forked_kernels
 from playwright.sync_api import Page
 
 STARTUP = 60.0  # seconds; a cold machine takes its time
@@ -144,7 +145,7 @@ def close_notebook(page: Page) -> None:
 
 def notebook_of(cells: list[str]) -> nbformat.NotebookNode:
     """Notebook of code cells for the kernel of this environment."""
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    kernel = {"name": forked_kernels.NAME, "display_name": "Python 3", "language": "python"}
     return nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(source) for source in cells], metadata={"kernelspec": kernel}
     )
@@ -163,13 +164,14 @@ def running(root: Path, home: Path) -> Iterator[Lab]:
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--expose-app-in-browser"]
     command += [f"--ServerApp.{name}={value}" for name, value in options.items()]
     command += ["--JupyterNotebookApp.expose_app_in_browser=True"]
-    with lab.log.open("w") as log:
-        server = subprocess.Popen(command, env=environment(home, lab.token), stdout=log, stderr=subprocess.STDOUT)
-    try:
-        wait_until_up(lab, server)
-        yield lab
-    finally:
-        end(server)
+    variables = environment(home, lab.token)
+    with lab.log.open("w") as log, forked_kernels.offered(home, variables):
+        server = subprocess.Popen(command, env=variables, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            wait_until_up(lab, server)
+            yield lab
+        finally:
+            end(server)
 
 
 def end(server: subprocess.Popen) -> None:
