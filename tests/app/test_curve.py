@@ -5,12 +5,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import placelab as pl
 from placelab.app.explorer.engine import curve
 from placelab.app.explorer.engine.curve import Curve
-from placelab.app.explorer.state import initial_state
+from placelab.app.explorer.state import State, initial_state
 
 
 def curve_of(partitioner: Callable[[pl.Problem], pl.Placement]) -> list[dict[str, Any]]:
@@ -53,3 +54,34 @@ def test_values_that_are_all_late_make_no_curve():
 
     assert curve_of(tried) == []
     assert len(calls) == curve.LATE + 1
+
+
+def kept(state: State, value: dict[str, Any]) -> list[dict[str, Any]]:
+    """What is said of the curve of a chosen value."""
+    said: list[dict[str, Any]] = []
+    drawn = Curve(lambda _: None, said.append)
+    drawn.rest_on(state, value)
+    drawn.rest_on(state, dict(value))  # the same again costs nothing
+    assert drawn.settled(60)
+    drawn.close()
+    return said
+
+
+LINK = {"kind": "bandwidth", "label": "bandwidth inside a", "pairs": [[0, 1], [1, 0]]}
+
+
+def test_the_curve_of_a_chosen_value_is_what_the_library_computes():
+    cluster = pl.clusters.pcie_box(2)
+    graph = pl.generators.layered(30, seed=1)
+    first, *_, last = kept(initial_state(graph, cluster), LINK)
+    assert first == {} and last["now"] == cluster.bandwidth[0, 1] and last["unit"] == "B/s"
+    for value, found in list(zip(last["values"], last["makespans"], strict=True))[:: curve.COARSE]:
+        changed = cluster.replace(bandwidth=np.where(np.eye(2, dtype=bool), cluster.bandwidth, value))
+        state = replace(initial_state(graph, changed))
+        due = pl.solve(state.problem(), state.partitioner, state.scheduler).makespan
+        assert found == pytest.approx(due, rel=1e-9)
+
+
+def test_a_value_without_a_curve_says_why():
+    cluster = pl.Cluster.uniform(2, bandwidth=float("inf"))
+    assert "powers of ten" in kept(initial_state(pl.generators.fork_join(3), cluster), LINK)[-1]["none"]

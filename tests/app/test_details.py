@@ -13,7 +13,8 @@ from problems import placed
 
 import placelab as pl
 from placelab.analysis.idle_time import idle_gaps
-from placelab.app.widgets.details import NEWEST, OLDEST, Subject, details_of
+from placelab.app.widgets.details import Subject, details_of
+from placelab.app.widgets.details_parts import NEWEST, OLDEST
 from placelab.app.widgets.gantt_chart import Gantt
 
 
@@ -151,3 +152,46 @@ def test_an_area_has_all_seconds_of_its_devices(placement, part):
         parts = [facts.get(name, "0 %").rpartition(", ")[2] for name in ("ops", "Send ops", "idle")]
         texts = [part.removesuffix(" %").replace("< ", "") for part in parts]
         assert abs(sum(map(float, texts)) - 100) <= 1.6, facts  # whole percents
+
+
+def test_a_link_and_a_speed_that_were_chosen(chain):
+    value = {"kind": "bandwidth", "label": "bandwidth inside a", "pairs": [[0, 1], [1, 0], [0, 9]]}
+    said = details_of(chain, Subject(op=1, value=value))  # whatever was clicked before
+    assert (said["title"], said["note"], said["over"]) == ("bandwidth inside a", "2 directed pairs", True)
+    assert dict(said["facts"]) == {
+        "carries": "4 in 1 transfer",
+        "they take": "2",
+        "in line for it": "nothing waits",
+        "critical path": "2 of it, 29 %, in 1 transfer",
+        "dev0 → dev1": "4, 2",
+    }
+    assert said["chain"]["rows"] == [("output of a", "2 · 4 · dev0 → dev1", "2", 2.0, 4.0, 0)]
+    back = details_of(chain, Subject(value=value | {"pairs": [[1, 0]]}))
+    assert dict(back["facts"]) == {"carries": "0 in 0 transfers", "critical path": "nothing of it"}
+    speed = {"kind": "speed", "label": "speed of dev1", "device": 1}
+    assert details_of(chain, Subject(value=speed))["title"] == "speed of dev1"
+    assert details_of(chain, Subject(value=speed | {"device": 7})) == {}
+
+
+@given(placed())
+def test_links_carry_what_the_schedule_moves(placement):
+    """The links of all pairs together: every byte, every second, and a step of the critical path for each transfer on it."""
+    schedule = pl.simulate(placement.problem, placement)
+    units = placement.problem.cluster.units
+    n = placement.problem.cluster.n_devices
+    value = {"kind": "latency", "label": "all", "pairs": [[i, j] for i in range(n) for j in range(n) if i != j]}
+    facts = dict(details_of(schedule, Subject(value=value))["facts"])
+    moved = schedule.transfers
+    size = units.amount(float(placement.problem.graph.tensor_bytes[moved["tensor"]].sum()), "B")
+    assert facts["carries"].startswith(f"{size} in {len(moved):,} transfer")
+    if len(moved):
+        assert facts["they take"] == units.time(float((moved["finish"] - moved["start"]).sum()))
+    if len(schedule.sends):
+        return  # their ops are on the path under the transfer's name, too
+    on_path = sum(row[0].startswith("transfer of") for row in critical_rows(schedule))
+    assert on_path == 0 or facts["critical path"].endswith(f"in {on_path} transfer{'s' * (on_path != 1)}")
+
+
+def critical_rows(schedule: pl.Schedule) -> list:
+    """The steps of the critical path that take time, as the drawer tells those of the op that ends last."""
+    return details_of(schedule, Subject(op=int(schedule.finish.argmax())))["chain"]["rows"]

@@ -629,6 +629,26 @@ def nothing_collides(hand: Hand) -> None:
         expect(hand.root.locator(".pl-popover:visible")).to_have_count(0)
 
 
+def test_the_curve_of_a_value_stays_while_it_is_chosen(explore, page: Page, screenshot):
+    """A value that has the focus is what the open drawer tells of: what travels, and the makespan over it; a click ends that."""
+    page.set_viewport_size({"width": 1280, "height": 720})
+    hand = explore('"convolutional_network"')
+    hand.notebook.execute("explorer.gantt.drawer = True")
+    drawer = hand.root.locator(".drawer")
+    hand.root.locator(".pill.bandwidth").first.focus()
+    expect(drawer.locator("header b")).to_contain_text("bandwidth inside")
+    expect(drawer.locator(".overtime .makespan")).to_be_visible()
+    hand.becomes("len(explorer.gantt.curve.get('values', ()))", 33)
+    screenshot("chosen", hand.root)
+    here = drawer.locator(".overtime circle.here title").text_content()
+    assert here.split(": ")[0] == hand.root.locator(".pill.bandwidth text").first.text_content()
+    page.keyboard.press("PageUp")  # the curve follows the value
+    hand.becomes("explorer.gantt.curve.get('now') == float(explorer.problem.cluster.bandwidth[0, 1])", True)
+    hand.notebook.execute("explorer.gantt.selection = 3; explorer.gantt.value = {}")
+    expect(drawer.locator(".overtime")).to_have_count(0)
+    assert hand.notebook.value("explorer.canvas.chosen") == {}
+
+
 @pytest.mark.parametrize(
     ("width", "height"),
     [(1280, 720), *(pytest.param(*size, marks=pytest.mark.slow) for size in ((1440, 900), (1920, 1080)))],

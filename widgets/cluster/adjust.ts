@@ -8,6 +8,7 @@ import { inUnits, PER_DECADE, read, scaled, spoken, writeRange } from "./quantit
 import type { Ruler } from "./ruler.ts";
 import type { Range } from "./state.ts";
 import type { Target } from "./targets.ts";
+import type { Chosen } from "./traits.ts";
 
 type Focusable = HTMLElement | SVGElement;
 
@@ -161,6 +162,7 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
       else if (pressed === "Enter") type(target, element);
       else if (pressed === "End" && quantity.end) editor.do(target.edit({ value: null }));
     });
+    listen(element, "focus", () => editor.choose(chosen(target)));
     listen(element, "keyup", (event) => (KEYS[event.key] ? end() : undefined));
     listen(element, "blur", () => (current ? end() : undefined));
     listen(element, "dblclick", () => type(target, element));
@@ -188,6 +190,12 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
     },
     ...{ text, step, end, pull, slider, type },
   };
+}
+
+/** A target as Python knows it. */
+function chosen({ edit, label }: Target): Chosen {
+  const { kind, ...where } = edit({ value: null }) as Partial<Chosen> & { kind: string };
+  return { kind, label, device: where.device, pairs: where.pairs, link: where.link };
 }
 
 const middle = ({ low, high }: Range) => (low === high ? low : Math.sqrt(low * high));

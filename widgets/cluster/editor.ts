@@ -7,7 +7,7 @@
 import type { AnyModel } from "@anywidget/types";
 import { outbox } from "./outbox.ts";
 import { applied, type Cluster, fromWire, structure } from "./state.ts";
-import type { ClusterTraits, Edit } from "./traits.ts";
+import type { Chosen, ClusterTraits, Edit } from "./traits.ts";
 
 export interface Editor {
   readonly cluster: Cluster;
@@ -20,6 +20,7 @@ export interface Editor {
   /** An edit that is complete in itself. */
   do(edit: Edit): void;
   select(device: number): void;
+  choose(value: Chosen): void;
   acknowledged(): void;
   /** Takes Python's cluster, unless later edits are still on their way to Python. */
   refresh(): void;
@@ -64,6 +65,7 @@ export function editor(model: AnyModel<ClusterTraits>, draw: (rebuild: boolean) 
       draw(false);
     },
     select: (device) => set("selected", device),
+    choose: (value) => set("chosen", value),
     acknowledged() {
       mail.acknowledged(model.get("ack"));
       self.refresh();

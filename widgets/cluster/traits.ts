@@ -6,6 +6,8 @@ export interface ClusterTraits {
   peak: number[];
   load: number[][];
   selected: number;
+  /** The value that was pointed at last; {} for none. */
+  chosen: Chosen | Record<string, never>;
   /** Makespan over the value that is being dragged; {} for none. */
   curve: Curve | Record<string, never>;
   error: string;
@@ -19,6 +21,15 @@ export interface ClusterTraits {
   values_only: boolean;
   can_undo: boolean;
   can_redo: boolean;
+}
+
+/** What an edit of the value would name, and how the value is called. */
+export interface Chosen {
+  kind: string;
+  label: string;
+  device?: number;
+  pairs?: Pair[];
+  link?: string;
 }
 
 /** Values (SI, ascending), the makespan at each [s], and where another pair of strategies is better. */

@@ -30,6 +30,7 @@ function render({ model, el, alone = false }: Context): () => void {
       model.set("gap", gap);
       model.set("transfer", transfer);
       model.set("lane", lane);
+      model.set("value", {});
       send("selection", op);
     },
     drawer: (open: boolean) => send("drawer", open),
@@ -106,6 +107,8 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
     ["warning", () => view.warn(model.get("warning"))],
     ["detail", () => view.explain(model.get("detail"))],
     ["details", () => view.tell(model.get("details") ?? {})],
+    ["value", () => view.turnTo(Object.keys(model.get("value") ?? {}).length > 0)],
+    ["curve", () => view.drawCurve(model.get("curve") ?? {})],
     ["proof", () => view.showProof(model.get("proof") ?? [])],
     ["proof_shown", () => view.showProofLane(model.get("proof_shown") ?? false)],
     ["drawer", () => view.openDrawer(model.get("drawer") ?? false)],

@@ -25,7 +25,7 @@ import type { Kept } from "./scene/kept.ts";
 import { scrub } from "./scene/playback.ts";
 import type { Chart, Labels } from "./scene/scene.ts";
 import { isDrawn } from "./scene/sofar.ts";
-import type { Details, Step } from "./wire/details.ts";
+import type { CurveSoFar, Details, Step } from "./wire/details.ts";
 import type { Memory } from "./wire/memory.ts";
 import type { Candidate, Hand, Proof } from "./wire/traits.ts";
 
@@ -79,6 +79,7 @@ export class GanttView {
   #explained = ""; // what Python says of the selected op, in a sentence and in the drawer
   #told: Details = {};
   #picked = NOTHING; // as Python knows it
+  #elsewhere = false; // a value was chosen on a cluster canvas: the drawer says of that
 
   /** `alone`: there is no Python to ask. */
   constructor(tell: Tell, alone: boolean) {
@@ -291,12 +292,21 @@ export class GanttView {
     return chart !== null && picked >= 0 && !isDrawn(chart, picked);
   }
 
+  /** Whether a value was chosen elsewhere, so that the next click here counts in any case. */
+  turnTo(value: boolean): void {
+    this.#elsewhere = value;
+  }
+
+  drawCurve(curve: CurveSoFar): void {
+    this.#drawer.draw(curve, this.#board.labels.units);
+  }
+
   /** What there is to say of what was clicked. */
   tell(details: Details): void {
     this.#told = details;
     this.#drawer.show(
       this.#toCome ? {} : details,
-      this.#board.picked >= 0 || this.#picked.lane >= 0 || this.#picked.area !== null,
+      this.#elsewhere || this.#board.picked >= 0 || this.#picked.lane >= 0 || this.#picked.area !== null,
     );
   }
 
@@ -368,8 +378,9 @@ export class GanttView {
   #pick(picked: Picked): void {
     const { gap, transfer, lane, area } = this.#picked;
     const same = gap === picked.gap && transfer === picked.transfer && lane === picked.lane && area === picked.area;
-    if (same && picked.op === this.#board.picked) return;
+    if (same && picked.op === this.#board.picked && !this.#elsewhere) return;
     this.#picked = picked;
+    this.#elsewhere = false;
     this.#board.area = picked.area;
     this.showSelection(picked.op);
     this.#tell.selected(picked);

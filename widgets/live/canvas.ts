@@ -47,6 +47,7 @@ export function canvas(known: Known, hands: Hands): Canvas {
     peak: [],
     load: [],
     selected: -1,
+    chosen: {},
     curve: {},
     error: "",
     fixed: [...known.timed],

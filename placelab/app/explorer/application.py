@@ -250,7 +250,11 @@ class Explorer(Readable):
         self.actions = self._inputs.actions
         self.canvas = self._inputs.canvas
         self._say = self.message.say
-        self._curve = Curve(lambda curve: self.canvas.set_trait("curve", curve), lambda: self._computation.active)
+        self._curve = Curve(
+            lambda curve: self.canvas.set_trait("curve", curve),
+            lambda curve: self.gantt.set_trait("curve", curve),
+            lambda: self._computation.active,
+        )
         self.shared = Shared(self.change, self._say, self._dragging)
         self._view = ResultView(
             self.canvas,
@@ -479,7 +483,9 @@ class Explorer(Readable):
         self.actions.frame.whole = self.model_id
         self.actions.frame.on_stale_picture = lambda: self._say(LOADED_AGAIN, "note")
         self.canvas.observe(self._edited, ["value", "dragging", "cluster"])
-        self.gantt.observe(lambda _: self._computation.wake(), CLICKED)
+        self.gantt.observe(lambda _: self._computation.wake(), [*CLICKED, "drawer"])
+        self.canvas.observe(lambda change: self.gantt.set_trait("value", change["new"]), "chosen")
+        self.gantt.observe(lambda change: self.canvas.set_trait("chosen", change["new"]), "value")
         self.shared.observe(lambda change: self.keep(change["new"]), "kept")
         self.observe(self._seen_or_not, "views")
         strategies.on_change.append(self._catalogue_changed)
@@ -510,6 +516,7 @@ class Explorer(Readable):
         self.by_hand.begin_if_asked()
         self.actions.offer_code()
         self.saved.follow()
+        self._curve.rest_on(self.state, self.gantt.value if self.gantt.drawer else {})
 
     def _tell(self) -> None:
         """Say what an edit did, once its result is there."""

@@ -121,6 +121,7 @@ class ClusterCanvas(View):
     peak: traitlets.List[float] = traitlets.List().tag(sync=True)  # peak bytes of each device; empty when not known
     load: traitlets.List[list[float]] = traitlets.List().tag(sync=True)  # busy fraction of links; empty: not known
     selected = traitlets.Int(-1).tag(sync=True)  # device number or -1
+    chosen = traitlets.Dict().tag(sync=True)  # the value that was pointed at last: kind, label, device or pairs or link
     curve = traitlets.Dict().tag(sync=True)  # makespan over the value being dragged; see explorer.engine.curve
     error = traitlets.Unicode("").tag(sync=True)  # why the last edit was refused
     fixed: traitlets.List[int] = traitlets.List().tag(sync=True)  # devices whose speed changes no time, which is shown

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from placelab.analysis.explanation import KINDS, described, slack
+from placelab.analysis.explanation import slack
 from placelab.analysis.idle_time import MOST_TRIED, REASONS, idle_gaps, said_of_gap, steps_of_gap
 from placelab.app.widgets.decisions import why
+from placelab.app.widgets.details_parts import Details, bars_of, chain_of, device_said, longest_of, span_said
+from placelab.app.widgets.details_totals import of_area, of_link
 from placelab.base.progress import never
-from placelab.base.units import Units, apart, counted, percent
+from placelab.base.units import apart, counted, percent
 from placelab.costs import describe_op
 from placelab.kernels.explain import explain as kernels
-from placelab.schedule.critical_steps import StepsBack, critical_steps
-from placelab.schedule.held_bytes import HeldBytes
+from placelab.schedule.critical_steps import StepsBack
 from placelab.schedule.schedule import Schedule
 from placelab.schedule.trace import Trace
 
 MOST_BARS = 12
-NEWEST, OLDEST = 60, 8  # steps of a long chain that are sent: the newest, and the oldest with the root
-LONGEST_GAPS = 12
-FEW = 6  # devices of an area that are told one by one
-Details = dict[str, Any]
 
 
 class Subject(NamedTuple):
@@ -41,6 +39,9 @@ class Subject(NamedTuple):
         Number of the device whose name was clicked.
     area
         What was brushed: start and finish [s], numbers of the first and the last device; () for nothing.
+    value
+        What was chosen on the cluster canvas, of which all others are forgotten: ``kind``, ``label``, and ``device``, ``pairs``
+        or ``link``; {} for nothing.
     """
 
     op: int = -1
@@ -48,6 +49,7 @@ class Subject(NamedTuple):
     transfer: int = -1
     lane: int = -1
     area: tuple[float, ...] = ()
+    value: Mapping[str, Any] = MappingProxyType({})
 
 
 def details_of(
@@ -72,14 +74,17 @@ def details_of(
     dict
         ``title`` and ``note``; ``facts``, a list of [label, text]; ``bars``: ``head``, ``rows`` of [device, label, value, text,
         note, whether it was chosen], and ``foot``; ``chain``: ``head``, ``rows`` of [what, note, time, start [s], finish [s],
-        op], the newest first, and ``left``, how many are left out before the last ``after``; ``area``, if it is one.
+        op], the newest first, and ``left``, how many are left out before the last ``after``; ``area``, if it is one; ``over``, if
+        it is a value, of which there is a curve.
 
     Notes
     -----
     O((ops + transfers) log), as a walk along the critical path.
     """
+    if subject.value:
+        return _of_value(schedule, subject.value)
     if len(subject.area) == 4 and subject.op < 0:
-        return _of_area(schedule, subject.area)
+        return of_area(schedule, subject.area)
     if subject.gap >= 0 and _waits_for(schedule, subject.gap, subject.op):
         return _of_gap(schedule, subject.gap, most, cancel)
     if 0 <= subject.transfer < len(schedule.transfers) and _maker(schedule, subject.transfer) == subject.op:
@@ -108,7 +113,7 @@ def _of_op(schedule: Schedule, op: int, trace: Trace | None) -> Details:
         "note": f"op {op + 1:,} of {graph.n_ops:,}",
         "facts": list(_facts_of_op(schedule, op)),
         "bars": _candidates(schedule, op, trace),
-        "chain": _chain(schedule, StepsBack(schedule).to(op)[::-1], "why then: back to the root cause"),
+        "chain": chain_of(schedule, StepsBack(schedule).to(op)[::-1], "why then: back to the root cause"),
     }
 
 
@@ -122,8 +127,8 @@ def _facts_of_op(schedule: Schedule, op: int) -> Iterable[tuple[str, str]]:
     members = len(problem.members(op))
     if members > 1:
         yield "group", f"{counted(members, 'op')} that stay together"
-    yield "device", _device(schedule, int(schedule.device[op]))
-    yield "runs", f"{_span(schedule, began, ended)}, {units.time(ended - began)}"
+    yield "device", device_said(schedule, int(schedule.device[op]))
+    yield "runs", f"{span_said(schedule, began, ended)}, {units.time(ended - began)}"
     if cost := cost_of(schedule, op):
         yield "cost", cost
     elif graph.compute[op]:
@@ -162,10 +167,10 @@ def _candidates(schedule: Schedule, op: int, trace: Trace | None) -> Details:
     problem = schedule.problem
     if trace is None:
         by = schedule.placement.partitioner or "the placement"
-        return _bars("why here", [], f"{by} recorded no decisions")
+        return bars_of("why here", [], f"{by} recorded no decisions")
     row = int(trace.rows(problem)[op])
     if row < 0:
-        return _bars("why here", [], "no decision about it was recorded")
+        return bars_of("why here", [], "no decision about it was recorded")
     score = trace.score[row]
     chosen = int(trace.device[row])
     order = sorted(np.flatnonzero(np.isfinite(score)).tolist(), key=lambda d: (d != chosen, score[d], d))
@@ -190,7 +195,7 @@ def _candidates(schedule: Schedule, op: int, trace: Trace | None) -> Details:
         )
         for d, text in zip(shown, texts, strict=True)
     ]
-    return _bars(head, rows, " ".join(foot))
+    return bars_of(head, rows, " ".join(foot))
 
 
 def _behind(difference: float, trace: Trace, schedule: Schedule) -> str:
@@ -210,8 +215,8 @@ def _of_gap(schedule: Schedule, row: int, most: int, cancel: Callable[[], bool])
     names = schedule.problem.graph.names
     began, ended = float(gap["start"]), float(gap["finish"])
     facts = [
-        ("device", _device(schedule, d)),
-        ("idle", f"{_span(schedule, began, ended)}, {units.time(ended - began)}"),
+        ("device", device_said(schedule, d)),
+        ("idle", f"{span_said(schedule, began, ended)}, {units.time(ended - began)}"),
         ("reason", REASONS[gap["reason"]]),
     ]
     if gap["op"] >= 0:
@@ -226,7 +231,7 @@ def _of_gap(schedule: Schedule, row: int, most: int, cancel: Callable[[], bool])
         "note": f"{units.time(ended - began)} of {units.time(_idle(schedule, d))}",
         "facts": facts,
         "bars": _idle_bars(schedule, d),
-        "chain": _chain(schedule, steps_of_gap(schedule, row)[::-1], "why: back to the root cause"),
+        "chain": chain_of(schedule, steps_of_gap(schedule, row)[::-1], "why: back to the root cause"),
     }
 
 
@@ -250,7 +255,7 @@ def _of_transfer(schedule: Schedule, row: int) -> Details:
     facts = [
         ("tensor", f"{units.amount(size, 'B')}, an output of {graph.names[maker]}"),
         ("way", f"{problem.cluster.names[source]} → {problem.cluster.names[target]}"),
-        ("travels", f"{_span(schedule, began, ended)}, {units.time(ended - began)}"),
+        ("travels", f"{span_said(schedule, began, ended)}, {units.time(ended - began)}"),
         ("in line for the link", units.time(began - made) if began > made else "not at all"),
         ("read there by", f"{counted(len(there), 'op')}, {graph.names[there[0]]} first" if len(there) else "no op"),
     ]
@@ -263,8 +268,8 @@ def _of_transfer(schedule: Schedule, row: int) -> Details:
         "title": f"transfer of {graph.names[maker]}",
         "note": f"{problem.cluster.names[source]} → {problem.cluster.names[target]}",
         "facts": facts,
-        "bars": _bars("", [], ""),
-        "chain": _chain(schedule, steps[::-1], f"{until}: back to the root cause"),
+        "bars": bars_of("", [], ""),
+        "chain": chain_of(schedule, steps[::-1], f"{until}: back to the root cause"),
     }
 
 
@@ -302,116 +307,20 @@ def _of_device(schedule: Schedule, d: int) -> Details:
     }
 
 
-def _of_area(schedule: Schedule, area: tuple[float, ...]) -> Details:
-    """Totals of a span of time on some devices: what ops, transfers and gaps have of it."""
-    cluster = schedule.problem.cluster
-    units = cluster.units
-    first, last = (min(max(int(d), 0), cluster.n_devices - 1) for d in area[2:])
-    began, ended = max(area[0], 0.0), min(area[1], schedule.makespan)
-    within = lambda rows: np.maximum(  # noqa: E731
-        np.minimum(rows["finish"], ended) - np.maximum(rows["start"], began), 0.0
-    )
-    runs = np.maximum(np.minimum(schedule.finish, ended) - np.maximum(schedule.start, began), 0.0)
-    runs[(schedule.device < first) | (schedule.device > last)] = 0.0
-    all_gaps = idle_gaps(schedule)
-    gaps = all_gaps[(all_gaps["device"] >= first) & (all_gaps["device"] <= last)]
-    idle = within(gaps)
-    moved = schedule.transfers
-    here = np.zeros(len(moved), bool)
-    for end in ("source", "destination"):
-        here |= (moved[end] >= first) & (moved[end] <= last)
-    here &= (moved["start"] < ended) & (moved["finish"] > began)
-    size = float(schedule.problem.graph.tensor_bytes[moved["tensor"][here]].sum())
-    sending = np.zeros(cluster.n_devices)
-    if len(schedule.sends):  # their devices compute nothing meanwhile
-        sending += np.bincount(moved["source"], within(schedule.sends), minlength=cluster.n_devices)
-    path = critical_steps(schedule)
-    of_path = np.bincount(path["kind"], within(path), minlength=len(KINDS))
-    total = max((ended - began) * (last - first + 1), 1e-300)
-    facts = [
-        ("ops", f"{int((runs > 0).sum()):,}, {units.time(float(runs.sum()))}, {percent(float(runs.sum()) / total)}"),
-        ("Send ops", _nonzero(units, float(sending[first : last + 1].sum()), total)),
-        ("idle", f"{units.time(float(idle.sum()))}, {percent(float(idle.sum()) / total)}"),
-        ("moved", f"{units.amount(size, 'B')} in {counted(int(here.sum()), 'transfer')}, each counted whole"),
-        (
-            "critical path",
-            " · ".join(f"{kind} {units.time(t)}" for kind, t in zip(KINDS, of_path, strict=True) if t > 0),
-        ),
-        *_shares(schedule, range(first, last + 1), runs, sending, gaps, idle, ended - began),
-    ]
-    names = cluster.names
-    where = names[first] if first == last else f"{names[first]} to {names[last]}"
-    return {
-        "title": f"{_span(schedule, began, ended)} on {where}",
-        "note": f"{units.time(max(ended - began, 0.0))} × {counted(last - first + 1, 'device')}",
-        "facts": [(label, text) for label, text in facts if text],
-        "bars": _kinds(schedule, runs),
-        "chain": _longest(schedule, gaps, idle, "longest idle gaps in it"),
-        "area": True,
-    }
-
-
-def _shares(
-    schedule: Schedule,
-    devices: range,
-    runs: np.ndarray,
-    sending: np.ndarray,
-    gaps: np.ndarray,
-    idle: np.ndarray,
-    span: float,
-) -> Iterable[tuple[str, str]]:
-    """How each of the first few devices spends a span of time: busy, and idle by reason."""
-    names = schedule.problem.cluster.names
-    for d in devices[:FEW]:
-        busy = float(runs[schedule.device == d].sum() + sending[d])
-        mine = gaps["device"] == d
-        total = np.bincount(gaps["reason"][mine], idle[mine], minlength=len(REASONS))
-        waits = [f"{percent(total[r] / span)} {REASONS[r]}" for r in np.argsort(-total, kind="stable") if total[r] > 0]
-        yield names[d], " · ".join([f"{percent(busy / span)} busy", *waits]) if span > 0 else ""
-    if left := len(devices[FEW:]):
-        yield "", f"{counted(left, 'device')} more"
-
-
-def _nonzero(units: Units, time: float, total: float) -> str:
-    """Seconds and their share; "" for none."""
-    return f"{units.time(time)}, {percent(time / total)}" if time else ""
-
-
-def _kinds(schedule: Schedule, runs: np.ndarray) -> Details:
-    """Device time by kind of op, the most first."""
-    kinds, of = np.unique(schedule.problem.graph.kind, return_inverse=True)
-    total = np.bincount(of, runs, minlength=len(kinds))
-    count = np.bincount(of, runs > 0, minlength=len(kinds))
-    order = [k for k in np.argsort(-total, kind="stable").tolist() if total[k] > 0]
-    time = schedule.problem.cluster.units.time
-    rows = [
-        (-1, str(kinds[k]) or "op", float(total[k]), time(total[k]), counted(int(count[k]), "op"), False)
-        for k in order[:MOST_BARS]
-    ]
-    left = counted(len(order) - len(rows), "kind") + " more" if len(order) > len(rows) else ""
-    return _bars("device time by kind", rows, left, from_zero=True)
+def _of_value(schedule: Schedule, value: Mapping[str, Any]) -> Details:
+    """Of a link's bandwidth or latency, or of a device's speed or memory; nothing of a device that the schedule has not."""
+    if value.get("kind") not in ("speed", "memory"):
+        return of_link(schedule, value)
+    if not 0 <= value.get("device", -1) < schedule.problem.cluster.n_devices:
+        return {}
+    return _of_device(schedule, value["device"]) | {"title": value["label"], "bars": bars_of("", [], ""), "over": True}
 
 
 def _longest_gaps(schedule: Schedule, d: int) -> Details:
     """The longest idle gaps of a device."""
     gaps = idle_gaps(schedule)
     gaps = gaps[gaps["device"] == d]
-    return _longest(schedule, gaps, gaps["finish"] - gaps["start"], "longest idle gaps")
-
-
-def _longest(schedule: Schedule, gaps: np.ndarray, lasted: np.ndarray, head: str) -> Details:
-    """The gaps that last longest, by these seconds of theirs."""
-    units = schedule.problem.cluster.units
-    names = schedule.problem.graph.names
-    order = np.argsort(-lasted, kind="stable")
-    order = order[lasted[order] > 0]
-    rows = []
-    for gap in gaps[order[:LONGEST_GAPS]]:
-        began, ended, op = float(gap["start"]), float(gap["finish"]), int(gap["op"])
-        what = f"{REASONS[gap['reason']]}: {names[op]}" if op >= 0 else REASONS[gap["reason"]]
-        rows.append((what, units.time(ended - began), units.time(began), began, ended, op))
-    left = max(len(order) - len(rows), 0)
-    return {"head": head, "rows": rows, "left": left, "after": 0, "root": False}
+    return longest_of(schedule, gaps, gaps["finish"] - gaps["start"], "longest idle gaps")
 
 
 def _idle(schedule: Schedule, d: int) -> float:
@@ -429,50 +338,4 @@ def _idle_bars(schedule: Schedule, d: int) -> Details:
     time = schedule.problem.cluster.units.time
     order = [r for r in np.argsort(-total, kind="stable").tolist() if total[r] > 0]
     rows = [(-1, REASONS[r], float(total[r]), time(total[r]), counted(int(count[r]), "gap"), False) for r in order]
-    return _bars(f"idle time of {schedule.problem.cluster.names[d]} by reason", rows, "", from_zero=True)
-
-
-# -------------------------------------------------------------------- shared
-
-
-def _chain(schedule: Schedule, steps: np.ndarray, head: str) -> Details:
-    """Steps of a walk back, the newest first, in words; those that take no time only at the ends."""
-    takes = steps["finish"] > steps["start"]
-    takes[:1] = takes[-1:] = True
-    steps = steps[takes]
-    kept = steps if len(steps) <= NEWEST + OLDEST else np.concatenate([steps[:NEWEST], steps[-OLDEST:]])
-    held = HeldBytes(schedule)
-    time = schedule.problem.cluster.units.time
-    producer = schedule.problem.graph.tensor_producer
-    rows = []
-    for step in kept:
-        kind, name, device, began, ended, reason = described(schedule, step, held)
-        moves = kind == "transfer"
-        op = int(producer[schedule.transfers[step["by"]]["tensor"]]) if moves else int(step["row"])
-        what = f"transfer of {name}" if moves else f"{name} waits" if kind == "wait" else str(name)
-        told = f"on {device}" if kind == "op" else reason
-        rows.append((what, f"{time(ended - began)} · {told}", time(began), float(began), float(ended), op))
-    left = len(steps) - len(kept)
-    return {"head": head, "rows": rows, "left": left, "after": OLDEST if left else 0, "root": len(rows) > 0}
-
-
-def _bars(head: str, rows: list[tuple], foot: str, from_zero: bool = False) -> Details:
-    """Bars with an origin below the least value, so that the digits that decide are seen."""
-    values = [row[2] for row in rows]
-    least, most = min(values, default=0.0), max(values, default=0.0)
-    origin = 0.0 if from_zero or most <= least else max(0.0, 2 * least - most)
-    lengths = [(value - origin) / (most - origin) if most > origin else 1.0 for value in values]
-    drawn = [(*row[:2], length, *row[3:]) for row, length in zip(rows, lengths, strict=True)]
-    return {"head": head, "rows": drawn, "foot": foot, "origin": origin > 0}
-
-
-def _device(schedule: Schedule, d: int) -> str:
-    cluster = schedule.problem.cluster
-    return f"{cluster.names[d]} ({cluster.types[d]})" if cluster.types[d] != cluster.names[d] else cluster.names[d]
-
-
-def _span(schedule: Schedule, began: float, ended: float) -> str:
-    """Two times with the digits that tell them apart."""
-    units = schedule.problem.cluster.units
-    first, last = apart([began, ended], lambda value, digits: units.time(value, digits))
-    return f"{first} to {last}"
+    return bars_of(f"idle time of {schedule.problem.cluster.names[d]} by reason", rows, "", from_zero=True)

@@ -28,7 +28,7 @@ from placelab.base.progress import never
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 
-CLICKED = ["selection", "gap", "transfer", "lane", "area"]  # traits that say what was clicked
+CLICKED = ["selection", "gap", "transfer", "lane", "area", "value"]  # traits that say what was clicked
 MANY = 5_000  # ops; the memory curves of more take too long to compute during a drag
 PAGE_POINTS = 12_000  # of the memory curves on a page, to keep its file small
 
@@ -124,6 +124,12 @@ class Gantt(View):
     area = traitlets.List(traitlets.Float()).tag(
         sync=True
     )  # brushed: start, finish [s], first and last device; or empty
+    value = traitlets.Dict().tag(
+        sync=True
+    )  # chosen on a cluster canvas, see ClusterCanvas.chosen; a click here ends that
+    curve = traitlets.Dict().tag(
+        sync=True
+    )  # makespan over it, see placelab.app.explorer.engine.curve; {} while not known
     detail = traitlets.Unicode("").tag(sync=True)  # why the selected op is where it is and starts then; of a gap, too
     details = traitlets.Dict().tag(sync=True)  # what the drawer says, see placelab.app.widgets.details
     proof = traitlets.List(traitlets.Dict()).tag(sync=True)  # why not faster, see placelab.app.widgets.proof_lane
@@ -285,7 +291,7 @@ class Gantt(View):
     @property
     def subject(self) -> Subject:
         """What was clicked last."""
-        return Subject(self.selection, self.gap, self.transfer, self.lane, tuple(self.area))
+        return Subject(self.selection, self.gap, self.transfer, self.lane, tuple(self.area), self.value)
 
     def _explain(self, _: object) -> None:
         if self._shown is not None:

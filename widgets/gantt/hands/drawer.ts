@@ -1,12 +1,13 @@
 /** The drawer: what was clicked, with facts, bars to compare, and the chain to the root cause. Python says it, as data. */
 import { h, listen, set } from "../../shared/dom.ts";
-import { count } from "../../shared/format.ts";
+import { count, SI, type Units } from "../../shared/format.ts";
 import { devicePalette } from "../../shared/palette.ts";
-import type { Bars, Chain, Details, Step } from "../wire/details.ts";
+import type { Bars, Chain, CurveSoFar, Details, Step } from "../wire/details.ts";
+import { curveOf } from "./curve.ts";
 import { asText, folded } from "./telling.ts";
 
 const NOTHING =
-  "Click an op, a transfer, an idle gap or the name of a device: what it is, why it is there, why then. Shift+drag: what is in an area.";
+  "Click an op, a transfer, an idle gap, the name of a device, or a link's value: what it is, why it is there, why then. Shift+drag: what is in an area.";
 const LEAST = 96; // CSS pixels of the drawer
 const STEP = 24; // by which a key moves its edge
 
@@ -16,6 +17,8 @@ export interface Drawer {
   readonly open: boolean;
   /** `awaited`: something was clicked, and Python has not yet said what there is to say of it. */
   show(details: Details, awaited: boolean): void;
+  /** Draws the curve of a value, if that is what is shown. */
+  draw(curve: CurveSoFar, units: Units): void;
   reveal(open: boolean): void;
 }
 
@@ -45,6 +48,8 @@ export function drawer(on: DrawerEvents): Drawer {
   const head = h("header", {}, title, note, zoom, copy, close);
   const element = h("section.drawer", { "aria-label": "Details", hidden: true }, grip, head, columns);
   let shown: Details = {};
+  let curve: CurveSoFar = {};
+  let units = SI;
   listen(close, "click", on.close);
   listen(zoom, "click", on.zoom);
   listen(copy, "click", () => {
@@ -59,7 +64,9 @@ export function drawer(on: DrawerEvents): Drawer {
     copy.hidden = !details.title;
     zoom.hidden = !details.area;
     columns.replaceChildren(
-      ...(details.title ? parts(details, on.go) : [h("p", {}, awaited ? "computing …" : NOTHING)]),
+      ...(details.title
+        ? parts(details, on.go, details.over ? curveOf(curve, details.title, units) : null)
+        : [h("p", {}, awaited ? "computing …" : NOTHING)]),
     );
   };
   show({}, false);
@@ -69,15 +76,20 @@ export function drawer(on: DrawerEvents): Drawer {
       return !element.hidden;
     },
     show,
+    draw(now, its) {
+      [curve, units] = [now, its];
+      if (shown.over) columns.querySelector(".over")!.replaceWith(curveOf(curve, shown.title!, units));
+    },
     reveal(open) {
       element.hidden = !open;
     },
   };
 }
 
-function parts({ facts, bars, chain }: Details, go: (step: Step) => void): HTMLElement[] {
+function parts({ facts, bars, chain }: Details, go: (step: Step) => void, curve: HTMLElement | null): HTMLElement[] {
   const lines = (facts ?? []).flatMap(([label, text]) => [h("dt", {}, label), h("dd", { title: text }, text)]);
   const made: HTMLElement[] = [h("div.facts", {}, h("dl", {}, ...lines))];
+  if (curve) made.push(curve);
   if (bars && (bars.rows.length || bars.foot)) made.push(barsOf(bars));
   if (chain?.rows.length) made.push(chainOf(chain, go));
   return made;

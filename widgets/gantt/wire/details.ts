@@ -7,7 +7,22 @@ export interface Details {
   readonly chain?: Chain;
   /** Whether it is an area. */
   readonly area?: boolean;
+  /** Whether it is a value, of which there is a curve. */
+  readonly over?: boolean;
 }
+
+/** Makespan [s] over a value [SI], ascending; where another pair of strategies is quicker; the present value and its unit. */
+export interface Curve {
+  readonly values: readonly number[];
+  readonly makespans: readonly number[];
+  readonly best: readonly (readonly [value: number, pair: string, makespan: number])[];
+  readonly preview: boolean;
+  readonly now: number;
+  readonly unit: string;
+}
+
+/** Empty while nothing is known of it; `none` says why there is none. */
+export type CurveSoFar = Partial<Curve> & { readonly none?: string };
 
 export interface Bars {
   readonly head: string;

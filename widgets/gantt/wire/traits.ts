@@ -1,4 +1,4 @@
-import type { Details } from "./details.ts";
+import type { CurveSoFar, Details } from "./details.ts";
 
 /** The synced traits of `placelab.app.widgets.Gantt`; a Python test compares names and kinds with the Python class. */
 export interface GanttTraits {
@@ -33,6 +33,10 @@ export interface GanttTraits {
   proof_shown: boolean;
   /** Whether the drawer is open; both ways. */
   drawer: boolean;
+  /** What was chosen on a cluster canvas; empty for nothing. A click here ends that. */
+  value: object;
+  /** The makespan over it. */
+  curve: CurveSoFar;
   /** Why the selected op is on its device and starts when it does; plain text from Python. */
   detail: string;
   /** The numbers strip. */

@@ -1,4 +1,4 @@
-"""The makespan over the value that a hand is dragging, for the pair shown, and the best of the quick pairs."""
+"""The makespan over the value that a hand drags or has chosen, for the pair shown, and the best of the quick pairs."""
 
 from __future__ import annotations
 
@@ -33,13 +33,16 @@ QUICK = (("heft", PLANNED), ("m-etf", "pct"), ("tf-greedy", "pct"), ("critical-p
 
 
 class Curve(Background):
-    """Computes the curve of a drag, once, while it lasts.
+    """Computes the curve of a drag, once, while it lasts, and that of a value that has been chosen, for as long as it is.
 
     Parameters
     ----------
     show
-        Called with what there is so far: ``values`` (SI, ascending), ``makespans`` [s] of the pair shown, ``best``: [value, pair,
-        makespan] where another quick pair is better, ``preview``: whether a preview stands in; {} when the drag ends.
+        Called during a drag with what there is so far: ``values`` (SI, ascending), ``makespans`` [s] of the pair shown, ``best``:
+        [value, pair, makespan] where another quick pair is better, ``preview``: whether a preview stands in; {} when it ends.
+    keep
+        Called likewise for a chosen value, with ``now``, that value, and its ``unit``; ``none`` says why there is no curve; {}
+        before one is known.
     busy
         Whether the picture that the hand waits for is being made.
 
@@ -49,12 +52,19 @@ class Curve(Background):
     Python code would hold up the code that makes the pictures.
     """
 
-    def __init__(self, show: Callable[[dict[str, Any]], None], busy: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        show: Callable[[dict[str, Any]], None],
+        keep: Callable[[dict[str, Any]], None] = lambda _: None,
+        busy: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._show = show
+        self._keep = keep
         self._busy = busy
         self._moved, self._may = 0.0, False  # when the hand moved last, and whether a value has not been computed since
         self._drag: tuple[State, Mapping[str, Any]] | None = None
         self._gesture: int | None = None
+        self._chosen: tuple[State, Mapping[str, Any]] | None = None
         self._worker = Worker(self._compute, "curve")
         self._caller = Caller()
 
@@ -65,8 +75,17 @@ class Curve(Background):
         if gesture == self._gesture:
             return
         self._gesture = gesture
+        self._chosen = None
         self._drag = (before, message) if gesture is not None and message.get("kind") in COLUMNS else None
         self._show({})
+        self._worker.wake()
+
+    def rest_on(self, state: State, value: Mapping[str, Any]) -> None:
+        """Compute the curve of a value that has been chosen (``ClusterCanvas.chosen``), in a state; {}: of none."""
+        if self._gesture is not None or (self._chosen and (self._chosen[0] is state and self._chosen[1] == value)):
+            return
+        self._chosen = (state, value) if value.get("kind") in COLUMNS else None
+        self._keep({})
         self._worker.wake()
 
     def close(self) -> None:
@@ -75,12 +94,13 @@ class Curve(Background):
         self._caller.close()
 
     def _compute(self) -> None:
-        if self._drag is None or not self._worker.sleep(PAUSE):
+        asked = self._drag or self._chosen
+        if asked is None or not self._worker.sleep(PAUSE):
             return
-        state, message = self._drag
+        state, message = asked
         start = dragged_value(state.cluster, message)
-        if not (0 < start < np.inf) or (function_of(state).slow and "preview" not in function_of(state).reserved):
-            return
+        if why := _why_none(state, start):
+            return self._tell({"none": why})
         factors = np.logspace(-REACH, REACH, VALUES)
         coarse = np.arange(0, VALUES, COARSE)
         makespans: dict[int, float] = {}
@@ -90,8 +110,10 @@ class Curve(Background):
         for i in [*coarse, *np.setdiff1d(np.arange(VALUES), coarse)]:
             makespans[int(i)], took = self._makespan(at(state, message, factors[i]))
             late = late + 1 if took > LIMIT else 0
-            if self._worker.woken or late > LATE:
+            if self._worker.woken:
                 return
+            if late > LATE:
+                return self._tell({"none": f"No curve: a value of it takes more than {LIMIT:g} s."})
             if late:
                 continue
             if len(makespans) in (len(coarse), VALUES) or monotonic() - reported > EVERY:
@@ -126,7 +148,7 @@ class Curve(Background):
 
     def _report(self, values: np.ndarray, makespans: dict[int, float], best: list[list[Any]], state: State) -> None:
         known = sorted(i for i, value in makespans.items() if np.isfinite(value))
-        self._show(
+        self._tell(
             {
                 "values": [float(values[i]) for i in known],
                 "makespans": [makespans[i] for i in known],
@@ -135,9 +157,28 @@ class Curve(Background):
             }
         )
 
+    def _tell(self, curve: dict[str, Any]) -> None:
+        if self._drag is None and self._chosen is not None:
+            state, value = self._chosen
+            unit = UNITS[value["kind"]] if state.cluster.units.si else ""
+            self._keep(curve | {"now": dragged_value(state.cluster, value), "unit": unit})
+        elif "none" not in curve:
+            self._show(curve)
+
+
+def _why_none(state: State, value: float) -> str:
+    """Why there is no curve over a value; "" where there is one."""
+    if not 0 < value < np.inf:
+        return "No curve: the scale of powers of ten has no place for this value."
+    function = function_of(state)
+    if function.slow and "preview" not in function.reserved:
+        return f"No curve: {state.partitioner} takes too long for one."
+    return ""
+
 
 # What is dragged, and where.
 COLUMNS = {"speed": "device", "memory": "device", "bandwidth": "pairs", "latency": "pairs", "shared": "link"}
+UNITS = {"speed": "FLOP/s", "memory": "B", "bandwidth": "B/s", "latency": "s", "shared": "B/s"}
 
 
 def dragged_value(cluster: Cluster, message: Mapping[str, Any]) -> float:

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 from placelab.analysis import explanation
 from placelab.analysis.validation import Violation, validate
 from placelab.app.explorer.state import HandPlan, State
-from placelab.app.widgets.details import Details, Subject, cost_of, details_of
+from placelab.app.widgets.details import Subject, cost_of, details_of
+from placelab.app.widgets.details_parts import Details
 from placelab.app.widgets.gantt_chart import detail_of
 from placelab.base.compiling import compiling
 from placelab.base.errors import PlacelabError

@@ -1,0 +1,215 @@
+"""What the drawer says of a span of time on some devices, and of a link: sums over what runs or travels there. Data only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from placelab.analysis.explanation import KINDS
+from placelab.analysis.idle_time import REASONS, idle_gaps
+from placelab.app.widgets.details_parts import LONGEST, Details, bars_of, longest_of, span_said
+from placelab.base.units import Units, counted, percent
+from placelab.problem.cluster import Cluster
+from placelab.schedule.critical_steps import critical_steps
+from placelab.schedule.schedule import Schedule
+
+MOST_KINDS = 12
+FEW = 6  # devices of an area that are told one by one
+
+
+def of_area(schedule: Schedule, area: tuple[float, ...]) -> Details:
+    """Totals of a span of time on some devices: what ops, transfers and gaps have of it."""
+    cluster = schedule.problem.cluster
+    units = cluster.units
+    first, last = (min(max(int(d), 0), cluster.n_devices - 1) for d in area[2:])
+    began, ended = max(area[0], 0.0), min(area[1], schedule.makespan)
+    within = lambda rows: np.maximum(  # noqa: E731
+        np.minimum(rows["finish"], ended) - np.maximum(rows["start"], began), 0.0
+    )
+    runs = np.maximum(np.minimum(schedule.finish, ended) - np.maximum(schedule.start, began), 0.0)
+    runs[(schedule.device < first) | (schedule.device > last)] = 0.0
+    all_gaps = idle_gaps(schedule)
+    gaps = all_gaps[(all_gaps["device"] >= first) & (all_gaps["device"] <= last)]
+    idle = within(gaps)
+    moved = schedule.transfers
+    here = np.zeros(len(moved), bool)
+    for end in ("source", "destination"):
+        here |= (moved[end] >= first) & (moved[end] <= last)
+    here &= (moved["start"] < ended) & (moved["finish"] > began)
+    size = float(schedule.problem.graph.tensor_bytes[moved["tensor"][here]].sum())
+    sending = np.zeros(cluster.n_devices)
+    if len(schedule.sends):  # their devices compute nothing meanwhile
+        sending += np.bincount(moved["source"], within(schedule.sends), minlength=cluster.n_devices)
+    path = critical_steps(schedule)
+    of_path = np.bincount(path["kind"], within(path), minlength=len(KINDS))
+    total = max((ended - began) * (last - first + 1), 1e-300)
+    facts = [
+        ("ops", f"{int((runs > 0).sum()):,}, {units.time(float(runs.sum()))}, {percent(float(runs.sum()) / total)}"),
+        ("Send ops", _nonzero(units, float(sending[first : last + 1].sum()), total)),
+        ("idle", f"{units.time(float(idle.sum()))}, {percent(float(idle.sum()) / total)}"),
+        ("moved", f"{units.amount(size, 'B')} in {counted(int(here.sum()), 'transfer')}, each counted whole"),
+        (
+            "critical path",
+            " · ".join(f"{kind} {units.time(t)}" for kind, t in zip(KINDS, of_path, strict=True) if t > 0),
+        ),
+        *_shares(schedule, range(first, last + 1), runs, sending, gaps, idle, ended - began),
+    ]
+    names = cluster.names
+    where = names[first] if first == last else f"{names[first]} to {names[last]}"
+    return {
+        "title": f"{span_said(schedule, began, ended)} on {where}",
+        "note": f"{units.time(max(ended - began, 0.0))} × {counted(last - first + 1, 'device')}",
+        "facts": [(label, text) for label, text in facts if text],
+        "bars": _kinds(schedule, runs),
+        "chain": longest_of(schedule, gaps, idle, "longest idle gaps in it"),
+        "area": True,
+    }
+
+
+def _shares(
+    schedule: Schedule,
+    devices: range,
+    runs: np.ndarray,
+    sending: np.ndarray,
+    gaps: np.ndarray,
+    idle: np.ndarray,
+    span: float,
+) -> Iterable[tuple[str, str]]:
+    """How each of the first few devices spends a span of time: busy, and idle by reason."""
+    names = schedule.problem.cluster.names
+    for d in devices[:FEW]:
+        busy = float(runs[schedule.device == d].sum() + sending[d])
+        mine = gaps["device"] == d
+        total = np.bincount(gaps["reason"][mine], idle[mine], minlength=len(REASONS))
+        waits = [f"{percent(total[r] / span)} {REASONS[r]}" for r in np.argsort(-total, kind="stable") if total[r] > 0]
+        yield names[d], " · ".join([f"{percent(busy / span)} busy", *waits]) if span > 0 else ""
+    if left := len(devices[FEW:]):
+        yield "", f"{counted(left, 'device')} more"
+
+
+def _nonzero(units: Units, time: float, total: float) -> str:
+    """Seconds and their share; "" for none."""
+    return f"{units.time(time)}, {percent(time / total)}" if time else ""
+
+
+def _kinds(schedule: Schedule, runs: np.ndarray) -> Details:
+    """Device time by kind of op, the most first."""
+    kinds, of = np.unique(schedule.problem.graph.kind, return_inverse=True)
+    total = np.bincount(of, runs, minlength=len(kinds))
+    count = np.bincount(of, runs > 0, minlength=len(kinds))
+    order = [k for k in np.argsort(-total, kind="stable").tolist() if total[k] > 0]
+    time = schedule.problem.cluster.units.time
+    rows = [
+        (-1, str(kinds[k]) or "op", float(total[k]), time(total[k]), counted(int(count[k]), "op"), False)
+        for k in order[:MOST_KINDS]
+    ]
+    left = counted(len(order) - len(rows), "kind") + " more" if len(order) > len(rows) else ""
+    return bars_of("device time by kind", rows, left, from_zero=True)
+
+
+# -------------------------------------------------------------------- a link
+
+
+def pairs_of(cluster: Cluster, value: Mapping[str, Any]) -> np.ndarray:
+    """Source and destination of each pair of devices whose transfers a value of links concerns; those that are there."""
+    if value["kind"] == "shared":
+        pairs = [pair for link in cluster.links if link.name == value.get("link") for pair in link.pairs]
+    else:
+        pairs = value.get("pairs", [])
+    ends = np.array(pairs, int).reshape(-1, 2)
+    return ends[(ends < cluster.n_devices).all(1)]
+
+
+def of_link(schedule: Schedule, value: Mapping[str, Any]) -> Details:
+    """What travels between the pairs of devices of a value, when it waits, and the longest transfers."""
+    problem = schedule.problem
+    units = problem.cluster.units
+    pairs = pairs_of(problem.cluster, value)
+    moved = schedule.transfers
+    ours = np.zeros((problem.cluster.n_devices,) * 2, bool)
+    ours[tuple(pairs.T)] = True
+    rows = np.flatnonzero(ours[moved["source"], moved["destination"]])
+    took = moved["finish"][rows] - moved["start"][rows]
+    size = problem.graph.tensor_bytes[moved["tensor"][rows]]
+    path = critical_steps(schedule)
+    on_path = path[(path["kind"] == KINDS.index("transfer"))]
+    on_path = on_path[np.isin(on_path["by"], rows)]
+    facts = [
+        ("carries", f"{units.amount(float(size.sum()), 'B')} in {counted(len(rows), 'transfer')}"),
+        ("they take", units.time(float(took.sum())) if len(rows) else ""),
+        ("in line for it", _in_line(schedule, rows)),
+        ("critical path", _on_path(schedule, on_path)),
+        *_directions(schedule, rows, took),
+    ]
+    return {
+        "title": str(value.get("label", value["kind"])),
+        "note": counted(len(pairs), "directed pair"),
+        "facts": [(label, text) for label, text in facts if text],
+        "chain": _longest_transfers(schedule, rows, took),
+        "over": True,
+    }
+
+
+def _in_line(schedule: Schedule, rows: np.ndarray) -> str:
+    """How long outputs waited for the link after their ops had ended, or their sends."""
+    moved = schedule.transfers[rows]
+    maker = schedule.problem.graph.tensor_producer[moved["tensor"]]
+    made = schedule.sends["finish"][rows] if len(schedule.sends) else schedule.finish[maker]
+    waited = np.maximum(moved["start"] - made, 0.0)
+    if not len(rows) or not waited.max() > 0:
+        return "nothing waits" if len(rows) else ""
+    time = schedule.problem.cluster.units.time
+    return f"{time(float(waited.mean()))} on average, {time(float(waited.max()))} at most"
+
+
+def _on_path(schedule: Schedule, steps: np.ndarray) -> str:
+    total = float((steps["finish"] - steps["start"]).sum())
+    if not total:
+        return "nothing of it"
+    time = schedule.problem.cluster.units.time
+    return f"{time(total)} of it, {percent(total / schedule.makespan)}, in {counted(len(steps), 'transfer')}"
+
+
+def _directions(schedule: Schedule, rows: np.ndarray, took: np.ndarray) -> Iterable[tuple[str, str]]:
+    """The pairs of devices whose transfers take longest."""
+    cluster = schedule.problem.cluster
+    moved = schedule.transfers[rows]
+    of = moved["source"].astype(int) * cluster.n_devices + moved["destination"]
+    total = np.bincount(of, took, minlength=cluster.n_devices**2)
+    size = np.bincount(of, schedule.problem.graph.tensor_bytes[moved["tensor"]], minlength=len(total))
+    for pair in np.argsort(-total, kind="stable")[:FEW].tolist():
+        if total[pair] > 0:
+            source, target = divmod(pair, cluster.n_devices)
+            way = f"{cluster.names[source]} → {cluster.names[target]}"
+            yield way, f"{cluster.units.amount(float(size[pair]), 'B')}, {cluster.units.time(float(total[pair]))}"
+
+
+def _longest_transfers(schedule: Schedule, rows: np.ndarray, took: np.ndarray) -> Details:
+    graph, cluster = schedule.problem.graph, schedule.problem.cluster
+    units = cluster.units
+    order = np.argsort(-took, kind="stable")[:LONGEST]
+    listed = []
+    for row in schedule.transfers[rows[order]]:
+        began, ended = float(row["start"]), float(row["finish"])
+        op = int(graph.tensor_producer[row["tensor"]])
+        way = f"{cluster.names[row['source']]} → {cluster.names[row['destination']]}"
+        size = units.amount(float(graph.tensor_bytes[row["tensor"]]), "B")
+        listed.append(
+            (
+                f"output of {graph.names[op]}",
+                f"{units.time(ended - began)} · {size} · {way}",
+                units.time(began),
+                began,
+                ended,
+                op,
+            )
+        )
+    return {
+        "head": "longest transfers",
+        "rows": listed,
+        "left": max(len(rows) - len(listed), 0),
+        "after": 0,
+        "root": False,
+    }
