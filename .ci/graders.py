@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -112,11 +113,13 @@ def main(lesson: str) -> None:
     with TemporaryDirectory() as name:
         root = Path(name)
         solved = answers(lesson, root / "instructor")
-        for grader in (nbgrader, otter):
-            for who, (due, found) in grader(lesson, root / grader.__name__, solved).items():
-                print(f"{grader.__name__}: {who} copy of {lesson}: {found:g} of {len(solved)} points, {due} due")
-                if found != due:
-                    sys.exit(1)
+        with ThreadPoolExecutor() as pool:  # side by side, as each waits for programs, which one core runs at a time
+            tried = [(each, pool.submit(each, lesson, root / each.__name__, solved)) for each in (nbgrader, otter)]
+        points = [(each.__name__, who, *both) for each, done in tried for who, both in done.result().items()]
+    for grader, who, due, found in points:
+        print(f"{grader}: {who} copy of {lesson}: {found:g} of {len(solved)} points, {due} due")
+    if any(due != found for *_, due, found in points):
+        sys.exit(1)
 
 
 if __name__ == "__main__":

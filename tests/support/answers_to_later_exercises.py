@@ -72,12 +72,16 @@ LEAST = """def least_memory(graph, cluster):
 """
 UPWARDS = """def least_memory(graph, cluster):
     memory = graph.persistent.sum() / cluster.n_devices
-    while True:
-        try:
-            problem = pl.Problem(graph, cluster.replace(memory=memory), memory="dynamic")
-            return memory * bool(pl.place(problem, "m-etf", fallback=False))
-        except pl.InfeasibleError:
-            memory /= 0.98
+    for step in (1.3, 1.1, 1.02):
+        while True:
+            try:
+                pl.place(pl.Problem(graph, cluster.replace(memory=memory), memory="dynamic"), "m-etf", fallback=False)
+            except pl.InfeasibleError:
+                memory *= step
+            else:
+                break
+        memory /= step  # m-etf has just failed with it, and goes on from there in smaller steps
+    return 1.02 * memory
 """
 PEAKS = """def peaks():
     found = {}
@@ -244,7 +248,7 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
     "etf_loses": (
         [
             """def etf_loses():
-    for seed in range(1000):
+    for seed in range(110, 1000):
         problem = equal(pl.generators.random_dag(7, seed=seed), 1.0, machines=2)
         if by_etf(problem) >= 1.3 * best(problem):
             return problem"""
