@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -10,7 +12,11 @@ import nbformat
 import pytest
 from browser import jupyterlab
 from browser.test_explorer import OPEN, Hand, key
-from playwright.sync_api import Page, expect
+from nbconvert import HTMLExporter
+from playwright.sync_api import FrameLocator, Page, expect
+
+import placelab as pl
+from placelab.app.explorer.saved_picture import saved_html
 
 READY = "() => window.jupyterapp?.shell?.currentWidget?.context?.isReady"
 SAVE = "() => window.jupyterapp.commands.execute('docmanager:save')"
@@ -34,7 +40,7 @@ def reopen(page: Page, lab: jupyterlab.Lab, name: str) -> None:
 
 
 def test_a_saved_notebook_shows_the_last_state(explore, lab, label):
-    """A drag, saved and opened again without its kernel: the chart after it, and the page that plays; also untrusted."""
+    """A drag, saved and opened again without its kernel: the chart after it, and a page that recomputes; also untrusted."""
     hand = explore()
     hand.root.evaluate("root => { window.view = root; }")
     before = hand.number("makespan")
@@ -63,9 +69,10 @@ def test_a_saved_notebook_shows_the_last_state(explore, lab, label):
     chart = page.locator("[class^=placelab-saved] img")
     expect(chart).to_be_visible()
     page.wait_for_function(DRAWN, arg=chart.element_handle())
-    page.get_by_role("button", name="Play this schedule").click()
+    page.get_by_role("button", name="Recompute here").click()
     inside = page.frame_locator("[class^=placelab-saved] iframe")
     expect(inside.locator(".pl-gantt")).to_have_attribute("data-makespan", exact)
+    dragged_on(inside, float(exact))
     inside.get_by_role("button", name="Play", exact=True).click()
     expect(inside.get_by_role("button", name="Pause")).to_be_visible()
     expect(page.locator(".jp-OutputArea .widget-html")).to_have_count(
@@ -75,7 +82,70 @@ def test_a_saved_notebook_shows_the_last_state(explore, lab, label):
     reopen(page, lab, "untrusted.ipynb")
     expect(page.get_by_text(f"Makespan {makespan}")).to_be_visible()
     page.wait_for_function(DRAWN, arg=page.locator(".jp-OutputArea img").element_handle())
-    expect(page.get_by_role("button", name="Play this schedule")).to_have_count(0)
+    expect(page.get_by_role("button", name="Recompute here")).to_have_count(0)
+
+
+def dragged_on(inside: FrameLocator, makespan: float) -> None:
+    """Change a bandwidth in a page that a notebook holds, and undo: another makespan, and the one before; nothing is left."""
+    shown = inside.locator(".pl-live")
+    chart = inside.locator(".pl-gantt")
+    expect(shown).to_have_attribute("data-makespan", str(makespan))
+    inside.locator('.cluster [data-key^="bandwidth"]').first.press("PageUp")
+    expect(shown).not_to_have_attribute("data-makespan", str(makespan))
+    expect(chart).to_have_attribute("data-makespan", shown.get_attribute("data-makespan"))
+    inside.get_by_role("button", name="Undo").click()
+    expect(chart).to_have_attribute("data-makespan", str(makespan))
+    expect(inside.get_by_role("button", name="Copy link")).to_have_count(0)
+
+
+def test_a_kernel_that_is_busy_or_gone_is_not_awaited(explore, screenshot):
+    """While it holds everything up, and after its end, the last picture goes on as a page that recomputes, and says so."""
+    hand = explore()
+    hand.settled()
+    hand.notebook.execute("assert explorer.saved.settled(60)")
+    exact = float(hand.root.locator(".pl-gantt").get_attribute("data-makespan"))
+    kernel = int(str(hand.notebook.value("__import__('os').getpid()")))
+    inside = hand.page.frame_locator(".pl-without iframe")
+    os.kill(kernel, signal.SIGSTOP)
+    try:
+        hand.root.locator(f'.cluster [data-key="{LINK}"]').press("PageUp")
+        expect(hand.page.locator(".pl-goon")).to_contain_text("The kernel is busy")
+        screenshot("busy")
+        hand.button("Go on in this page").click()
+        dragged_on(inside, exact)
+        expect(hand.page.locator(".pl-without p")).to_contain_text("Without the kernel")
+        hand.page.get_by_role("button", name="Back to the explorer").click()
+        expect(hand.root).to_be_visible()
+    finally:
+        os.kill(kernel, signal.SIGCONT)
+    expect(hand.page.locator(".pl-goon")).to_have_count(0)  # it has answered
+    hand.settled()
+    hand.page.evaluate("() => jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    expect(hand.page.locator(".pl-goon")).to_contain_text("The kernel has ended")
+    hand.button("Go on in this page").click()
+    expect(inside.locator(".pl-live")).to_be_visible()
+    screenshot("ended")
+
+
+@pytest.mark.own_page
+def test_a_notebook_as_html_recomputes(page, tmp_path, screenshot):
+    """nbconvert's page in a file, as notebooks are published: the picture, and on demand the page that goes on."""
+    schedule = pl.solve(pl.Problem(pl.generators.layered(80, seed=5), pl.clusters.pcie_box(3)), "heft", "planned")
+    html = saved_html("layered", schedule, [], "ab")
+    view = {"application/vnd.jupyter.widget-view+json": {"model_id": "gone", "version_major": 2, "version_minor": 0}}
+    outputs = [
+        nbformat.v4.new_output("display_data", {**view, "text/plain": "Explorer"}),
+        nbformat.v4.new_output("display_data", {"text/html": html}),
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("pl.explore()", outputs=outputs)])
+    exporter = HTMLExporter(require_js_url="", mathjax_url="", jquery_url="", widget_renderer_url="", mermaid_js_url="")
+    (tmp_path / "notebook.html").write_text(exporter.from_notebook_node(notebook)[0], encoding="utf-8")
+    page.route("https://**", lambda route: route.abort())
+    page.goto((tmp_path / "notebook.html").as_uri())
+    expect(page.get_by_role("img", name="Gantt chart of layered")).to_be_visible()
+    page.get_by_role("button", name="Recompute here").click()
+    dragged_on(page.frame_locator("[class^=placelab-saved] iframe"), schedule.makespan)
+    screenshot("html")
 
 
 @pytest.mark.slow

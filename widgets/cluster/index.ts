@@ -1,6 +1,6 @@
 /** The cluster canvas: devices, hosts and links to drag and edit. */
 import type { AnyModel, Render } from "@anywidget/types";
-import { subscribe } from "../shared/bus.ts";
+import { publish, subscribe } from "../shared/bus.ts";
 import { h, listen, style } from "../shared/dom.ts";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
 import { boxOf } from "../shared/zoom.ts";
@@ -19,6 +19,8 @@ import css from "./style.css";
 import { memoryOf } from "./targets.ts";
 import { type Action, toolbar } from "./toolbar.ts";
 import type { ClusterTraits, Curve, Edit } from "./traits.ts";
+
+const LATE = 3_000; // ms without an answer, after which the kernel counts as busy
 
 const HINT = "Pull a value ← →"; // whole where the page is narrow
 const HINTS = `${HINT} to change it, Enter to type it. Drag a device into another host, or out of its own.`;
@@ -88,12 +90,32 @@ class Canvas {
     cancelAnimationFrame(this.#frame);
   }
 
+  /** Tells the other views where Python does not answer an edit for a while, and when it does again. */
+  #awaitAnswers(on: (event: string, then: () => void) => void): void {
+    let timer = 0;
+    let late = false;
+    const tell = (waits: boolean) => {
+      late = waits;
+      publish(this.root, "unanswered", waits);
+    };
+    on("change:edit", () => {
+      clearTimeout(timer);
+      timer = window.setTimeout(() => tell(true), LATE);
+    });
+    on("change:ack", () => {
+      clearTimeout(timer);
+      if (late) tell(false);
+    });
+    this.#stop.push(() => clearTimeout(timer));
+  }
+
   #listen(): void {
     const on = (event: string, then: () => void) => {
       this.#model.on(event, then);
       this.#stop.push(() => this.#model.off(event, then));
     };
     this.#stop.push(subscribe<Activity>(this.root, "activity", (activity) => this.#light(activity)));
+    this.#awaitAnswers(on);
     on("change:ack", () => this.#editor.acknowledged());
     on("change:cluster", () => this.#editor.refresh());
     this.#hearOthers(on);

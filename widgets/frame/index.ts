@@ -1,9 +1,11 @@
 /** What surrounds the explorer's views: splitter, full screen, presenting, panels that close, downloads. */
 import type { Render } from "@anywidget/types";
+import { subscribe } from "../shared/bus.ts";
 import { h, listen, style } from "../shared/dom.ts";
 import { download } from "../shared/download.ts";
 import { boxOf, pointOf } from "../shared/zoom.ts";
 import css from "./frame.css";
+import { GoOn } from "./goon.ts";
 import { keepPlaceholder, notebookOf } from "./placeholder.ts";
 import { bounded, byKey } from "./split.ts";
 import type { Download, FrameTraits } from "./traits.ts";
@@ -47,10 +49,18 @@ const render: Render<FrameTraits> = ({ model, el }) => {
     listen(found, "keydown", (event) => event.key === "Escape" && shut(found), { signal });
     listen(document, "pointerdown", (event) => outside(found, event.target), { signal });
   };
+  const silent = subscribe<boolean>(el, "unanswered", (waits) =>
+    goOn.offer(waits ? "The kernel is busy: what you do waits. You can" : ""),
+  );
   requestAnimationFrame(attach); // the page attaches the element only now
   const notebook = notebookOf(model.widget_manager);
   if (notebook) keepPlaceholder(notebook, model.get("whole"));
-  const live = async () => root()?.classList.toggle(ENDED, !(await isLive(model.widget_manager, model.get("whole"))));
+  const goOn = new GoOn(root, () => model.get("picture")[0] ?? "");
+  const live = async () => {
+    const ended = !(await isLive(model.widget_manager, model.get("whole")));
+    root()?.classList.toggle(ENDED, ended);
+    goOn.offer(ended ? "The kernel has ended. Run the cell again, or" : "");
+  };
   model.on(LIVE, live);
 
   listen(present, "click", () => present.setAttribute("aria-pressed", String(root()?.classList.toggle("pl-present"))), {
@@ -89,6 +99,8 @@ const render: Render<FrameTraits> = ({ model, el }) => {
   model.on("msg:custom", onMessage);
   return () => {
     ending.abort();
+    silent();
+    goOn.close();
     model.off(LIVE, live);
     clearTimeout(looking);
     model.off("change:picture", look);

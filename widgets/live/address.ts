@@ -30,6 +30,9 @@ export interface Page {
 export const BY_HAND = "by hand";
 const VERSION = "2"; // 1 had steps of dials instead of values
 
+/** Whether the page has an address of its own: not where a notebook holds it, which would be left by a link. */
+export const HAS_ADDRESS = globalThis.location?.protocol !== "about:";
+
 /** The state in which the page was saved. */
 export function saved({ partitioner, scheduler, transfers }: Setting): Wish {
   return { partitioner, scheduler, transfers, against: "", hand: "", values: new Map(), moves: new Map() };

@@ -22,7 +22,7 @@ import { subscribe } from "../shared/bus.ts";
 import { h } from "../shared/dom.ts";
 import { number, seconds } from "../shared/format.ts";
 import type { Model } from "../shared/model.ts";
-import { isOfSavedProblem, isSaved, type Page, read, type Wish, written } from "./address.ts";
+import { HAS_ADDRESS, isOfSavedProblem, isSaved, type Page, read, type Wish, written } from "./address.ts";
 import { HandMode } from "./byhand.ts";
 import type { Known } from "./canvas.ts";
 import { code } from "./code.ts";
@@ -392,6 +392,7 @@ function planner({ partitioner }: Wish): string | null {
 }
 
 function setAddress(hash: string): void {
+  if (!HAS_ADDRESS) return;
   try {
     history.replaceState(null, "", hash);
   } catch {

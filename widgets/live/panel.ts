@@ -2,7 +2,7 @@
 import { h, listen, style } from "../shared/dom.ts";
 import { bytes, number, seconds } from "../shared/format.ts";
 import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
-import { BY_HAND, saved, type Wish } from "./address.ts";
+import { BY_HAND, HAS_ADDRESS, saved, type Wish } from "./address.ts";
 import { canvas, type Known } from "./canvas.ts";
 import type { CurveHost } from "./curve.ts";
 import { dialRows } from "./dialrows.ts";
@@ -149,7 +149,7 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
     undo,
     redo,
     reset,
-    copyButton(),
+    ...(HAS_ADDRESS ? [copyButton()] : []),
     result,
     difference,
     ...(puzzle ? [] : [h("label.against", {}, "compare with ", against)]),

@@ -21,20 +21,22 @@ from placelab.schedule.schedule import Schedule
 PAUSE = 2.0  # seconds without a new result before the picture is made again
 FIRST = 1.0  # seconds that a cell waits for the first result
 UNSEEN = 60.0  # … where a program runs the notebook, as nbconvert does: what the cell shows then is what is saved
-MOST = 700_000  # bytes of the page that plays; without it the picture stays well below 200 KB
+MOST = 700_000  # bytes of the page that recomputes, or plays; without it the picture stays well below 200 KB
 
 # The picture is the output after the live view's. A live view hides it, by `hiding`; without one, the picture hides the words
-# "model not found" in place of the view. Where scripts run, a button puts the page that plays in the place of the picture.
+# "model not found" in place of the view. Where scripts run, a button puts the page that recomputes, or plays, in place of the
+# picture; a live view whose kernel is busy or gone opens the same page (widgets/frame/goon.ts).
 SCRIPT = """(() => { for (const box of document.querySelectorAll(".placelab-saved-%(token)s")) {
   const [page, image, old] = ["script[type='application/json']", "img", "button"].map((what) => box.querySelector(what));
   if (!page || !image || old) continue;
   const button = document.createElement("button");
-  button.textContent = "▶ Play this schedule";
+  const live = page.dataset.kind === "live", dark = document.body.dataset.jpThemeLight === "false";
+  button.textContent = live ? "▶ Recompute here" : "▶ Play this schedule";
   button.onclick = () => {
     const frame = document.createElement("iframe");
     frame.setAttribute("sandbox", "allow-scripts");
     frame.title = image.alt;
-    frame.style = "width:100%%;height:560px;border:0;background:#fff;color-scheme:light";
+    frame.style = `width:100%%;height:${live ? 860 : 560}px;border:0;color-scheme:${dark ? "dark" : "light"}`;
     frame.srcdoc = JSON.parse(page.textContent);
     image.parentElement.replaceWith(frame);
   };
@@ -110,7 +112,7 @@ class SavedPicture(Background):
 
 
 def saved_html(title: str, schedule: Schedule, numbers: Numbers, token: str) -> str:
-    """The picture, and where that takes at most `MOST` bytes the page that plays, for a button that a script adds.
+    """The picture, and the page that recomputes, or plays, for a button that a script adds; no page of more than `MOST` bytes.
 
     The chart is an ``img``: code hosts and notebooks that are not trusted remove SVG elements, and show images.
     """
@@ -123,16 +125,20 @@ def saved_html(title: str, schedule: Schedule, numbers: Numbers, token: str) -> 
     facts = [f"{text(item['label'])} {text(item['value'])}" for item in numbers if item.get("value")]
     said = "The explorer as it was when this notebook was saved. Run the cell to make it live."
     return _box(
-        token, picture(text(title), facts, entries(schedule), image, aside(said), _playing(schedule, numbers, token))
+        token, picture(text(title), facts, entries(schedule), image, aside(said), _page(schedule, numbers, token))
     )
 
 
-def _playing(schedule: Schedule, numbers: Numbers, token: str) -> str:
-    """The page that plays, as data that no browser runs, and the script that shows it on demand; "" where it is too large."""
-    data = json.dumps(page(schedule, numbers), ensure_ascii=False).replace("<", "\\u003c")
-    if len(data.encode()) > MOST:
-        return ""
-    return f'<script type="application/json">{data}</script><script>{SCRIPT % {"token": token}}</script>'
+def _page(schedule: Schedule, numbers: Numbers, token: str) -> str:
+    """The page as data that no browser runs, and the script that shows it on demand; "" where it is too large."""
+    for live in (None, False):  # where it can, it recomputes
+        html = page(schedule, numbers, live=live)
+        data = json.dumps(html, ensure_ascii=False).replace("<", "\\u003c")
+        if len(data.encode()) <= MOST:
+            kind = "live" if '<body class="live">' in html else "plays"
+            script = f"<script>{SCRIPT % {'token': token}}</script>"
+            return f'<script type="application/json" data-kind="{kind}">{data}</script>{script}'
+    return ""
 
 
 def _box(token: str, html: str) -> str:
