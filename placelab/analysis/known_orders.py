@@ -40,7 +40,7 @@ def recognise(plan: ByHand | Placement | Schedule) -> tuple[str, ...]:
     tuple of str
         Of ``gpipe``, ``1f1b``, ``interleaved``, ``zb-h1``, ``zb-h2``, ``zb-v`` those that give every device the same order of
         forward and backward ops, micro-batches renumbered where they are equal. Several where they agree, as with one
-        micro-batch; none where the order is another one.
+        micro-batch; none where the order is another one, or passes run together.
 
     Raises
     ------
@@ -64,6 +64,8 @@ def recognise(plan: ByHand | Placement | Schedule) -> tuple[str, ...]:
     made = plan if isinstance(plan, ByHand) else by_hand(plan)
     problem = made.placement.problem
     pipeline = required(problem.graph, "recognise")
+    if pipeline.merged:  # none of them puts passes together
+        return ()
     mine = lanes(made.placement.device, made.planned, problem.cluster.n_devices)
     renumbered = _renumbered(problem, pipeline, mine)
     own = _compute(pipeline, [renumbered[lane] for lane in mine])

@@ -68,9 +68,9 @@ def dualpipe_steps(problem: Problem, placement: Placement) -> Steps:
 
 
 def order_of(problem: Problem, steps: Steps) -> Order:
-    """The order of all steps, one op after the other; what runs once per step is first or last."""
+    """The order of all steps, one op after the other, passes that are one op once; what runs once per step is first or last."""
     pipeline = required(problem.graph, "an order")
-    middle = [v for rank in steps for step in rank for v in step]
+    middle = list(dict.fromkeys(v for rank in steps for step in rank for v in step))
     last = np.flatnonzero(np.isin(pipeline.phase, ("AR", "U")))
     return Order("planned", np.concatenate([np.flatnonzero(pipeline.phase == "P"), np.array(middle), last]))
 
@@ -80,7 +80,14 @@ STEPS = {"dualpipe": dualpipe_steps, "dualpipe-v": dualpipe_v_steps}
 
 def _of_chunks(ranks: Ranks, rank: int) -> Find:
     stage = ranks.stages[rank]
-    return lambda phase, direction, i: ranks.pipeline.op[phase, i, stage[direction]]
+    return lambda phase, direction, i: _op(ranks, phase, i, stage[direction])
+
+
+def _op(ranks: Ranks, phase: str, microbatch: int, stage: int) -> int:
+    """The op of a pass, or the one that both gradients have been put together in."""
+    known = ranks.pipeline.op
+    found = known.get((phase, microbatch, stage))
+    return known["BW", microbatch, stage] if found is None else found
 
 
 def _of_replicas(replicas: list[Ranks], rank: int) -> Find:
@@ -88,7 +95,7 @@ def _of_replicas(replicas: list[Ranks], rank: int) -> Find:
     p = replicas[0].p
     second = rank >= p // 2
     stage = (rank, p - 1 - rank)
-    return lambda phase, direction, i: replicas[direction ^ second].pipeline.op[phase, i, stage[direction ^ second]]
+    return lambda phase, direction, i: _op(replicas[direction ^ second], phase, i, stage[direction ^ second])
 
 
 def _steps(h: int, m: int, rank: int, op: Find) -> list[tuple[int, ...]]:

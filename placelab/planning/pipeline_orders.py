@@ -20,6 +20,7 @@ from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 
 Slot = tuple[str, int, int]  # phase ("F", "B", "W", "BW"), micro-batch, stage
+TOGETHER = ("planned", "dualpipe", "dualpipe-v")  # schedulers of pipelines in which passes run together
 RECEIVE = {"F": "RF", "B": "RB", "BW": "RB"}
 
 
@@ -66,9 +67,10 @@ def ranks_of(problem: Problem, placement: Placement, who: str) -> list[Ranks]:
         The graph has no stages and micro-batches; or the ops of a stage are on several devices.
     """
     whole = required(problem.graph, f"the scheduler {who!r}")
-    if whole.merged and who != "planned":
+    if whole.merged and who not in TOGETHER:
         raise UnsupportedError(
-            f"the scheduler {who!r} does not run {problem.graph.title}, in which passes run together; 'planned' does"
+            f"the scheduler {who!r} does not run {problem.graph.title}, in which passes run together; "
+            f"{', '.join(map(repr, TOGETHER))} do"
         )
     return [_ranks(whole.of_replica(w), problem, placement, who) for w in range(whole.replicas)]
 
@@ -158,8 +160,8 @@ def interleaved_plans(ranks: Ranks, group: int, more: int = 0) -> list[list[Slot
 
 
 def check_split(ranks: Ranks, who: str) -> None:
-    """UnsupportedError where one op computes both gradients."""
-    if not ranks.pipeline.splits_all:
+    """UnsupportedError where one op computes both gradients, unless passes have been put together."""
+    if not ranks.pipeline.splits_all and not ranks.pipeline.merged:
         raise UnsupportedError(
             f"the scheduler {who!r} needs the gradients of weights as ops of their own: give pipeline_training a weight, "
             "or microbatches split=True"

@@ -77,6 +77,37 @@ def test_sliders_keep_the_product_and_show_the_plan(opened):
     assert opened.settled(PATIENCE) and opened.state.planned is None and opened.state.layers is not None
 
 
+def test_every_schedule_is_shown(opened):
+    """Those whose passes run together, too; with the stages per device that they need."""
+    slide(opened, "pp", 4)
+    for schedule in list(page(opened).menus["schedule"].options):
+        page(opened).menus["schedule"].value = schedule
+        found = agrees(opened)
+        assert found.plan.schedule == schedule == opened.schedule.scheduler and not page(opened).board.refused
+
+
+def test_the_scheduler_picker_moves_the_plan(opened):
+    """A schedule of pipelines becomes the plan's; under another scheduler the numbers say that the chart runs it."""
+    slide(opened, "pp", 4)
+    opened.change(lambda state: state.with_strategy("scheduler", "gpipe"))
+    assert opened.state.planned.plan.schedule == "gpipe"
+    before = agrees(opened)
+    opened.change(lambda state: state.with_strategy("scheduler", "random"))
+    assert opened.state.planned.plan == replace(before.plan, layers=None)
+    assert page(opened).board.said == f"{numbers(before)} · the chart runs random"
+    opened.change(lambda state: state.with_strategy("scheduler", "gpipe"))
+    agrees(opened)
+
+
+def test_ops_of_a_plan_are_not_pinned(opened):
+    """A pin to another device is refused in a sentence, and nothing changes."""
+    slide(opened, "pp", 4)
+    before, op = opened.state, opened.problem.graph.names[0]
+    opened.change(lambda state: state.with_pin([op], "gpu:1"))
+    assert opened.state == before and op in unescape(opened.message.value)
+    agrees(opened)
+
+
 @pytest.mark.parametrize("name", ["gpt2", "llama-3-8b", "mixtral-8x7b", "qwen2.5-0.5b"])
 def test_every_legal_move_is_a_plan(name):
     """From random plans, whichever field is moved: the library allows the answer, which uses all devices."""
@@ -87,7 +118,7 @@ def test_every_legal_move_is_a_plan(name):
         for _ in range(60):
             field = random.choice(["dp", "tp", "pp", "ep", "microbatch", "chunks", "schedule", "zero", "recompute"])
             values = {
-                "schedule": ["1f1b", "interleaved", "zb-v", "gpipe"],
+                "schedule": ["1f1b", "interleaved", "zb-v", "gpipe", "looped-bfs", "dualpipe-v"],
                 "zero": [0, 1, 2, 3],
                 "recompute": ["none", "full"],
             }.get(field) or planned.stops(field, machine)

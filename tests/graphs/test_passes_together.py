@@ -37,6 +37,8 @@ def test_dualpipe(p, m, together, short, apart):
         assert schedule.makespan == pytest.approx(seconds)
         assert pl.stages(schedule)["activations"].tolist() == [p + 1] * p
         assert schedule.peak_memory.tolist() == [p + 1] * p
+        again = pl.simulate(schedule.problem, pl.place(schedule.problem, "hash"), "dualpipe")
+        assert again.start.tolist() == schedule.start.tolist()
     alone = pl.simulate(problem, pl.place(problem, "hash"), "dualpipe")
     assert alone.makespan == apart and pl.validate(alone) == []
 
@@ -48,6 +50,8 @@ def test_dualpipe_v():
             schedule = run(pl.transforms.together(folded(p, m), "dualpipe-v", factor=factor))
             assert schedule.makespan == pytest.approx(seconds)
             assert set(pl.stages(schedule)["activations"]) == {min(2 * p + 1, 2 * m)}
+            again = pl.simulate(schedule.problem, pl.place(schedule.problem, "hash"), "dualpipe-v")
+            assert again.start.tolist() == schedule.start.tolist()
     rows = schedule_table.dumps(run(pl.transforms.together(folded(4, 10), "dualpipe-v"))).split()
     middle = ",".join(f"(4F{k};3B{k - 4})OVERLAP_F_B,(3F{k + 1};4B{k - 3})OVERLAP_F_B" for k in range(4, 9))
     head = "3F0,4F0,3F1,4F1,3F2,4F2,3F3,4F3,3F4,4B0,"

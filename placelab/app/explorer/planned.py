@@ -18,7 +18,12 @@ from placelab.problem.problem import Problem
 
 DEGREES = ("dp", "tp", "pp")  # whose product is the number of devices
 GIVES_WAY = {"dp": "tp", "tp": "pp", "pp": "tp"}  # moved: which of the others changes only if it must
-CHUNKED = {"interleaved": (2, 4), "zb-v": (2,)}  # schedules with several stages per device, and how many
+CHUNKED = {
+    "interleaved": (2, 4),
+    "looped-bfs": (2, 4),
+    "zb-v": (2,),
+    "dualpipe-v": (2,),
+}  # schedules with several stages per device, and how many
 BATCH = 64
 GROUP = 8  # most devices of a tensor group, at first
 SEQUENCE = 4096

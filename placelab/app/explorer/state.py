@@ -13,7 +13,7 @@ import numpy as np
 
 import placelab.costs as costs
 from placelab.app.explorer.layers import Layers, layers_of
-from placelab.app.explorer.planned import Planned
+from placelab.app.explorer.planned import Planned, schedules
 from placelab.app.widgets.cluster_edit import Layout
 from placelab.base.errors import InfeasibleError
 from placelab.costs import Profile
@@ -279,8 +279,14 @@ class State:
         return self.with_option_values(kind, getattr(self, kind), values)
 
     def with_strategy(self, kind: str, name: str) -> State:
-        """Another ``"partitioner"`` or ``"scheduler"``; with another partitioner, `requested_scheduler` is tried again."""
+        """Another ``"partitioner"`` or ``"scheduler"``; with another partitioner, `requested_scheduler` is tried again.
+
+        A scheduler that a plan can have becomes the plan's.
+        """
         if kind == "scheduler":
+            if self.planned is not None and name in schedules(self.planned.plan):
+                planned = self.planned.moved("schedule", name, self.cluster)
+                return replace(self.with_spread(planned), scheduler=planned.scheduler, requested_scheduler="")
             return replace(self, scheduler=name, requested_scheduler="")
         scheduler = self.requested_scheduler or self.scheduler
         return replace(self, partitioner=name, scheduler=scheduler, requested_scheduler="", hand=None)

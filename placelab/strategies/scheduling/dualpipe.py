@@ -19,8 +19,8 @@ def dualpipe(problem: Problem, placement: Placement) -> Order:
     (r = min(s, p - 1 - s)): p - 2r - 2 forwards; r + 1 times a forward of each direction; p/2 - r - 1 times the gradient of an
     input, of the weights, a forward; then a forward together with the backward pass of the other direction, in turn; backward
     passes, from the middle on with gradients of weights put off. :func:`placelab.transforms.together` makes one op of what runs
-    together; without it the forward pass comes first. Merged, the bubble is ``(p/2 - 1)(F&B + B - 2W)`` where F = B ≥ W and
-    F&B is the seconds of both together; p + 1 activations. No ties; O(ops).
+    together, which this scheduler runs, too; without it the forward pass comes first. Merged, the bubble is
+    ``(p/2 - 1)(F&B + B - 2W)`` where F = B ≥ W and F&B is the seconds of both together; p + 1 activations. No ties; O(ops).
 
     Raises
     ------

@@ -16,7 +16,8 @@ def dualpipe_v(problem: Problem, placement: Placement) -> Order:
     Notes
     -----
     The first chunk is one direction of ``dualpipe``, the second one the other, with p devices in place of its p/2; m ≥ 2p.
-    :func:`placelab.transforms.together` makes one op of what runs together; without it the forward pass comes first. 2p + 1
+    :func:`placelab.transforms.together` makes one op of what runs together, which this scheduler runs, too; without it the
+    forward pass comes first. 2p + 1
     activations of chunks. No ties; O(ops).
 
     Raises

@@ -104,7 +104,7 @@ class PlanPage:
             self._show_controls(planned, state.cluster)
         finally:
             self._quiet = False
-        self._draw_plan(planned, state.cluster)
+        self._draw_plan(planned, state)
         self._draw_found()
 
     def close(self) -> None:
@@ -203,16 +203,17 @@ class PlanPage:
         m = plan.microbatches(planned.batch)
         self.product.value = f"{product} · {m:,} micro-batch{'es' * (m != 1)}"
 
-    def _draw_plan(self, planned: Planned, cluster: Cluster) -> None:
+    def _draw_plan(self, planned: Planned, state: State) -> None:
         try:
-            found = planned.result(cluster)
+            found = planned.result(state.cluster)
         except PlacelabError as error:
             with self.board.hold_sync():
                 self.board.stages, self.board.refused = [], str(error)
             return
         with self.board.hold_sync():
             self.board.stages = stages(found)
-            self.board.said = numbers(found)
+            other = f" · the chart runs {state.scheduler}" if state.scheduler != planned.scheduler else ""
+            self.board.said = numbers(found) + other
             self.board.refused = lacking(found)
 
     def _draw_found(self) -> None:
