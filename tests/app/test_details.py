@@ -186,8 +186,8 @@ def test_links_carry_what_the_schedule_moves(placement):
     assert facts["carries"].startswith(f"{size} in {len(moved):,} transfer")
     if len(moved):
         assert facts["they take"] == units.time(float((moved["finish"] - moved["start"]).sum()))
-    if len(schedule.sends):
-        return  # their ops are on the path under the transfer's name, too
+    if len(schedule.sends) or (schedule.finish == schedule.makespan).sum() > 1:
+        return  # Send ops have the transfer's name on the path, too; and one of two that end last is on it
     on_path = sum(row[0].startswith("transfer of") for row in critical_rows(schedule))
     assert on_path == 0 or facts["critical path"].endswith(f"in {on_path} transfer{'s' * (on_path != 1)}")
 

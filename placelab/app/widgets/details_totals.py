@@ -135,7 +135,7 @@ def of_link(schedule: Schedule, value: Mapping[str, Any]) -> Details:
     size = problem.graph.tensor_bytes[moved["tensor"][rows]]
     path = critical_steps(schedule)
     on_path = path[(path["kind"] == KINDS.index("transfer"))]
-    on_path = on_path[np.isin(on_path["by"], rows)]
+    on_path = on_path[np.isin(on_path["by"], rows) & (on_path["finish"] > on_path["start"])]
     facts = [
         ("carries", f"{units.amount(float(size.sum()), 'B')} in {counted(len(rows), 'transfer')}"),
         ("they take", units.time(float(took.sum())) if len(rows) else ""),
