@@ -30,17 +30,35 @@ WINDOWS = {
     "qwen3": 4096,
     "qwen3_moe": 4096,
 }  # where sliding_window is missing
-ALL_SEE = 28  # first layers of qwen that have no window, where max_window_layers is missing
+ALL_SEE = 28  # first layers of qwen2 and qwen3 that have no window, where max_window_layers is missing
+KV_HEADS = {  # where num_key_value_heads is missing; null is as many as heads
+    "mistral": 8,
+    "mixtral": 8,
+    "qwen2": 32,
+    "qwen3": 32,
+    "qwen3_moe": 4,
+    "gemma": 16,
+    "gemma2": 4,
+}
+BIASED = {"llama", "qwen3", "qwen3_moe", "gemma", "gemma2", "deepseek_v2", "deepseek_v3"}  # as attention_bias says
+BIASED_MLP = {"llama", "deepseek_v2"}  # as mlp_bias says
 HEADS = {"gemma": 256, "gemma2": 256, "qwen3": 128}  # size of a head where the configuration gives none
-EXPERTS = {"qwen3_moe": "num_experts", "mixtral": "num_local_experts"}  # others: n_routed_experts
+EXPERTS = {  # keys of the number of experts, the usual one first
+    "qwen3_moe": ("num_experts", "num_local_experts"),
+    "mixtral": ("num_local_experts", "num_experts"),
+}
 LATENT = {"deepseek_v2", "deepseek_v3"}
+QUERY_RANK = 1536  # where q_lora_rank is missing; null is no latent
+SHARED = {"deepseek_v2": 2, "deepseek_v3": 1}  # where n_shared_experts is missing
+FIRST_DENSE = {"deepseek_v2": 0, "deepseek_v3": 3}  # where first_k_dense_replace is missing
+TOP_K = {"deepseek_v2": "greedy", "deepseek_v3": "noaux_tc"}  # where topk_method is missing
 MOST_LAYERS = 10_000
 MOST = 10_000_000  # any other size; a vocabulary, a window and a number of positions may have more
 MOST_TOKENS = 1_000_000_000
 
 
 def shape_of(config: Mapping[str, Any]) -> Shape:
-    """The shape of the decoder of a configuration.
+    """The shape of the decoder of a configuration; what it leaves out is as in the classes of ``transformers``.
 
     Raises
     ------
@@ -55,10 +73,14 @@ def shape_of(config: Mapping[str, Any]) -> Shape:
     h, a = _size(config, "hidden_size"), _size(config, "num_attention_heads")
     layers = _size(config, "num_hidden_layers", MOST_LAYERS)
     latent = _latent(config) if family in LATENT else None
-    k = a if latent else _size(config, "num_key_value_heads", default=a)
+    k = (
+        a
+        if latent
+        else _size(config, "num_key_value_heads", default=_missing(config, "num_key_value_heads", KV_HEADS, a))
+    )
     if a % k:
         raise FormatError(f"num_key_value_heads is {k}, which does not divide num_attention_heads, {a}")
-    bias = _flag(config, "attention_bias", False)
+    bias = _flag(config, "attention_bias", False) and family in BIASED
     return Shape(
         family=family,
         hidden=h,
@@ -71,7 +93,7 @@ def shape_of(config: Mapping[str, Any]) -> Shape:
         tied=_flag(config, "tie_word_embeddings", family in TIED),
         bias_in=bias or family == "qwen2",
         bias_out=bias,
-        bias_mlp=_flag(config, "mlp_bias", False),
+        bias_mlp=_flag(config, "mlp_bias", False) and family in BIASED_MLP,
         head_norms=family in ("qwen3", "qwen3_moe"),
         windows=_windows(config, family, layers),
         latent=latent,
@@ -125,28 +147,32 @@ def _quotient(h: int, a: int, whole: str, part: str) -> int:
 
 
 def _latent(config: Mapping[str, Any]) -> Latent:
-    query = config.get("q_lora_rank")
+    query = config.get("q_lora_rank", QUERY_RANK)
     sizes = ("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
-    return Latent(None if query is None else _size(config, "q_lora_rank"), *(_size(config, key) for key in sizes))
+    return Latent(
+        None if query is None else _size({"q_lora_rank": query}, "q_lora_rank"), *(_size(config, key) for key in sizes)
+    )
 
 
 def _experts(config: Mapping[str, Any], family: str, layers: int) -> dict[str, Any]:
     """Facts of the mixtures of experts, none in a dense family."""
-    key = EXPERTS.get(family, "n_routed_experts")
-    if family not in EXPERTS and (family not in LATENT or config.get(key) is None):
+    if family not in EXPERTS and (family not in LATENT or config.get("n_routed_experts", 0) is None):
         return {"sparse": (False,) * layers}
+    keys = EXPERTS.get(family, ("n_routed_experts",))
+    key = next((key for key in keys if config.get(key) is not None), keys[0])
     experts, chosen = _size(config, key), _size(config, "num_experts_per_tok")
     if chosen > experts:
         raise FormatError(f"num_experts_per_tok is {chosen}, more than {key}, {experts}")
     width = _size(config, "moe_intermediate_size", default=_size(config, "intermediate_size"))
-    shared = _size(config, "n_shared_experts", default=0, least=0) if family in LATENT else 0
+    usual = _missing(config, "n_shared_experts", SHARED, 0)
+    shared = _size(config, "n_shared_experts", default=usual, least=0) if family in LATENT else 0
     return {
         "sparse": _sparse(config, family, layers),
         "experts": experts,
         "chosen": chosen,
         "expert_width": width,
         "shared_width": shared * width,
-        "router_bias": family in LATENT and config.get("topk_method") == "noaux_tc",
+        "router_bias": config.get("topk_method", TOP_K.get(family)) == "noaux_tc" and family in LATENT,
     }
 
 
@@ -156,7 +182,8 @@ def _sparse(config: Mapping[str, Any], family: str, layers: int) -> tuple[bool, 
     if family == "qwen3_moe":
         step, dense = _size(config, "decoder_sparse_step", default=1), _list(config, "mlp_only_layers")
         return tuple(i not in dense and (i + 1) % step == 0 for i in range(layers))
-    first = _size(config, "first_k_dense_replace", MOST_LAYERS, default=0, least=0)
+    first = _missing(config, "first_k_dense_replace", FIRST_DENSE, 0)
+    first = _size(config, "first_k_dense_replace", MOST_LAYERS, default=first, least=0)
     step = _size(config, "moe_layer_freq", default=1)
     return tuple(i >= first and i % step == 0 for i in range(layers))
 
@@ -174,12 +201,19 @@ def _windows(config: Mapping[str, Any], family: str, layers: int) -> tuple[int |
         slides = [kind == "sliding_attention" for kind in types]
     elif family == "gemma2":
         slides = [i % 2 == 0 for i in range(layers)]
+    elif family == "qwen3_moe":
+        slides = [_flag(config, "use_sliding_window", False)] * layers
     elif family.startswith("qwen"):
         first = _size(config, "max_window_layers", MOST_LAYERS, default=ALL_SEE, least=0)
         slides = [_flag(config, "use_sliding_window", False) and i >= first for i in range(layers)]
     else:
         slides = [True] * layers
     return tuple(window if slide else None for slide in slides)
+
+
+def _missing(config: Mapping[str, Any], key: str, usual: Mapping[str, int], null: int) -> int:
+    """What a size is where it is missing, by family, or null."""
+    return null if key in config else usual.get(str(config["model_type"]), null)
 
 
 def _size(config: Mapping[str, Any], key: str, most: int = MOST, *, default: int | None = None, least: int = 1) -> int:

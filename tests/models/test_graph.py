@@ -14,6 +14,7 @@ from placelab.models.saved import outer_bytes, saved_bytes
 
 PHASES = ("train", "forward", "prefill", "decode")
 SMALL = dict(hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16, vocab_size=32)
+SMALL |= dict(num_key_value_heads=2)
 HEADS = ("aten.linear", "aten.bmm")
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
 import time
 
 import pytest
+from examples import fewer
 
 import placelab as pl
 from placelab.models.bundled import CONFIGS
@@ -80,12 +82,45 @@ def test_layers_with_a_window_keep_no_more_than_it():
 def test_defaults_of_windows_are_those_of_the_library():
     """A missing window is 4096 where the family has one, null is none; Qwen's first 28 layers have none."""
     small = dict(hidden_size=64, num_hidden_layers=32, num_attention_heads=4, intermediate_size=64, vocab_size=64)
+    small |= dict(num_key_value_heads=4)
     read = lambda family, **more: pl.models.read(small | dict(model_type=family) | more).shape.windows  # noqa: E731
     assert read("mistral") == (4096,) * 32 and read("mistral", sliding_window=None) == (None,) * 32
     assert read("mixtral", num_local_experts=4, num_experts_per_tok=1) == read("llama") == (None,) * 32
     assert read("gemma2") == (4096, None) * 16
     assert read("qwen2") == (None,) * 32
     assert read("qwen3", use_sliding_window=True) == (None,) * 28 + (4096,) * 4
+    experts = dict(num_experts=4, num_experts_per_tok=1, use_sliding_window=True)
+    assert read("qwen3_moe", **experts) == (4096,) * 32  # which has no max_window_layers
+
+
+def test_what_is_left_out_is_the_librarys():
+    """Heads, biases, ranks and experts are those of the family's class in transformers, and keys that it ignores do nothing."""
+
+    def without(name: str, *keys: str, **more):
+        config = CONFIGS[name] | more
+        return pl.models.read({key: value for key, value in config.items() if key not in keys}).shape
+
+    def heads(family: str, number: int) -> tuple[int, int]:
+        config = CONFIGS["llama-2-7b"] | dict(model_type=family, num_attention_heads=number, head_dim=64)
+        config |= dict(num_experts=4, num_experts_per_tok=1)
+        null = pl.models.read(config | dict(num_key_value_heads=None)).shape.kv_heads
+        del config["num_key_value_heads"]
+        return pl.models.read(config).shape.kv_heads, null
+
+    known = dict(llama=64, mistral=8, mixtral=8, qwen2=32, qwen3=32, qwen3_moe=4, gemma=16, gemma2=4)
+    assert {family: heads(family, 64) for family in known} == {family: (k, 64) for family, k in known.items()}
+    assert without("qwen3-30b-a3b", "num_experts", num_local_experts=16).experts == 16
+    third = CONFIGS["deepseek-v3"]
+    left = ("q_lora_rank", "n_shared_experts", "first_k_dense_replace", "topk_method")
+    assert without("deepseek-v3", *left) == pl.models.read(third).shape
+    lite = without("deepseek-v2-lite", *left)
+    assert (lite.latent.query, lite.shared_width, lite.sparse[0], lite.router_bias) == (1536, 2 * 1408, True, False)
+    with pytest.raises(pl.FormatError, match="'n_routed_experts' is missing"):
+        without("deepseek-v3", "n_routed_experts")
+    ignored = dict(attention_bias=True, mlp_bias=True)
+    for name in ("mistral-7b", "mixtral-8x7b", "qwen2.5-7b"):
+        assert without(name, **ignored) == without(name)
+    assert without("gemma-2b", **ignored).bias_in and not without("gemma-2b", **ignored).bias_mlp
 
 
 def test_flop_per_token_and_key_give_the_published_flop():
@@ -167,6 +202,25 @@ def test_a_hostile_file_is_refused_in_one_sentence(text, tmp_path):
     path.write_text(text)
     with pytest.raises(pl.FormatError, match=r"config\.json"):
         pl.models.read(path)
+
+
+def test_damaged_configurations_are_read_or_refused_in_one_sentence():
+    """Whatever stands in their keys; what is read has sizes that are numbers."""
+    values = (None, 0, -1, 1, 3, 1.5, "7", [], {}, True, 10**7, 10**30, float("nan"), float("inf"), [1])
+    more = ("head_dim", "layer_types", "sliding_window", "moe_layer_freq", "mlp_only_layers", "decoder_sparse_step")
+    source, read, refused = random.Random(0), 0, []
+    for _ in range(fewer(600)):
+        config = dict(CONFIGS[source.choice(list(CONFIGS))])
+        for key in source.choices([*config, *more, "attention_bias", "n_inner", "max_window_layers"], k=2):
+            config[key] = source.choice(values)
+        try:
+            model = pl.models.read(config)
+        except pl.PlacelabError as error:
+            refused.append(str(error))
+        else:
+            read += 1
+            assert 0 < model.active_parameters <= model.parameters and model.kv_bytes(1) > 0
+    assert read and refused and all("\n" not in sentence and len(sentence) < 400 for sentence in refused)
 
 
 def test_wrong_arguments_are_named():
