@@ -1,5 +1,6 @@
 # make lab     set everything up and open JupyterLab on the tour
-# make test    set everything up and run all tests but the slow ones; SLOW=1 runs those, too, as continuous integration does
+# make test    set everything up and run all tests but the slow ones; SLOW=1/1 runs those, too, and property tests with more
+#              examples; SLOW=1/3, 2/3 or 3/3 does so for a third of the files, as continuous integration does
 # make check   style, types and fast tests within a minute, for the inner loop
 # make docs    build the documentation as a site in build/docs
 # make papers  run the papers' notebooks at full size; pages in build/papers
@@ -22,10 +23,11 @@ CHROMIUM := $(VENV)/.chromium
 KERNELS := $(VENV)/.kernels
 ALL_KERNELS := $(VENV)/.all-kernels
 NODE_MODULES := widgets/node_modules/.installed
-BROWSER = python -m pytest -m "not $(if $(SLOW),alone,slow)" tests/browser
-ALONE := python -m pytest -m alone tests/browser
+PARALLEL := --numprocesses=logical
+# Notebooks first: they have few and long tests, and whatever comes last keeps one process busy while the others have ended.
+PYTHON_TESTS := $(PARALLEL) --dist=loadfile --no-loadscope-reorder --ignore=tests/browser notebooks tests placelab
+BROWSER_TESTS := $(PARALLEL) --dist=worksteal tests/browser
 AGAIN := --last-failed --last-failed-no-failures=none
-CHOSEN := $(if $(SLOW),--hypothesis-profile=thorough,-m "not slow")
 # What make check runs: the rooms that need no framework, no browser and no compiled kernel.
 FAST := tests/house/test_layers.py tests/house/test_package.py tests/house/test_contributing.py \
   tests/problem tests/schedule tests/planning tests/analysis tests/strategies tests/app tests/pictures
@@ -42,13 +44,15 @@ lab:
 opened: $(INSTALLED) $(KERNELS)
 	$(BIN)/placelab lab
 
-# Notebooks first: they have few and long tests, and whatever comes last keeps one process busy while the others have ended.
 # A browser test that fails beside the others runs once more without them: on a busy machine a page may come too late.
 # Browser tests that measure frames and delays ("alone") are slow ones, which have the machine to themselves.
 test: style frontend $(CHROMIUM) $(ALL_KERNELS)
-	python -m pytest $(CHOSEN) --numprocesses=logical --dist=loadfile --no-loadscope-reorder --ignore=tests/browser notebooks tests placelab; first=$$?; \
-	  $(BROWSER) --numprocesses=logical --dist=worksteal || $(BROWSER) $(AGAIN); second=$$?; \
-	  $(if $(SLOW),$(ALONE) || $(ALONE) $(AGAIN); third=$$?,third=0); exit $$((first + second + third))
+	failed=0; run() { python -m pytest "$$@" || failed=1; }; twice() { python -m pytest "$$@" || run $(AGAIN) "$$@"; }; \
+	  run -m "not slow" $(PYTHON_TESTS); \
+	  twice -m "not slow" $(BROWSER_TESTS); \
+	  $(if $(SLOW),run -m "slow or hypothesis" --hypothesis-profile=thorough --share=$(SLOW) $(PYTHON_TESTS); \
+	  twice -m "slow and not alone" --share=$(SLOW) $(BROWSER_TESTS); twice -m alone --share=$(SLOW) tests/browser;) \
+	  exit $$failed
 
 style: $(INSTALLED)
 	ruff check .

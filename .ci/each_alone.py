@@ -1,7 +1,7 @@
 """Run a random third of the test files, each alone in a process of its own with default options.
 
 A file must need neither another one's leftovers nor the thorough profile. ``python .ci/each_alone.py SEED`` draws the same files
-again. Browser tests are left out: they start a browser each. After two minutes no further file begins.
+again. Browser tests are left out: they start a browser each. After a minute no further file begins.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
 
-LIMIT = 120  # seconds
+LIMIT = 60  # seconds
 ROOT = Path(__file__).resolve().parents[1]
 BEGUN = monotonic()
 

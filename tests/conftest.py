@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from examples import THOROUGH
 from hypothesis import HealthCheck, settings
+from shares import share
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"  # beside the project, not in it
 PAPERS = Path(__file__).resolve().parents[1] / "notebooks" / "papers"
@@ -26,7 +27,7 @@ os.environ.setdefault("PLACELAB_JIT", "check")  # tests run the compiled kernels
 # finds in the sources, so a test that assumes something rare would fail the check of its share after an unrelated change.
 UNCHECKED = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 COMMON = settings(deadline=None, derandomize=True, suppress_health_check=UNCHECKED)
-settings.register_profile("thorough", COMMON, max_examples=THOROUGH)  # make test SLOW=1
+settings.register_profile("thorough", COMMON, max_examples=THOROUGH)  # make test SLOW=1/1
 settings.register_profile("quick", COMMON, max_examples=THOROUGH // 3)
 
 
@@ -43,11 +44,21 @@ def pytest_configure(config):
         settings.load_profile("quick")
 
 
-def pytest_collection_modifyitems(items):
+def pytest_addoption(parser):
+    """``--share 2/3``: run the second of three parts of the files that are left, so that three runs share all tests."""
+    parser.addoption("--share", metavar="K/N", default="1/1", help="run the K-th of N parts of the files")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config, items):
     """The papers' notebooks are slow; where only notebooks are asked for, this file is not read, and all of them run."""
     for item in items:
         if PAPERS in item.path.parents:
             item.add_marker(pytest.mark.slow)
+    yield
+    chosen = share({item.path for item in items}, config.getoption("--share"))
+    config.hook.pytest_deselected(items=[item for item in items if item.path not in chosen])
+    items[:] = [item for item in items if item.path in chosen]
 
 
 @pytest.fixture(autouse=True)
