@@ -16,6 +16,7 @@ from list_scheduling_graphs import nine_ops, peft_graph
 
 import placelab as pl
 from placelab.base.progress import Progress
+from placelab.strategies.searches import cp_sat_model
 from placelab.strategies.searches.cp_sat_model import renamed
 from placelab.strategies.searches.cp_sat_resources import transfer_seconds
 from placelab.strategies.searches.incumbent import Incumbent
@@ -61,6 +62,17 @@ def test_equals_trying_everything(name, count):
     """Up to 7 ops on 3 devices: ties, zero times, unequal devices and links, groups, restrictions, measured times."""
     for problem in problems.many(count, seed=5, ops=7, devices=3, memory=("none",), **PLAIN):
         check_optimal(pl.place(problem, name), optimum(problem))
+
+
+def test_refuting_alone_finds_and_proves(monkeypatch):
+    """Where the searches for shorter plans get no time, makespans that are met or refuted lead to the same optimum."""
+    monkeypatch.setattr(cp_sat_model, "WORK", {False: 0.0, True: 0.5})
+    asked = []
+    build = cp_sat_model.Model.build
+    monkeypatch.setattr(cp_sat_model.Model, "build", lambda *given: asked.append(given[2:]) or build(*given))
+    for problem in problems.many(40, seed=15, ops=7, devices=3, memory=("none",), **PLAIN):
+        check_optimal(pl.place(problem, "cp-sat"), optimum(problem))
+    assert asked.count((True,)) >= 10
 
 
 @pytest.mark.parametrize(("name", "count"), [("cp-sat", 80), ("ilp", 50)])

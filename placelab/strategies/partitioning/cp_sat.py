@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 from typing import Annotated
 
 from placelab.base.errors import UnsupportedError
@@ -13,6 +14,7 @@ from placelab.schedule.placement import Placement
 from placelab.strategies.partitioning.cpop import cpop
 from placelab.strategies.partitioning.etf import m_etf
 from placelab.strategies.partitioning.heft import heft
+from placelab.strategies.partitioning.portfolio import portfolio
 from placelab.strategies.partitioning.sct import m_sct
 from placelab.strategies.partitioning.tf_greedy import tf_greedy
 from placelab.strategies.searches.cp_sat_model import left_out, search
@@ -73,10 +75,11 @@ def cp_sat(
 
     Notes
     -----
-    Begins with the best of ``heft``, ``m-etf``, ``m-sct``, ``cpop`` and ``tf-greedy``. Groups, allowed devices, unequal
-    devices and links, and ``reserved`` memory are part of the model; a tensor travels once per device. Transfers that wait for
-    ports (``sequential``) or channels are intervals that do not overlap, ``dynamic`` memory is a cumulative resource of each
-    device (:mod:`placelab.strategies.searches.cp_sat_resources`). Ties go to the plan found first. Exponential in ops at worst.
+    Begins with the best of ``heft``, ``m-etf``, ``m-sct``, ``cpop`` and ``tf-greedy``; where a second does not suffice and there
+    are 30 ops or more, goes on from that of ``portfolio``. Groups, allowed devices, unequal devices and links, and ``reserved``
+    memory are part of the model; a tensor travels once per device. Transfers that wait for ports (``sequential``) or channels
+    are intervals that do not overlap, ``dynamic`` memory is a cumulative resource of each device
+    (:mod:`placelab.strategies.searches.cp_sat_resources`). Ties go to the plan found first. Exponential in ops at worst.
 
     What ``placement.optimal`` says: the plan, as it runs, reaches `bound`, and in *every* transfer and memory model no schedule
     that stays within memory is shorter than that, under whichever scheduler. A search that ends by itself proves its plan, up to
@@ -104,4 +107,10 @@ def cp_sat(
         )
     incumbent = Incumbent(problem, "searching", progress, left_out(problem))
     warm(incumbent, FIRST, cancel)
-    return incumbent.result("cp-sat", search(problem, incumbent, effort, time_limit, seed, cancel))
+    end = monotonic() + time_limit
+
+    def improve() -> None:
+        limit = max(end - monotonic(), 0.0)
+        warm(incumbent, (lambda problem: portfolio(problem, time_limit=limit, cancel=cancel),), cancel)
+
+    return incumbent.result("cp-sat", search(problem, incumbent, effort, time_limit, seed, cancel, improve))

@@ -4,14 +4,18 @@ A Boolean y per unit (op or colocation group) and device says whether the unit i
 
 - exactly one y of a unit, on devices it may use;
 - an interval of each op on each device, present where y is: no two overlap;
-- s_v ≥ s_u + exec(u) for each arc, and + delay where y_ud and not y_vd (for links that are not all equal: and y_ve);
+- a Boolean x per arc between units says whether they share a device: s_v ≥ s_u + exec(u), and + the least delay where not x (for
+  links that are not all equal: + that between d and e where y_ud and y_ve);
 - makespan ≥ s_v + exec(v), and ≥ the work of each device;
 - ``reserved`` memory, and the persistent bytes of ``dynamic``: Σ bytes · y ≤ capacity;
 - transfers that wait for each other, and ``dynamic`` memory over time: :mod:`placelab.strategies.searches.cp_sat_resources`.
 
-Added because they shorten the proof and lose no optimum: windows of the starts under the makespan of a known plan, all ops as one
-cumulative resource of as many units as there are devices, and of interchangeable devices the next is used only after the one
-before it.
+Added because they shorten the proof and lose no optimum: windows of the starts under the makespan of a known plan, by the longest
+paths and by the heads and tails of :mod:`placelab.planning.input_bound`; all ops as one cumulative resource of as many units as
+there are devices; and of interchangeable devices the next is used only after the one before it.
+
+The bound is raised by refuting: the model without its objective, in the windows under a makespan between bound and plan, has
+either no solution, which is a new bound, or one, which is a new plan.
 
 Times are whole units (:func:`placelab.strategies.searches.tables.whole`), rounded down, so what is proven holds for the problem
 as it is.
@@ -31,6 +35,7 @@ import numpy as np
 from placelab.base.errors import PlacelabError, UnsupportedError
 from placelab.base.interrupts import need
 from placelab.base.progress import never
+from placelab.planning.input_bound import windows
 from placelab.planning.list_scheduler import planned_order
 from placelab.planning.lower_bounds import best_bound
 from placelab.planning.memory_plan import can_bind
@@ -43,10 +48,17 @@ from placelab.strategies.searches.tables import Tables, infeasible, interchangea
 
 POLL = 0.05  # seconds between two looks at whether to stop
 ORDERED = 32  # units for which the order among interchangeable devices is spelt out
-WORK = 0.5  # what the solver counts as one unit takes about two seconds here
+WORK = {False: 0.04, True: 0.015}  # what the solver counts in a second here: searching, refuting
 FIRST_SHARE = 1.0  # seconds, about
+LARGE = 30  # ops from which on a plan is worth seconds: fewer are soon searched
 SEARCH = dict(use_overload_checker_in_cumulative=True, use_timetable_edge_finding_in_cumulative=True)
-PROOF = SEARCH | dict(use_objective_lb_search=True)  # raises the bound step by step; without it, plans get shorter
+REFUTE = SEARCH | dict(
+    linearization_level=0
+)  # the linear relaxation takes most of the time, and knows little of orders
+REACH = 0.5  # how far from the bound to the plan the first makespan lies that is to be refuted
+NEAR = 0.8  # where that far was refuted, all of the rest is tried at once
+LEAST_REACH = 0.1  # where even that is too far, searches get more time
+HAIR = 1e-9  # rounding of heads and tails
 
 
 def search(
@@ -56,6 +68,7 @@ def search(
     time_limit: float,
     seed: int = 0,
     cancel: Callable[[], bool] = never,
+    improve: Callable[[], object] = lambda: None,
 ) -> str:
     """Improve the incumbent and its bound, until it is proven optimal or until one of the limits.
 
@@ -69,6 +82,8 @@ def search(
         Wall-clock seconds.
     cancel
         Called several times a second; returns True to stop.
+    improve
+        Called once if the first search does not end by itself, on 30 ops or more: may offer the incumbent a better plan.
 
     Returns
     -------
@@ -82,26 +97,35 @@ def search(
 
     Notes
     -----
-    One core. Searches for shorter plans and for a better bound take turns, in each round twice as long as in the one before,
-    and begin with the best plan and bound so far. What :func:`left_out` says is not in the model, so the bound holds with it; the
-    makespan of every plan found is that of its run with it.
+    One core. Searches for shorter plans and for a better bound take turns, and begin with the best plan and bound so far. A
+    makespan half-way between the two is refuted first; then one nearer to the plan where that succeeded, nearer to the bound
+    where it did not; where even a tenth of the way is too far, each search gets twice the time. What :func:`left_out` says is
+    not in the model, so the bound holds with it; the makespan of every plan found is that of its run with it.
     """
     end = monotonic() + time_limit
     model = Model(problem, incumbent)
     left = effort
     share = FIRST_SHARE
-    turn = 0
+    refuting = False
     while not (incumbent.proven or model.closed):
         if left <= 0:
             return f"after {effort:g} s of work"
         spent = min(share, left)
-        options = (PROOF if turn % 2 else SEARCH) | dict(max_deterministic_time=WORK * spent, random_seed=seed + turn)
-        stopped = model.solve(options, (1 - left / effort, 1 - (left - spent) / effort), spent, end, cancel)
+        work = WORK[refuting] * spent
+        options = (REFUTE if refuting else SEARCH) | dict(max_deterministic_time=work, random_seed=seed)
+        seed += 1
+        stopped = model.solve(options, (1 - left / effort, 1 - (left - spent) / effort), spent, end, cancel, refuting)
         if stopped:
             return stopped
-        left -= spent
-        share *= 2 if turn % 2 else 1
-        turn += 1
+        first = left == effort
+        left -= min(model.spent / WORK[True], spent) if refuting else spent
+        if first and left > 0 and problem.graph.n_ops >= LARGE and not model.closed:
+            improve()
+            model.begin()
+        if refuting and model.reach < LEAST_REACH:
+            share *= 2
+            model.reach = REACH
+        refuting = not refuting or model.decided
     return ""
 
 
@@ -153,36 +177,64 @@ class Model:
             self.closed = known is not None
             limit = 1.0
         self.table, self.unit = whole(table, limit, np.concatenate([moves, held]) if self.sharing else None)
-        self.exact = bool((np.where(np.isfinite(table.time), table.time, 0) % self.unit == 0).all())
+        self.exact = _multiples(table.time, self.unit)
         self.moves, self.held = (
             np.floor(np.minimum(seconds, 2 * limit) / self.unit).astype(np.int64) for seconds in (moves, held)
         )
-        kind = interchangeable(problem)
+        self.rounded = not (self.exact and _multiples(table.delay, self.unit))
+        known_windows = windows(problem)
+        self.heads, self.tails = self._units(known_windows.head), self._units(known_windows.tail)
+        self.kind = interchangeable(problem)
         self.best: tuple[np.ndarray, np.ndarray] | None = None
+        self.most = int(np.ceil(limit / self.unit))
+        self.least = max(int(self.table.longest_path), int(self._units(np.array(incumbent.bound))))
+        self.reach = REACH
+        self.decided = True
+        self.spent = 0.0
+        self.seconds = table
+        self.begin()
+
+    def begin(self) -> None:
+        """Take the incumbent's plan as the one to begin with."""
+        known = _shortest(self.seconds, self.incumbent, self.sharing)
         if known is not None:
-            device = renamed(known[0], self.table.units.first, kind)
+            device = renamed(known[0], self.table.units.first, self.kind)
             start = self.table.starts(device, known[1])
-            self.best = device, start
-            self.most = int(limit / self.unit) + 1 if self.sharing else int(self.table.makespan(device, start))
-        else:
-            self.most = int(np.ceil(limit / self.unit))
-        self.least = int(self.table.longest_path)
-        self.build(kind)
+            most = int(known[2] / self.unit) + 1 if self.sharing else int(self.table.makespan(device, start))
+            if self.best is None or most < self.most:
+                self.best = device, start
+                self.most = most
+
+    def _units(self, seconds: np.ndarray) -> np.ndarray:
+        """Lower bounds in units: where times are rounded down, they add up to some units less."""
+        times = seconds / self.unit
+        times = np.floor(times) - 2 * self.table.n_ops if self.rounded else np.ceil(times * (1 - HAIR) - HAIR)
+        return np.maximum(times, 0).astype(np.int64)
 
     # ---------------------------------------------------------------- the model
 
-    def build(self, kind: np.ndarray) -> None:
-        """State the variables and constraints; O(units · devices + arcs · devices²) of them."""
+    def build(self, most: int, refuting: bool = False) -> bool:
+        """State the variables and constraints, for at most `most` units of time; O(units · devices + arcs · devices²) of them.
+
+        False where there is no need to: some op has no place in its window.
+        """
         table = self.table
         model = self.cp.CpModel()
         self.model = model
-        may, first, last = table.windows(self.most - table.tail)
+        self.limit = most
+        may, first, last = table.windows(most - table.tail)
+        first = np.maximum(first, self.heads)
+        last = np.minimum(last, most - table.time.min(axis=1) - self.tails)
+        if refuting and not (may.any(axis=1).all() and (first <= last).all()):
+            return False
+        last = np.maximum(last, first)
         self.here: list[list[Any]] = [[model.new_bool_var("") if yes else None for yes in row] for row in may.tolist()]
         for row in self.here:
             model.add_exactly_one(y for y in row if y is not None)
         self.start = [model.new_int_var(int(a), int(b), "") for a, b in zip(first, last, strict=True)]
-        self.makespan = model.new_int_var(self.least, self.most, "")
+        self.makespan = model.new_int_var(self.least, most, "")
         self.end = [self._intervals(v) for v in range(table.n_ops)]
+        self.shared: dict[tuple[int, int], Any] = {}
         self._no_overlap()
         for a in range(len(table.producer)):
             self._precedence(a)
@@ -191,8 +243,11 @@ class Model:
             transfers = Transfers(self, self.moves, self.held)
             if self.over_time:
                 Memory(self, transfers)
-        self._symmetry(kind)
-        model.minimize(self.makespan)
+        self._symmetry(self.kind)
+        if not refuting:
+            model.minimize(self.makespan)
+        self._hint()
+        return True
 
     def row(self, v: int) -> list[tuple[int, Any, int]]:
         """(device, Boolean, time) of op v, wherever it may run."""
@@ -205,7 +260,7 @@ class Model:
         start = self.start[v]
         if len({time for _, _, time in row}) == 1:
             return start + row[0][2]
-        end = self.model.new_int_var(0, self.most, "")
+        end = self.model.new_int_var(0, self.limit, "")
         self.model.add(end == start + sum(time * y for _, y, time in row))
         return end
 
@@ -223,7 +278,7 @@ class Model:
             times = {time for _, _, time in row}
             size = row[0][2] if len(times) == 1 else model.new_int_var(min(times), max(times), "")
             every.append(model.new_interval_var(start, size, end, ""))
-            model.add(self.makespan >= end)
+            model.add(self.makespan >= end + int(self.tails[v]))
         for lane, load in zip(lanes, work, strict=True):
             model.add_no_overlap(lane)
             model.add(sum(load) <= self.makespan)
@@ -239,15 +294,40 @@ class Model:
         if not table.apart[a]:
             return
         there = self.here[table.units.of[v]]
+        delays = {
+            (d, e): int(table.delay[a, d, e])
+            for d, _, _ in self.row(u)
+            for e, z in enumerate(there)
+            if z is not None and e != d
+        }
+        least = min(delays.values(), default=0)
+        if least > 0:
+            apart = self._together(u, v).negated()
+            add(self.start[v] >= self.end[u] + least).only_enforce_if(apart)
         for d, y, _ in self.row(u):
-            delay = {e: int(table.delay[a, d, e]) for e, z in enumerate(there) if z is not None and e != d}
-            least = min(delay.values(), default=0)
-            if least > 0:
+            from_d = {e: longer for (source, e), longer in delays.items() if source == d}
+            least_from_d = min(from_d.values(), default=0)
+            if least_from_d > least:
                 moved = [y] if there[d] is None else [y, there[d].negated()]
-                add(self.start[v] >= self.end[u] + least).only_enforce_if(moved)
-            for e, longer in delay.items():
-                if longer > least:
+                add(self.start[v] >= self.end[u] + least_from_d).only_enforce_if(moved)
+            for e, longer in from_d.items():
+                if longer > least_from_d:
                     add(self.start[v] >= self.end[u] + longer).only_enforce_if([y, there[e]])
+
+    def _together(self, u: int, v: int) -> Any:
+        """Whether the units of two ops are on one device."""
+        one, other = sorted((int(self.table.units.of[u]), int(self.table.units.of[v])))
+        if (one, other) not in self.shared:
+            both = self.model.new_bool_var("")
+            self.shared[one, other] = both
+            for y, z in zip(self.here[one], self.here[other], strict=True):
+                if y is not None and z is not None:
+                    self.model.add_bool_or([y.negated(), z.negated(), both])
+                    self.model.add_bool_or([both.negated(), y.negated(), z])
+                    self.model.add_bool_or([both.negated(), z.negated(), y])
+                elif y is not None or z is not None:
+                    self.model.add_implication(both, (z if y is None else y).negated())
+        return self.shared[one, other]
 
     def _memory(self) -> None:
         held = self.table.units.total(self.problem.lasting)
@@ -278,6 +358,7 @@ class Model:
         expected: float,
         end: float,
         cancel: Callable[[], bool],
+        refuting: bool = False,
     ) -> str:
         """Search once; return what stopped it before its own limit, or "".
 
@@ -291,9 +372,17 @@ class Model:
             Seconds that it takes, roughly.
         end
             When it must stop, by the monotonic clock [s].
+        refuting
+            Look for any plan within a part, ``reach``, of what lies between the bound and the best plan; not for the shortest.
         """
+        refuting = refuting and self.best is not None
+        target = self.least + int((self.most - 1 - self.least) * self.reach) if refuting else self.most
+        self.spent = 0.0
+        if not self.build(target, refuting):
+            self._decide(target, impossible=True)
+            return ""
         solver = self.cp.CpSolver()
-        found: list[tuple[list[int], list[int], int]] = []
+        found: list[tuple[list[int], list[int]]] = []
         bounds: list[float] = []
         failed: list[Exception] = []
         solver.parameters.num_workers = 1
@@ -301,8 +390,8 @@ class Model:
         solver.parameters.max_time_in_seconds = max(end - monotonic(), 0.0)
         for name, value in options.items():
             setattr(solver.parameters, name, value)
-        self._hint()
-        solver.best_bound_callback = bounds.append
+        if not refuting:
+            solver.best_bound_callback = bounds.append
         stopped = ""
         begun = monotonic()
         thread = Thread(target=lambda: self._run(solver, found, failed))
@@ -324,11 +413,23 @@ class Model:
                 f"OR-tools failed on this problem ({failed[0]}); try another seed, or 'ilp'"
             ) from failed[0]
         self._take(found, bounds)
+        self.spent = solver.response_proto.deterministic_time
+        if refuting and not stopped:
+            self._decide(target, self.status == self.cp.INFEASIBLE)
+            return "by the time limit" if not self.decided and monotonic() >= end else ""
         return stopped or self._conclude(end)
 
+    def _decide(self, target: int, impossible: bool) -> None:
+        """Learn from a makespan that was refuted, or met, or neither."""
+        if impossible:
+            self._raise(target + 1)
+        self.decided = impossible or self.most <= target
+        self.closed = self.least >= self.most
+        nearer = 1.0 if self.reach > NEAR else (1 + self.reach) / 2
+        self.reach = nearer if impossible else REACH if self.decided else self.reach / 2
+
     def _hint(self) -> None:
-        """Begin with the best plan and bound so far."""
-        self.model.clear_hints()
+        """Begin with the best plan so far."""
         if self.best is not None:
             device, start = self.best
             of_unit = device[self.table.units.first]
@@ -339,8 +440,6 @@ class Model:
             for variable, value in zip(self.start, start.tolist(), strict=True):
                 self.model.add_hint(variable, value)
             self.model.add_hint(self.makespan, self.most)
-            self.model.add(self.makespan <= self.most)
-        self.model.add(self.makespan >= self.least)
 
     def _run(self, solver: Any, found: list, failed: list) -> None:
         here = self.here
@@ -350,7 +449,7 @@ class Model:
         class Found(cp.CpSolverSolutionCallback):  # type: ignore[name-defined]  # imported when a search begins
             def on_solution_callback(self) -> None:
                 places = [next(d for d, y in enumerate(row) if y is not None and self.boolean_value(y)) for row in here]
-                found.append((places, [self.value(s) for s in start], int(self.objective_value)))
+                found.append((places, [self.value(s) for s in start]))
 
         try:
             self.status = solver.solve(self.model, Found())
@@ -361,12 +460,16 @@ class Model:
     def _take(self, found: list, bounds: list) -> None:
         """Offer the plans in the order in which they were found, and raise the bound."""
         while found:
-            places, start, makespan = found.pop(0)
+            places, start = found.pop(0)
             device, start = np.array(places)[self.table.units.of], np.array(start)
-            self.best = (device, start)
-            self.most = makespan
             finish = start + self.table.time[np.arange(len(start)), device]
             order = planned_order(start, finish)
+            if not self.sharing:
+                start = self.table.starts(device, order)  # what is only to be within a makespan may wait without need
+            makespan = int(self.table.makespan(device, start))
+            if self.best is None or makespan < self.most:
+                self.best = (device, start)
+                self.most = makespan
             self.incumbent.offer(device, order)
             if self.sharing and self.incumbent.makespan > makespan * self.unit * (1 + PROVEN):
                 self.incumbent.offer(device, order, start * self.unit)
@@ -384,6 +487,11 @@ class Model:
         self._raise(self.proved)
         self.closed = self.status == cp.OPTIMAL
         return "by the time limit" if not self.closed and monotonic() >= end else ""
+
+
+def _multiples(seconds: np.ndarray, unit: float) -> bool:
+    """Whether all finite times are whole units."""
+    return bool((np.where(np.isfinite(seconds), seconds, 0) % unit == 0).all())
 
 
 def _shortest(table: Tables, incumbent: Incumbent, sharing: bool) -> tuple[np.ndarray, np.ndarray, float] | None:
