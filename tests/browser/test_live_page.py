@@ -188,6 +188,27 @@ def test_a_page_of_fair_links_knows_other_models(page, tmp_path):
     assert len(found) > 2
 
 
+def test_other_memory_models_give_what_the_library_gives(page, schedule, tmp_path):
+    """Peaks and whether it fits in each model, from a page that counts none; a fresh page at that address has the model, too."""
+    cluster = schedule.problem.cluster.replace(memory=1.2e8)
+    saved = pl.solve(pl.Problem(schedule.problem.graph, cluster, memory="none"), "heft", "fifo")
+    opened(page, saved, tmp_path)
+    page.get_by_label("Partitioner").select_option("as placed")
+    seen = set()
+    for memory in ("edges", "dynamic", "reserved"):
+        page.get_by_label("Memory", exact=True).select_option(memory)
+        settled(page)
+        found = schedule_of_the_library(page, saved)
+        assert found.problem.memory == memory and makespans(page) == (found.makespan,) * 2
+        said = "out of memory" if len(found.oom) else "fits"
+        expect(page.locator(".pl-live .facts")).to_contain_text(said)
+        seen.add(said)
+    assert len(seen) == 2
+    page.goto(page.url)
+    settled(page)
+    expect(page.get_by_label("Memory", exact=True)).to_have_value("reserved")
+
+
 def select_an_op(page: Page) -> str:
     """Click a bar of the chart; the name of its op."""
     box = page.locator(".stage").bounding_box()

@@ -49,10 +49,19 @@ export interface Shape {
   };
 }
 
+/** Bytes of ops as the graph has them. */
+export interface Held {
+  readonly persistent: Float64Array;
+  readonly temporary: Float64Array;
+  /** What the model `reserved` counts. */
+  readonly reserved: Float64Array;
+}
+
 /** What holds memory; bytes never change by hand. */
 export interface Memory {
   /** A code of `MEMORY`. */
   readonly model: number;
+  readonly bytes: Held;
   /** Whether a device may run out of memory, wherever ops are. */
   readonly binds: boolean;
   /** Bytes that each op keeps for the whole run. */
@@ -99,11 +108,11 @@ export interface Problem {
 
 /** Reads what placelab/app/widgets/live_page.py writes: a problem and where its ops are. */
 export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; placed: Placed } {
-  const { header, f64, u32 } = reader(message, 17, "problem");
+  const { header, f64, u32 } = reader(message, 18, "problem");
   const i32 = (n: number) => new Int32Array(u32(n));
-  const [, n, m, t, k, nGroups, contention, duplex, held, model, binds, wholes, ...sizes] =
+  const [, n, m, t, k, nGroups, contention, duplex, latencyHolds, model, binds, wholes, ...sizes] =
     header as unknown as number[];
-  const [nTimes, nPlanned, nStorage, nLinks, nPairs] = sizes;
+  const [nTimes, nPlanned, nStorage, nLinks, nPairs, nReserved] = sizes;
   const ahead = i32(m!);
   const edgeTensor = summed(i32(m!));
   const tensorProducer = summed(i32(t!));
@@ -122,7 +131,10 @@ export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; 
     latency: f64(k! * k!),
     linkBandwidth: f64(nLinks),
   };
-  const [lasting, temporary, capacity] = [f64(n), f64(n), f64(k)];
+  const [persistent, temporary, given, capacity] = [f64(n), f64(n), f64(nReserved), f64(k)];
+  const held = { persistent, temporary };
+  const made = newBytes(n!, tensorProducer, costs.tensorBytes, storage);
+  const bytes = { ...held, reserved: nReserved ? given : allBytes(held, made) };
   const producer = edgeTensor.map((each) => tensorProducer[each]!);
   const consumer = ahead.map((by, e) => producer[e]! + by);
   const predPtr = pointers(consumer, n!);
@@ -133,8 +145,8 @@ export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; 
     nGroups: nGroups!,
     contention: contention!,
     duplex: duplex === 1,
-    held: held!,
-    memory: { model: model!, binds: binds === 1, lasting, temporary, capacity, storage },
+    held: latencyHolds!,
+    memory: { ...memoryOf(model!, bytes), binds: binds === 1, capacity, storage },
     mayBeWhole: wholes === 1,
     nTimes: nTimes!,
     timeColumn,
@@ -150,6 +162,40 @@ export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; 
     shared,
   };
   return { shape, costs, placed };
+}
+
+/** What a memory model counts of ops: where memory is unlimited, as `dynamic` counts it. */
+export function memoryOf(model: number, bytes: Held) {
+  const nothing = new Float64Array(bytes.persistent.length);
+  const [lasting, temporary] = {
+    [MEMORY.edges]: [nothing, nothing],
+    [MEMORY.reserved]: [bytes.reserved, nothing],
+  }[model] ?? [bytes.persistent, bytes.temporary];
+  return { model, bytes, lasting: lasting!, temporary: temporary! };
+}
+
+/** The shape under another memory model, by its name; under its own it is the same. */
+export function withMemory(shape: Shape, name: string): Shape {
+  const model = MEMORY[name as keyof typeof MEMORY];
+  if (model === shape.memory.model) return shape;
+  const memory = { ...shape.memory, ...memoryOf(model, shape.memory.bytes), binds: model !== MEMORY.none };
+  return { ...shape, memory };
+}
+
+/** What ops hold, and what they make: what the model `reserved` counts where the graph says nothing else. */
+export function allBytes({ persistent, temporary }: Omit<Held, "reserved">, made: Float64Array): Float64Array {
+  return persistent.map((x, v) => x + temporary[v]! + made[v]!);
+}
+
+/** Bytes of the storages whose first tensor each op makes. */
+export function newBytes(n: number, producer: Int32Array, bytes: Float64Array, storage: Int32Array): Float64Array {
+  const made = new Float64Array(n);
+  const held = bytes.slice();
+  storage.forEach((first, t) => (held[first] = Math.max(held[first]!, bytes[t]!)));
+  held.forEach((size, t) => {
+    if (!storage.length || storage[t] === t) made[producer[t]!]! += size;
+  });
+  return made;
 }
 
 /** Numbers from the differences of neighbours. */

@@ -4,7 +4,7 @@
  *     node solve.mjs LIVE.js PROBLEMS.json
  *
  * PROBLEMS.json: [{problem (base64), partitioner, scheduler, speed, bandwidth, latency}, …]; a partitioner of null leaves ops where they
- * are. `moves` are made by hand after that; `allowed` has the devices that may run each op, as bits. With `graph` (the text of a
+ * are. `moves` are made by hand after that; `allowed` has the devices that may run each op, as bits; `memory` is another memory model. With `graph` (the text of a
  * file) and `devices` ({names, types}), `problem` gives the cluster alone. Prints, in JSON, of each the arrays in base64, the bytes
  * for the chart, the makespan, a lower bound on it, and the costs in which partitioners plan; or the error.
  */
@@ -12,12 +12,23 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 const [, , module, given] = process.argv;
-const { bestBound, decodeProblem, graphOf, hand, inWholeCosts, place, problemOf, simulate, packMemory, packRun } =
-  await import(pathToFileURL(module).href);
+const {
+  bestBound,
+  decodeProblem,
+  graphOf,
+  hand,
+  inWholeCosts,
+  place,
+  problemOf,
+  simulate,
+  packMemory,
+  packRun,
+  withMemory,
+} = await import(pathToFileURL(module).href);
 
 const text = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString("base64");
 
-function solved({ problem, partitioner, scheduler, graph, devices, moves, allowed = null, ...changed }) {
+function solved({ problem, partitioner, scheduler, graph, devices, moves, memory, allowed = null, ...changed }) {
   const bytes = Uint8Array.from(Buffer.from(problem, "base64"));
   const page = decodeProblem(new DataView(bytes.buffer));
   const { placed } = page;
@@ -25,7 +36,7 @@ function solved({ problem, partitioner, scheduler, graph, devices, moves, allowe
   const edits = Object.fromEntries(
     Object.entries(changed).map(([name, values]) => [name, Float64Array.from(values, Number)]),
   );
-  const edited = problemOf(shape, { ...costs, ...edits });
+  const edited = problemOf(memory ? withMemory(shape, memory) : shape, { ...costs, ...edits });
   const where = partitioner === null ? placed : place(edited, partitioner);
   const run = simulate(edited, where, scheduler);
   const { start, finish, transfers, makespan } = run;
@@ -40,7 +51,7 @@ function solved({ problem, partitioner, scheduler, graph, devices, moves, allowe
   if (moves) Object.assign(columns, byHand(edited, where, run, scheduler, moves));
   const arrays = Object.entries(columns).map(([name, column]) => [name, text(column)]);
   const whole = Object.fromEntries(
-    Object.entries(inWholeCosts(shape, edited.costs)).map(([name, column]) => [name, text(column)]),
+    Object.entries(inWholeCosts(edited.shape, edited.costs)).map(([name, column]) => [name, text(column)]),
   );
   return {
     ...Object.fromEntries(arrays),

@@ -10,6 +10,8 @@ const setting = {
   scheduler: "planned",
   models: ["parallel", "fair"],
   transfers: "parallel",
+  memories: ["none", "edges"],
+  memory: "none",
   names: ["a", "b"],
 } as unknown as Setting;
 const dials: Dial[] = [
@@ -26,6 +28,7 @@ describe("the address of a state", () => {
       partitioner: "as placed",
       scheduler: "fifo",
       transfers: "parallel",
+      memory: "none",
       against: "",
       hand: "",
       values: new Map([
@@ -49,6 +52,13 @@ describe("the address of a state", () => {
     const fair = { ...wish, transfers: "fair", against: "cpop", hand: "", values: new Map([["bandwidth:1", 2.5]]) };
     expect(written(fair, page)).toMatch(/^#2;as%20placed\+fifo\+fair;vs=cpop;bandwidth~1=2.5;/);
     expect(read(written(fair, page), page)).toEqual(fair);
+  });
+
+  it("has the memory model", () => {
+    const wish = { ...saved(setting), memory: "edges" };
+    expect(written(wish, page)).toBe("#2;heft+planned;mem=edges");
+    expect(read("#2;heft+planned;mem=edges", page)).toEqual(wish);
+    expect(() => read("#2;heft+planned;mem=most", page)).toThrow("has the memory model most, which this page lacks");
   });
 
   it("has a plan by hand", () => {

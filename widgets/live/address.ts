@@ -9,6 +9,8 @@ export interface Wish {
   readonly scheduler: string;
   /** The transfer model. */
   readonly transfers: string;
+  /** The memory model. */
+  readonly memory: string;
   /** The partitioner that the state is compared with; "" for the saved state. */
   readonly against: string;
   /** The plan by hand, see lanes.ts; "" for none. Then the partitioner is `BY_HAND`, the scheduler planned. */
@@ -34,8 +36,8 @@ const VERSION = "2"; // 1 had steps of dials instead of values
 export const HAS_ADDRESS = globalThis.location?.protocol !== "about:";
 
 /** The state in which the page was saved. */
-export function saved({ partitioner, scheduler, transfers }: Setting): Wish {
-  return { partitioner, scheduler, transfers, against: "", hand: "", values: new Map(), moves: new Map() };
+export function saved({ partitioner, scheduler, transfers, memory }: Setting): Wish {
+  return { partitioner, scheduler, transfers, memory, against: "", hand: "", values: new Map(), moves: new Map() };
 }
 
 export function isSaved(wish: Wish, setting: Setting): boolean {
@@ -44,8 +46,8 @@ export function isSaved(wish: Wish, setting: Setting): boolean {
 }
 
 /** Whether nothing that strategies plan with has changed. */
-export function isOfSavedProblem({ values, transfers }: Wish, setting: Setting): boolean {
-  return values.size === 0 && transfers === setting.transfers;
+export function isOfSavedProblem({ values, transfers, memory }: Wish, setting: Setting): boolean {
+  return values.size === 0 && transfers === setting.transfers && memory === setting.memory;
 }
 
 /** What follows the page's name in a link; "#" for the saved state. */
@@ -55,8 +57,9 @@ export function written(wish: Wish, { setting, dials }: Page): string {
   const names = [wish.partitioner, wish.scheduler, ...model].map(encodeURIComponent).join("+");
   const moves = [...wish.moves].sort(([a], [b]) => a - b).map(([op, device]) => `${op}@${device}`);
   const against = wish.against ? [`vs=${encodeURIComponent(wish.against)}`] : [];
+  const counted = wish.memory === setting.memory ? [] : [`mem=${encodeURIComponent(wish.memory)}`];
   const hand = wish.hand ? [`hand=${wish.hand}`] : [];
-  return `#${[VERSION, names, ...against, ...hand, ...inGroups(wish.values, dials), ...moves].join(";")}`;
+  return `#${[VERSION, names, ...against, ...counted, ...hand, ...inGroups(wish.values, dials), ...moves].join(";")}`;
 }
 
 /** Values by dial where all that belongs to one has the same, as in `speed:gpu=2e12`, else by place: `speed~0.3=2e12`. */
@@ -94,8 +97,14 @@ export function read(text: string, page: Page): Wish {
   const values = new Map<string, number>();
   const moves = new Map<number, number>();
   let against = "";
+  let memory = page.setting.memory;
   for (const change of changes) {
     if (change.startsWith("hand=")) continue;
+    if (change.startsWith("mem=")) {
+      memory = decoded(change.slice(4));
+      known(memory, page.setting.memories, "memory model");
+      continue;
+    }
     if (change.startsWith("vs=")) {
       against = decoded(change.slice(3));
       known(against, page.setting.partitioners, "partitioner");
@@ -112,7 +121,8 @@ export function read(text: string, page: Page): Wish {
       moves.set(Number(move[1]), Number(move[2]));
     else throw new Error(`This link changes ${change.slice(0, 40)}, which is not of this page.`);
   }
-  return { partitioner, scheduler, transfers, against, hand: partitioner === BY_HAND ? hand : "", values, moves };
+  const own = partitioner === BY_HAND ? hand : "";
+  return { partitioner, scheduler, transfers, memory, against, hand: own, values, moves };
 }
 
 /** The places that a dial turns, or those that are listed. */

@@ -7,7 +7,7 @@ const LINKS = "schedule.problem.cluster.links";
 
 /**
  * Of a cluster with these columns instead of the saved ones, under a pair of strategies; a partitioner of null leaves ops where they
- * are. Then `moved` ops go to the devices that they have there. Without a transfer model it is the saved one. `hand`: a plan by hand
+ * are. Then `moved` ops go to the devices that they have there. `models`: other transfer and memory models than the saved ones. `hand`: a plan by hand
  * instead.
  */
 export function code(
@@ -16,7 +16,7 @@ export function code(
   partitioner: string | null,
   scheduler: string,
   moved: ReadonlyMap<number, number> = new Map(),
-  transfers = "",
+  models: Readonly<Record<string, string>> = {},
   hand: Placed | null = null,
 ): string {
   const k = now.speed.length;
@@ -24,7 +24,8 @@ export function code(
     if (name === "shared") return `    links={${LINK} for link, rate in zip(${LINKS}, ${list(now.shared)})},\n`;
     return `    ${name}=${name === "speed" || name === "memory" ? list(now[name]) : matrix(now[name], k)},\n`;
   });
-  const given = `schedule.problem${transfers && `.replace(transfers="${transfers}")`}`;
+  const rules = Object.entries(models).map(([name, value]) => `${name}="${value}"`);
+  const given = `schedule.problem${rules.length ? `.replace(${rules.join(", ")})` : ""}`;
   const problem = changes.length
     ? `cluster = schedule.problem.cluster.replace(\n${changes.join("")})\nproblem = ${given}.with_costs(cluster=cluster)\n`
     : `problem = ${given}\n`;

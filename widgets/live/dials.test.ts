@@ -76,7 +76,7 @@ pl.solve(problem, "heft", "fifo").makespan
     "    links={link.name: (rate, link.pairs) for link, rate in zip(schedule.problem.cluster.links, [8])},",
   );
   expect(
-    code(columns, columns, null, "fifo", new Map([[3, 1]]), "fair"),
+    code(columns, columns, null, "fifo", new Map([[3, 1]]), { transfers: "fair" }),
   ).toBe(`problem = schedule.problem.replace(transfers="fair")
 placement = schedule.placement
 device = placement.device.copy()

@@ -1,5 +1,5 @@
 /** A graph of a reader's own, from a file that `OpGraph.save` has written, on the devices of the page. Pure. */
-import { type Costs, grouped, MEMORY, pointers, type Shape } from "../kernels/problem.ts";
+import { allBytes, type Costs, grouped, MEMORY, memoryOf, newBytes, pointers, type Shape } from "../kernels/problem.ts";
 import { KINDS } from "../shared/palette.ts";
 import type { Setting } from "./traits.ts";
 
@@ -24,8 +24,6 @@ export function graphOf(text: string, shape: Shape, costs: Costs, setting: Setti
   const n = names.length;
   if (n === 0 || n > MOST) throw new Error(`The file has ${n} ops; a page takes 1 to ${MOST.toLocaleString("en")}.`);
   const { memory, nDevices } = shape;
-  if (memory.model === MEMORY.reserved || memory.model === MEMORY.edges)
-    throw new Error("The page counts memory in a way that files of graphs do not suit.");
   if (file.has("metadata", "times")) throw new Error("An earlier placelab wrote this file: load it, and save it anew.");
   if (file.numbers("ops", "devices", n, -1).some((set) => set >= 0))
     throw new Error("Some ops of the file may not run on some devices, which a page does not plan for.");
@@ -40,9 +38,15 @@ export function graphOf(text: string, shape: Shape, costs: Costs, setting: Setti
   const kinds = file.indices("ops", "kind", file.texts(null, "kinds").length, n);
   const compute = Float64Array.from(file.numbers("ops", "compute", n), (x) => x ?? NaN);
   const predPtr = pointers(consumer, n);
-  const lasting = Float64Array.from(file.numbers("ops", "persistent", n));
-  const temporary = Float64Array.from(file.numbers("ops", "temporary", n));
-  const storage = file.has("tensors", "storage") ? file.indices("tensors", "storage", tensorBytes.length) : [];
+  const storage = Int32Array.from(
+    file.has("tensors", "storage") ? file.indices("tensors", "storage", tensorBytes.length) : [],
+  );
+  const held = {
+    persistent: Float64Array.from(file.numbers("ops", "persistent", n)),
+    temporary: Float64Array.from(file.numbers("ops", "temporary", n)),
+  };
+  const given = file.has("ops", "memory") ? Float64Array.from(file.numbers("ops", "memory", n)) : null;
+  const bytes = { ...held, reserved: given ?? allBytes(held, newBytes(n, tensorProducer, tensorBytes, storage)) };
   const groups = Int32Array.from(file.numbers("ops", "group", n, -1));
   const measured = timesOf(file, n, setting, compute);
   return {
@@ -60,10 +64,9 @@ export function graphOf(text: string, shape: Shape, costs: Costs, setting: Setti
       nGroups: groups.reduce((most, group) => Math.max(most, group + 1), 0),
       memory: {
         ...memory,
+        ...memoryOf(memory.model, bytes),
         binds: memory.model !== MEMORY.none,
-        lasting,
-        temporary,
-        storage: Int32Array.from(storage),
+        storage,
       },
       mayBeWhole: true,
       nTimes: measured.timeSpeed.length,

@@ -14,6 +14,7 @@ import {
   problemOf,
   type Shape,
   TRANSFERS,
+  withMemory,
 } from "../kernels/problem.ts";
 import { type Run, simulate } from "../kernels/simulate.ts";
 import { inWholeCosts } from "../kernels/whole.ts";
@@ -165,14 +166,17 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
     if (isSaved(wish, setting)) for (const [name, value] of unchanged) model.set(name, value as never);
     else draw(problem, run, rival);
     shown = { problem, placed: placedNow, run };
-    const transfers = wish.transfers === setting.transfers ? "" : wish.transfers;
+    const models = {
+      ...(wish.transfers === setting.transfers ? {} : { transfers: wish.transfers }),
+      ...(wish.memory === setting.memory ? {} : { memory: wish.memory }),
+    };
     const text = code(
       columns,
       withValues(columns, wish.values),
       planner(wish),
       wish.scheduler,
       membersOf(wish.moves),
-      transfers,
+      models,
       wish.hand ? placedNow : null,
     );
     controls.show({ makespan: run.makespan, before: rival.makespan, code: text });
@@ -184,7 +188,7 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
     resting = window.setTimeout(() => {
       controls.tellPath(pathParts(problem, run));
       const sent = run.transfers.tensor.reduce((sum, t) => sum + costs.tensorBytes[t]!, 0);
-      controls.tellMoved(sent, shape.memory.model === MEMORY.none ? null : isShort(problem, run));
+      controls.tellMoved(sent, wish.memory === "none" ? null : isShort(problem, run));
       controls.tellPeak(peaksOf(problem, run));
       if (final) prove(wish, problem);
     }, REST);
@@ -231,8 +235,8 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
   }
 
   /** The saved problem with what the hand has changed. */
-  function problemWith({ transfers, values }: Wish): Problem {
-    const [now, costsNow] = withColumns(shape, costs, withValues(columns, values));
+  function problemWith({ transfers, memory, values }: Wish): Problem {
+    const [now, costsNow] = withColumns(withMemory(shape, memory), costs, withValues(columns, values));
     return problemOf({ ...now, contention: TRANSFERS[transfers]! }, costsNow);
   }
 
@@ -292,7 +296,7 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
 
   /** The run, and behind it the saved one or its rival; what else was said of that one holds no more. */
   function draw(problem: Problem, run: Run, rival: Run): void {
-    const counted = shape.memory.model !== MEMORY.none || model.get("memory_shown");
+    const counted = problem.shape.memory.model !== MEMORY.none || model.get("memory_shown");
     model.set("memory", counted ? packMemory(problem, run) : NOTHING);
     model.set("numbers", []);
     model.set("kept", rival === before ? outline : packKept(problem, rival));
@@ -408,4 +412,16 @@ if (typeof document !== "undefined") subscribe(document.body, "model", begin);
 
 const hand = { ...plans, bestMoves };
 
-export { bestBound, decodeProblem, graphOf, hand, inWholeCosts, packMemory, packRun, place, problemOf, simulate };
+export {
+  bestBound,
+  decodeProblem,
+  graphOf,
+  hand,
+  inWholeCosts,
+  packMemory,
+  packRun,
+  place,
+  problemOf,
+  simulate,
+  withMemory,
+};

@@ -87,6 +87,7 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
   });
   const scheduler = menu("Scheduler", setting.schedulers, setting.scheduler, hands.settled);
   const transfers = menu("Transfers", setting.models, setting.transfers, hands.settled);
+  const memory = menu("Memory", setting.memories, setting.memory, hands.settled);
   const makespan = h("output.makespan", { "aria-label": "Makespan" });
   const difference = h("span.change");
   const gap = h("span.gap");
@@ -126,6 +127,7 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
     if (!wish.hand) partitioner.value = wish.partitioner;
     scheduler.value = wish.scheduler;
     transfers.value = wish.transfers;
+    memory.value = wish.memory;
     against.value = wish.against || "as saved";
   };
   const reset = button("Reset", "", () => {
@@ -141,7 +143,7 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
   const stars = h("strong.stars", { "aria-label": "Stars", hidden: !puzzle });
   const byHand = mover(setting.names, moves, time, hands.settled);
   const result = h("span.result", {}, "makespan ", makespan);
-  const menus = [partitioner, scheduler, transfers];
+  const menus = [partitioner, scheduler, transfers, memory];
   const chosen = h(
     "div.row",
     {},
@@ -185,6 +187,7 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
       partitioner: partitioner.value,
       scheduler: scheduler.value,
       transfers: transfers.value,
+      memory: memory.value,
       hand,
       against: against.value === "as saved" ? "" : against.value,
       values,

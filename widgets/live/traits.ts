@@ -52,6 +52,9 @@ export interface Setting {
   /** Transfer models by name. */
   readonly models: readonly string[];
   readonly transfers: string;
+  /** Memory models by name. */
+  readonly memories: readonly string[];
+  readonly memory: string;
   /** Why ops stay where they are; "" where they are placed anew. */
   readonly still: string;
   readonly names: readonly string[];

@@ -1,8 +1,9 @@
 """What a page needs that recomputes a schedule in the browser: the problem in columns, and whether the page can compute it.
 
-The columns are read by ``widgets/kernels/problem.ts``. Little endian: a header of seventeen uint32 (version, ops, edges, tensors,
+The columns are read by ``widgets/kernels/problem.ts``. Little endian: a header of eighteen uint32 (version, ops, edges, tensors,
 devices, groups, code of the transfer model, duplex, latency holds, code of the memory model, memory may be short, costs may be
-whole, columns of measured times, planned ops, tensors whose storage is given, shared links, their pairs), then the columns
+whole, columns of measured times, planned ops, tensors whose storage is given, shared links, their pairs, ops whose reserved bytes
+are not the sum of what they hold), then the columns
 below in order, each from a multiple of 8 bytes on. Numbers that decide are whole.
 
 =============  ====================================================================================================
@@ -15,7 +16,8 @@ storages       i4 first tensor in the storage of each tensor, none where none sh
 shared links   i4 pointers by pair, i4 link, i4 pointers by link, i4 pair
 costs          f8 operations, f8 bytes of tensors, f8 measured times and f8 the speeds they hold for, f8 speeds of devices,
                f8 bandwidths, f8 latencies, f8 bandwidths of shared links
-memory         f8 bytes that ops keep for the whole run, f8 bytes that they hold while they run, f8 bytes of devices
+memory         f8 persistent bytes of ops, f8 temporary ones, f8 reserved ones, none where they are the sum of these and of what
+               the op makes, f8 bytes of devices
 =============  ====================================================================================================
 
 Of tensors, producers, groups, the plan and storages the columns hold the differences of neighbours, which compress better.
@@ -52,6 +54,7 @@ SCHEDULERS = ("fifo", "pct", "msr", "planned")  # as widgets/kernels/simulate.ts
 AS_PLACED = "as placed"
 MOST_BITS = 30  # of a number of JavaScript on which ``&`` works
 MODELS = ("parallel", "sequential", "channel", "fair")  # transfer models that the page knows
+MEMORIES = ("none", "edges", "dynamic", "reserved")  # memory models, by the numbers of widgets/kernels/problem.ts
 
 
 def live_traits(schedule: Schedule, puzzle: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -71,6 +74,8 @@ def live_traits(schedule: Schedule, puzzle: dict[str, Any] | None = None) -> dic
             "scheduler": schedule.scheduler,
             "models": list(MODELS),
             "transfers": schedule.problem.transfers,
+            "memories": list(MEMORIES),
+            "memory": schedule.problem.memory,
             "still": still,
             "proven": schedule.placement.proven(schedule.makespan),
             "names": list(cluster.names),
@@ -113,7 +118,8 @@ def pack_problem(schedule: Schedule) -> bytes:
     counts = [graph.n_ops, graph.n_edges, graph.n_tensors, k, problem.n_groups, problem.transfer_model.code]
     rules = [problem.duplex, held(problem.latency), problem.memory_model.code, can_bind(problem), may_be_whole]
     storage = np.empty(0) if graph.tensor_storage is None else graph.tensor_storage
-    sizes = [len(speeds), len(planned), len(storage), len(links.capacity), len(links.link)]
+    reserved = _reserved(graph)
+    sizes = [len(speeds), len(planned), len(storage), len(links.capacity), len(links.link), len(reserved)]
     return joined(
         [
             np.array([VERSION, *counts, *rules, *sizes], "<u4"),
@@ -124,7 +130,7 @@ def pack_problem(schedule: Schedule) -> bytes:
             *map(whole, (links.ptr, links.link, links.first, links.pair)),
             *map(real, (graph.compute, graph.tensor_bytes, times, speeds)),
             *map(real, (cluster.speed, cluster.bandwidth, cluster.latency, links.capacity)),
-            *map(real, (*_held_by_ops(problem), cluster.memory)),
+            *map(real, (graph.persistent, graph.temporary, reserved, cluster.memory)),
         ]
     )
 
@@ -135,12 +141,10 @@ def _may_be_whole(graph: OpGraph) -> bool:
     return all(Numbers.of(column).parts for column in columns)
 
 
-def _held_by_ops(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Bytes that each op keeps for the whole run, and while it runs, as curves of memory count them."""
-    graph = problem.graph
-    unlimited = problem.memory == "none"  # then curves show what ``dynamic`` counts
-    working = unlimited or problem.memory_model.working
-    return graph.persistent if unlimited else problem.lasting, graph.temporary if working else np.zeros(graph.n_ops)
+def _reserved(graph: OpGraph) -> np.ndarray:
+    """The column ``memory`` of the graph, empty where it is what it is by default."""
+    usual = np.array_equal(graph.memory, graph.persistent + graph.temporary + graph.new_bytes)
+    return np.empty(0) if usual else graph.memory
 
 
 def _time_columns(problem: Problem) -> list[int]:
