@@ -190,7 +190,7 @@ def test_a_page_of_fair_links_knows_other_models(page, tmp_path):
 
 def test_other_memory_models_give_what_the_library_gives(page, schedule, tmp_path):
     """Peaks and whether it fits in each model, from a page that counts none; a fresh page at that address has the model, too."""
-    cluster = schedule.problem.cluster.replace(memory=1.2e8)
+    cluster = schedule.problem.cluster.replace(memory=7e7)
     saved = pl.solve(pl.Problem(schedule.problem.graph, cluster, memory="none"), "heft", "fifo")
     opened(page, saved, tmp_path)
     page.get_by_label("Partitioner").select_option("as placed")

@@ -155,10 +155,8 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
     result,
     difference,
     ...(puzzle ? [] : [h("label.against", {}, "compare with ", against)]),
-    gap,
-    path,
-    facts,
   );
+  const figures = h("div.figures", {}, gap, path, facts);
   const more = h("details", {}, h("summary", {}, "Python"), h("pre", {}, text));
   const words = "This page computes by itself. Strategies beyond the list need placelab.";
   const still = setting.still ? `${words} ${setting.still} Ops stay on their devices.` : words;
@@ -167,7 +165,7 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
     narrow && !puzzle ? h("section.placelab.pl-live", { "aria-label": "Strategies" }, others.element) : null;
   const columns = h("div.columns", {}, cluster.element, ...(narrow || puzzle ? [] : [others.element]));
   const element = h("section.placelab.pl-live", { "aria-label": "Recompute" }, style(THEME_CSS, css), said);
-  element.append(chosen, error, byHand.element, columns, more);
+  element.append(chosen, figures, error, byHand.element, columns, more);
   const mark = () => {
     markTheme(element);
     if (below) markTheme(below);
