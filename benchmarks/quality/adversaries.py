@@ -116,7 +116,7 @@ with exp(−r / T), which favours the worst ones; "metropolis", the default, wit
 the first public program, by rule "published": moves take weights down to 1e-9, devices stay equal for ETF, FCP and FLB, links for
 BIL, FCP, FLB and GDL (`pl.adversarial(…, least=1e-9, equal=…)`); a later program goes down to 0.1, as the other two tables.
 
-These are 14 of the 15 published algorithms: WBA, which draws lots, is missing. FastestNode is `single`; MCT and MET are members
+These are 14 of the 15 published algorithms: the randomised WBA is missing. FastestNode is `single`; MCT and MET are members
 of `parametric`; OLB is written in the program of this page. `met` and `single` take equally long on these problems, whose ops are
 all quickest on one device: their columns differ by the luck of the search alone.
 

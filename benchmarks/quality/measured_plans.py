@@ -66,5 +66,5 @@ tokens per millisecond over the four plans of a model and a number of micro-batc
 What this shows and what it does not: the rule of memory was shaped on these very runs, so that its differences are no
 test of it. Step times are not calibrated, and too short by the factor of the kernels' efficiency, which falls as tensor
 parallelism makes products narrow. Of {len(said)} rankings of four plans each the correlation is {min(said):.1f} at least and
-{np.median(said):.1f} in the middle. Four plans are few, and the order of close ones should not be trusted.
+{np.median(said):.1f} in the median. Four plans are few, and the order of close ones should not be trusted.
 """

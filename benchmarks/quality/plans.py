@@ -158,7 +158,7 @@ def summary(found: dict[str, list[Case]]) -> str:
             cells.append(f"{ratio:.2f}" if ratio else "does not fit" if cases[k].best else "nothing fits")
         lines.append([model, *cells])
     ratios = [each.ratio for cases in found.values() for each in cases if each.ratio]
-    words = f"Of {len(ratios)} pairs in which both fit, the rule takes {np.median(ratios):.2f} times as long in the middle, "
+    words = f"Of {len(ratios)} pairs in which both fit, the rule takes {np.median(ratios):.2f} times as long in the median, "
     return (
         "## The rule of thumb over the best plan\n\n<!-- summary -->\n\n"
         f"{table(['model', *(name.partition(':')[0] for name in found)], lines)}\n{words}{max(ratios):.2f} times at most.\n\n"

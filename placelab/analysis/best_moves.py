@@ -21,7 +21,7 @@ SAVES = 1e-9  # of the makespan; less is rounding
 
 
 class HandMove(NamedTuple):
-    """A move of an op, and what it brings.
+    """A move of an op, and what it saves.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ class Places(NamedTuple):
     ----------
     device : str
     first, last : int
-        Legal are the positions from `first` to `last`, both included, among the ops of the device that do not move: 0 is before
+        The legal positions are `first` to `last`, both included, among the ops of the device that do not move: 0 is before
         all of them. None is legal where `first` is above `last`.
     after, before : str
         The op that forbids an earlier place, and the one that forbids a later one; empty where nothing does.
@@ -63,8 +63,8 @@ class ByHand:
     Attributes
     ----------
     placement : Placement
-        Its ``planned`` is one order of all ops that holds edges and devices' orders, of those that could come next always the
-        lowest op number: plans with equal devices and equal orders have equal arrays.
+        Its ``planned`` is one order of all ops that respects edges and the devices' orders, and takes the lowest number of the
+        ops that could come next: plans with equal devices and equal orders have equal arrays.
     """
 
     placement: Placement

@@ -83,7 +83,7 @@ def improve_known(
     progress: Report = silent,
     cancel: Callable[[], bool] = never,
 ) -> Schedule:
-    """Make :func:`placelab.best_known` of a problem shorter, from what is known of it, until that is proven or nothing helps.
+    """Search on from the best known schedule of a problem until the best is proven optimal or nothing helps.
 
     Parameters
     ----------

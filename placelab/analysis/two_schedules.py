@@ -29,8 +29,9 @@ class Difference:
     """Two schedules, ops matched by name; :func:`difference` makes it.
 
     Each second of a makespan is charged to one op along the realised critical path (:func:`placelab.critical_path`): the one
-    that runs then, be it only in the way of another, or the one whose output travels; a wait for memory to the op that waits.
-    So what all ops save, minus what they lose, is the difference of the makespans.
+    that runs then, even where it is only in the way of a different one, or the one whose output travels. A
+    wait for memory is charged to the op that waits. So what all ops save, minus what they lose, is the difference of the
+    makespans.
 
     Attributes
     ----------

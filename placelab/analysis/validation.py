@@ -30,7 +30,7 @@ class Violation:
         ``time`` (missing, negative or not finite), ``duration``, ``allowed`` (device constraints), ``colocation``,
         ``overlap`` (two ops at once on a device), ``precedence``, ``transfer`` (missing, twice, not needed, from the
         wrong device), ``transfer time``, ``send``, ``contention`` (two transfers at once on a port or channel; under ``fair``
-        other bytes than a fair share of the links brings),
+        a number of bytes that is not its fair share of the links),
         ``memory`` (a span over the capacity), ``oom`` (the schedule's own list of such spans is wrong).
     op, device : str or None
         Names: the op that is wrong (the producer, for a transfer), and where.

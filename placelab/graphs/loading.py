@@ -223,8 +223,8 @@ def _described(document: Any) -> str:
     if is_placement(document):
         return "a placement, which Placement.load reads"
     if isinstance(document, dict) and document:
-        return f"JSON of another kind, with the keys {', '.join(map(ascii, list(document)[:4]))}"[:200]
-    return f"JSON of another kind, {'an empty object' if document == {} else type(document).__name__}"
+        return f"JSON of a different kind, with the keys {', '.join(map(ascii, list(document)[:4]))}"[:200]
+    return f"JSON of a different kind, {'an empty object' if document == {} else type(document).__name__}"
 
 
 def _kind(what: Any) -> str:

@@ -31,6 +31,6 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
 def graph_of(document: Any, where: str) -> OpGraph:
     """The graph of a document."""
     if not matches(document):
-        raise FormatError(f"{where} is JSON of another kind; expected {EXPECTED}")
+        raise FormatError(f"{where} is JSON of a different kind; expected {EXPECTED}")
     with read_from(where):
         return Transformer(title(document, where), shape_of(document)).graph("forward")

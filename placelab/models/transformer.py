@@ -99,7 +99,7 @@ def _document(config: Any) -> tuple[Mapping[str, Any], str]:
         )
     document = json_of(read_file(path, EXPECTED, MOST_BYTES), str(path), EXPECTED)
     if not isinstance(document, dict):
-        raise FormatError(f"{path} is JSON of another kind, {described(document)}; expected {EXPECTED}")
+        raise FormatError(f"{path} is JSON of a different kind, {described(document)}; expected {EXPECTED}")
     return document, str(path)
 
 

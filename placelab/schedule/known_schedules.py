@@ -46,8 +46,8 @@ _lock = threading.Lock()
 def best_known(problem: Problem) -> Schedule | None:
     """The shortest schedule of a problem that this session has made; None where it has made none.
 
-    Schedules count that :func:`placelab.solve`, :func:`placelab.compare` and the explorer have made of an equal problem and
-    that keep within its memory; bounds, of partitioners that prove some.
+    It counts schedules that :func:`placelab.solve`, :func:`placelab.compare` and the explorer have made of an equal problem and
+    that keep within its memory, and bounds that partitioners have proven.
 
     Returns
     -------

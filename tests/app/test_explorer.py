@@ -443,7 +443,7 @@ def clash() -> dict:
     ("content", "sentence"),
     [
         (lambda: b"\x00 nothing", "JSON"),
-        (lambda: b"{}", "JSON of another kind, an empty object"),
+        (lambda: b"{}", "JSON of a different kind, an empty object"),
         (lambda: json.dumps(cyclic()).encode(), "cycle"),
         (lambda: gzip.compress(json.dumps(clash()).encode()), "no device left"),
     ],

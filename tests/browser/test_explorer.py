@@ -387,7 +387,7 @@ def test_files_good_and_bad(explore, lab, screenshot):
     path = hand.root.get_by_label("Path on the kernel's machine")
     path.fill("bad.json")
     path.press("Enter")
-    expect(hand.root.get_by_role("alert")).to_contain_text("bad.json is JSON of another kind")
+    expect(hand.root.get_by_role("alert")).to_contain_text("bad.json is JSON of a different kind")
     assert hand.menu("Model").input_value() == "topcuoglu" and hand.number("makespan") == "80"
     screenshot("bad")
     path.fill("mine.json.gz")
@@ -396,7 +396,7 @@ def test_files_good_and_bad(explore, lab, screenshot):
     hand.becomes("explorer.problem.graph.n_ops", 8)
     hand.button("Open file…").click()
     upload(hand, lab.root / "bad.json")
-    expect(hand.root.get_by_role("alert")).to_contain_text("bad.json is JSON of another kind")
+    expect(hand.root.get_by_role("alert")).to_contain_text("bad.json is JSON of a different kind")
     upload(hand, lab.root / "mine.json.gz")
     expect(hand.menu("Model")).to_have_value("mine.json.gz")
     assert hand.notebook.value("explorer.problem.graph.n_ops") == 8

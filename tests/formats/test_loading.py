@@ -94,9 +94,9 @@ def test_networkx_graphs_and_op_graphs_are_taken():
     ("content", "sentence"),
     [
         ({"traceEvents": [TIMELINE]}, "is a profile of a run"),
-        ({"x": 1, "\x1b[31m": 2}, r"JSON of another kind, with the keys 'x', '\\x1b\[31m'; expected placelab JSON"),
+        ({"x": 1, "\x1b[31m": 2}, r"JSON of a different kind, with the keys 'x', '\\x1b\[31m'; expected placelab JSON"),
         ({"format": "placelab-placement", "version": 1}, r"is a placement, which Placement\.load reads; expected"),
-        (3, "JSON of another kind, int"),
+        (3, "JSON of a different kind, int"),
     ],
 )
 def test_json_that_is_no_graph_is_described(content, sentence):

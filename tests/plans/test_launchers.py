@@ -195,7 +195,7 @@ flags, device_map, points = map(of_model, (llama_cpp.read_flags, accelerate.read
         (flags, "-ngl all", "expected -ngl N"),
         (flags, '-ngl 3 -ot "(=CPU"', "is no regular expression"),
         (flags, "-ngl 3 -sm layer -ts 0,0", "one above 0"),
-        (device_map, "[]", "JSON of another kind"),
+        (device_map, "[]", "JSON of a different kind"),
         (
             lambda text: accelerate.read_map(text, EIGHT_B),
             '{"device_map": {"model": 0}}',

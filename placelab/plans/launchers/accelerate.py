@@ -80,11 +80,11 @@ def read_map(text: str, model: Transformer) -> dict[str, int | str]:
     Raises
     ------
     FormatError
-        JSON of another kind; a parameter without a device; a layer that is cut; a shared table on two devices; a wrong size.
+        JSON of a different kind; a parameter without a device; a layer that is cut; a shared table on two devices; a wrong size.
     """
     document = json_of(text.encode(), "the device map", EXPECTED)
     if not isinstance(document, dict) or not isinstance(document.get("device_map"), dict):
-        raise FormatError(f"the device map is JSON of another kind; expected {EXPECTED}")
+        raise FormatError(f"the device map is JSON of a different kind; expected {EXPECTED}")
     keys = document["device_map"]
     for size in document.get("max_memory", {}).values():
         bytes_of(size)

@@ -48,7 +48,7 @@ def read_points(text: str, model: Transformer) -> list[list[str]]:
     Raises
     ------
     FormatError
-        JSON of another kind; a name that is no module, or not behind the one before.
+        JSON of a different kind; a name that is no module, or not behind the one before.
     """
     points = json_of(text.encode(), "the split points", EXPECTED)
     modules = modules_of(model.shape)
