@@ -60,8 +60,8 @@ def row(path: Path, cells: list[dict]) -> str:
     goal = re.search(r"\*\*Goal\.\*\* After this lesson you can (.*?)\.(?= |$)", text, re.MULTILINE)[1]
     needs, hard = NEEDS[int(path.name[:2])]
     run = [cell for cell in cells if cell["cell_type"] == "code" and not cell["metadata"].get("tags")]
-    solved = [cell for cell in cells if SOLUTION in cell["metadata"].get("tags", ())]
-    lines = sum(bool(line.strip()) for cell in solved for line in "".join(cell["source"]).splitlines())
+    solved = ["".join(cell["source"]) for cell in cells if SOLUTION in cell["metadata"].get("tags", ())]
+    each = [EXERCISE + LINE * sum(bool(line.strip()) for line in text.splitlines()) for text in solved]
     read = round(len(text.split()) / WORDS + CELL * len(run))
     cells_of_row = (
         f"[{title}](../{LESSONS.as_posix()}/{path.name})",
@@ -69,7 +69,7 @@ def row(path: Path, cells: list[dict]) -> str:
         goal,
         "●" * hard,
         f"{read} min",
-        f"{EXERCISE * len(solved) + LINE * lines} min",
+        f"{' + '.join(map(str, each))} = {sum(each)} min",
     )
     return f"| {' | '.join(cells_of_row)} |"
 
