@@ -408,6 +408,26 @@ def test_a_plan_by_hand_is_the_librarys(page, tmp_path, browser):
     fresh.context.close()
 
 
+def test_best_move_after_best_move_finishes_a_plan(page, tmp_path):
+    """The plan at which the library's best moves end, too, to the last bit; Undo takes back the last one alone."""
+    problem = pl.Problem(pl.generators.layered(25, seed=2), pl.clusters.pcie_box(3))
+    saved = pl.solve(problem, "hash", "fifo")
+    plans = [pl.by_hand(saved)]
+    while (move := best_move(plans[-1].schedule)) is not None:
+        plans.append(move.plan)
+    assert len(plans) > 3
+    opened(page, saved, tmp_path)
+    page.get_by_role("button", name="✎ By hand").click()
+    settled(page)
+    page.get_by_role("button", name="Finish for me").click()
+    expect(page.locator(".pl-gantt")).to_contain_text(f"{len(plans) - 1} best moves taken; no other saves anything.")
+    settled(page)
+    assert makespans(page) == (plans[-1].makespan,) * 2 == (of_the_library(page, saved),) * 2
+    page.keyboard.press("Control+z")
+    settled(page)
+    assert makespans(page) == (plans[-2].makespan,) * 2
+
+
 def test_a_bar_is_dragged_by_hand(page, schedule, tmp_path):
     """The pointer carries a bar to another device; each plan is the library's."""
     opened(page, schedule, tmp_path)

@@ -189,6 +189,8 @@ export interface HandHost {
   show(plan: Placed, whole: boolean): void;
   /** Tells the chart what is held; null for nothing. */
   tell(hand: Hand | null): void;
+  /** What is shown, as text: another one says that something else has changed. */
+  state(): string;
   /** Says something that is no move. */
   say(text: string): void;
 }
@@ -209,6 +211,7 @@ export class HandMode {
     if (!(said.grip > this.#over)) return;
     clearTimeout(this.#looking);
     if (said.do === "best") return this.#look(said.grip);
+    if (said.do === "finish") return this.#finish(0);
     if (said.op === undefined) return;
     const held = this.#taken(said.grip, said.op);
     if (!held) return;
@@ -228,19 +231,42 @@ export class HandMode {
     this.#host.show(this.#ground!.plan, false);
   }
 
-  /** Looks for the best move, a little at a time, until something else is asked. */
+  /** Looks for the best move. */
   #look(grip: number): void {
     if (this.#held) this.putBack();
     const ground = this.#host.ground();
+    if (ground) this.#search(ground, (best) => this.#propose(ground, best, grip));
+  }
+
+  /** Takes best move after best move, each a step of its own, until none saves anything or something else is done. */
+  #finish(taken: number): void {
+    if (this.#held) this.putBack();
+    const ground = this.#host.ground();
     if (!ground) return;
+    if (ground.setting.puzzle) return this.#host.say("A puzzle is yours to finish; Best move helps.");
+    const before = this.#host.state();
+    this.#search(ground, (best) => {
+      if (this.#host.state() !== before) return;
+      if (best) {
+        this.#host.show(best.plan, true);
+        this.#looking = window.setTimeout(() => this.#finish(taken + 1));
+      } else
+        this.#host.say(
+          `${taken} best moves taken; no other saves anything. placelab's local search may find a shorter plan.`,
+        );
+    });
+  }
+
+  /** Finds the best move, null for none, a little at a time, until something else is asked. */
+  #search(ground: Ground, found: (best: Move | null) => void): void {
     const moves = bestMoves(ground.problem, ground.plan, (op, device) => mayRun(ground.setting, op, device));
     let best: Move | null = null;
     const next = () => {
       const until = performance.now() + SLICE;
       while (performance.now() < until) {
-        const found = moves.next();
-        if (found.done) return this.#propose(ground, best, grip);
-        best = found.value;
+        const step = moves.next();
+        if (step.done) return found(best);
+        best = step.value;
       }
       this.#looking = window.setTimeout(next);
     };

@@ -126,6 +126,7 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
       else changed();
     },
     tell: (held) => model.set("hand", held ?? {}),
+    state: () => written(controls.wish(), page),
     say: (text) => model.set("detail", text),
   });
   const textOf = ({ device, planned }: Placed) => lanesAsText(plans.lanesOf(device, planned, shape.nDevices));

@@ -6,6 +6,10 @@ import { OF_JOBS, SENT, WAYS, type Way } from "../scene/colouring.ts";
 import { DURATION, type Playhead, SPEEDS } from "../scene/playback.ts";
 import { type Action, KEY_HELP } from "./keyboard.ts";
 
+const FINISH = "Local search from here; Stop keeps the best so far";
+const FINISH_ALONE =
+  "Best move after best move until none saves anything; what you do next ends it, Undo takes back one by one";
+
 /** Buttons that stay down. */
 export type Toggle = "table" | "memory" | "links" | "axis" | "byHand";
 
@@ -57,9 +61,7 @@ export function toolbar(on: ToolbarEvents, alone: boolean): Toolbar {
     "span.tools",
     { role: "group", "aria-label": "By hand" },
     word("Best move", "The single move of an op that saves most (h); Enter takes it", () => on.ask("best")),
-    ...(alone
-      ? []
-      : [word("Finish for me", "Local search from here; Stop keeps the best so far", () => on.ask("finish"))]),
+    word("Finish for me", alone ? FINISH_ALONE : FINISH, () => on.ask("finish")),
   );
   const toggles: Record<Toggle, HTMLElement> = {
     ...{ axis, byHand },
