@@ -605,13 +605,13 @@ def test_the_page_says_what_moves_and_whether_it_fits(page, schedule, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["inception_v3", "bert_base", "gpt2"])
 def test_drags_on_real_models(page, tmp_path, model):
-    """Thirteen states of each, of other bandwidths and speeds, under four pairs of strategies: the library's makespans."""
+    """Fourteen states of each, of other bandwidths and speeds, under four pairs of strategies: the library's makespans."""
     random = Random(model)
     saved = pl.solve(pl.Problem(pl.load(model), pl.clusters.rtx2080ti_box(4)), "heft", "planned")
     opened(page, saved, tmp_path)
     seen = set()
     k = saved.problem.cluster.n_devices
-    for i in range(13):
+    for i in range(14):
         pair = ("heft+planned", "cpop+fifo", "etf+planned", "tf-greedy+pct")[i % 4]
         factor = 10 ** random.uniform(-2, 2)
         rate = float(saved.problem.cluster.bandwidth[0, 1] * factor)
