@@ -28,10 +28,14 @@ interface Given<T> {
 }
 type Draw = (given: Given<never>) => JSX.Element;
 
-/** The traits of a control, drawn again with each message that changes one. */
+/**
+ * The traits of a control, drawn again with each message that changes one.
+ *
+ * It listens in the task that draws: a message that came between, before an effect after the paint, would never be shown.
+ */
 function useTraits<T, K extends keyof T & string>(model: Part<T>, ...names: K[]): Pick<T, K> {
   const [, again] = useState({});
-  useEffect(() => {
+  useLayoutEffect(() => {
     const changed = () => again({});
     for (const name of names) model.on(`change:${name}`, changed);
     return () => names.forEach((name) => model.off(`change:${name}`, changed));
