@@ -250,3 +250,19 @@ def test_a_given_decoder_is_written_by_its_name_if_it_is_bundled():
     """Another one is read from the file that it came from."""
     assert layers_of(pl.models.read("gpt2", dtype="float32")).source == "pl.models.read('gpt2', dtype='float32')"
     assert layers_of(pl.models.read(TINY)).source.startswith("pl.models.read('config.json')  # of ")
+
+
+@pytest.mark.parametrize("phase", ["decode", "train"])
+def test_a_split_is_explored(phase):
+    """It is shown with its cluster, question and borders; one with idle devices, or in another order, is refused."""
+    split = pl.split_layers(pl.models.read(TINY), uneven(), phase=phase, sequence=64, objective="memory", headroom=0.25)
+    split = split.moved(1, 1 if split.counts[2] > 1 else -1)
+    explorer = pl.explore(split)
+    assert shown(explorer)[0] == list(split.borders)
+    assert explorer.state.layers.headroom == 0.25
+    assert explorer.state.layers.split(explorer.state.cluster).seconds.tolist() == split.seconds.tolist()
+    assert explorer.settled(PATIENCE) and explorer.schedule.makespan == split.schedule().makespan
+    explorer.close()
+    for wrong in (dict(empty=True), dict(order="free")):
+        with pytest.raises(pl.UnsupportedError, match="all devices in the cluster's order"):
+            pl.explore(pl.split_layers("gpt2", uneven().replace(memory=1e12), objective="sum", sequence=64, **wrong))

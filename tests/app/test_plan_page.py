@@ -197,6 +197,23 @@ def test_the_search_finds_what_the_library_finds_and_a_row_is_applied(opened):
     assert opened.state.planned.plan == plan_of(found[1])
 
 
+def test_a_row_is_kept():
+    """Its schedule is the one to compare with, marked in its row, while another is shown; once more, and it is none."""
+    explorer = pl.explore(pl.models.read("gpt2"), cluster(2), tab="Job")
+    explorer.tabs.panels[JobPanel.title].to_plan.click()
+    tab, before = page(explorer), explorer.state.planned
+    tab.search.start(before, explorer.state.cluster)
+    assert tab.search.settled(PATIENCE)
+    tab.board.asked = dict(row=3, keep=True, seq=1)
+    assert explorer.state.planned == before and [row["kept"] for row in tab.board.rows].index(True) == 3
+    plan = plan_of(tab.search.records[3])
+    found = pl.plan("gpt2", explorer.state.cluster, plan, batch=before.batch, sequence=before.sequence)
+    assert explorer.shared.kept.makespan == found.schedule().makespan and explorer.actions.keep.value
+    tab.board.asked = dict(row=3, keep=True, seq=2)
+    assert explorer.shared.kept is None and not any(row["kept"] for row in tab.board.rows)
+    explorer.close()
+
+
 def test_the_plane_has_the_best_plan_of_each_pair(opened):
     """By the library's table; a cell without one says why."""
     tab = page(opened)

@@ -8,8 +8,8 @@ import { PlansView } from "./view.ts";
 const READ = ["page", "stages", "said", "refused", "rows", "plane", "status"] as const;
 
 function render({ model, el }: { model: Model<PlansTraits>; el: HTMLElement }): () => void {
-  const view = new PlansView((row) => {
-    model.set("asked", { row, seq: Date.now() });
+  const view = new PlansView((row, keep) => {
+    model.set("asked", { row, keep, seq: Date.now() });
     model.save_changes();
   });
   el.append(view.element);

@@ -35,6 +35,8 @@ export interface Row {
   memory: number | null;
   why: string;
   shown: boolean;
+  /** Whether it is compared with. */
+  kept: boolean;
 }
 
 /** The best plan of each pair of degrees. */
@@ -53,8 +55,9 @@ export interface Cell {
   shown: boolean;
 }
 
-/** `seq` grows from one wish to the next. */
+/** To show the plan of a row, or to keep it; `seq` grows from one wish to the next. */
 export interface Asked {
   row: number;
+  keep: boolean;
   seq: number;
 }

@@ -1,4 +1,7 @@
-/** Memory by stage, the plans found as a table, or the best of them as a plane; rows and cells are chosen by click, Enter and arrow keys. */
+/**
+ * Memory by stage, the plans found as a table, or the best of them as a plane. Rows and cells are chosen by click, Enter and arrow keys;
+ * K keeps one to compare with.
+ */
 import { h, listen, style } from "../shared/dom.ts";
 import { bytes, percent, seconds } from "../shared/format.ts";
 import { memoryBar, memoryLegend, used } from "../shared/memory.ts";
@@ -8,6 +11,7 @@ import { shade, stepped } from "./shade.ts";
 import type { Cell, Plane, PlansTraits, Row } from "./traits.ts";
 
 type Shown = Omit<PlansTraits, "asked">;
+type Choose = (row: number, keep: boolean) => void;
 
 const HEADS = ["dp × tp × pp", "schedule", "more", "step", "MFU", "bubble", "peak"];
 
@@ -21,16 +25,16 @@ export class PlansView {
   readonly #body = h("tbody");
   readonly #table = h(
     "table",
-    { role: "grid", "aria-label": "Plans found" },
+    { role: "grid", "aria-label": "Plans found", title: "Enter shows a plan, K keeps it to compare with" },
     h("thead", {}, h("tr", {}, ...HEADS.map((head) => h("th", {}, head)))),
     this.#body,
   );
   readonly #winners = h("div.page.winners", {}, this.#table);
   readonly #cells = h("div.cells", { role: "group", "aria-label": "Best plan of each pair of degrees" });
   readonly #plane = h("div.page.plane", {}, this.#cells);
-  readonly #choose: (row: number) => void;
+  readonly #choose: Choose;
 
-  constructor(choose: (row: number) => void) {
+  constructor(choose: Choose) {
     this.#choose = choose;
     this.element = h(
       "div.placelab.pl-plans",
@@ -49,14 +53,13 @@ export class PlansView {
   }
 
   show(traits: Shown): void {
-    this.#degrees.hidden = traits.page !== "degrees";
-    this.#winners.hidden = traits.page !== "winners" || !traits.rows.length;
-    this.#plane.hidden = traits.page !== "plane" || !traits.plane.cells.length;
-    this.#status.hidden = traits.page === "degrees";
+    this.element.dataset.page = traits.page;
+    this.#winners.hidden = !traits.rows.length;
+    this.#plane.hidden = !traits.plane.cells.length;
     this.#status.textContent = this.#status.title = traits.status;
-    if (traits.page === "degrees") this.#drawBars(traits);
-    if (traits.page === "winners") this.#drawRows(traits.rows);
-    if (traits.page === "plane") this.#drawPlane(traits.plane);
+    this.#drawBars(traits);
+    this.#drawRows(traits.rows);
+    this.#drawPlane(traits.plane);
   }
 
   #drawBars({ stages, said, refused }: Shown): void {
@@ -94,7 +97,7 @@ export class PlansView {
           row.bubble === null ? "" : percent(row.bubble),
         ].map((cell) => h("td", { role: "gridcell" }, cell));
         const cells = [
-          h("td", { role: "gridcell" }, row.degrees),
+          h("td", { role: "gridcell" }, row.kept ? `◈ ${row.degrees}` : row.degrees),
           h("td", { role: "gridcell" }, row.schedule),
           ...(row.why ? [h("td.why", { role: "gridcell", colspan: known.length }, `✗ ${row.why}`)] : known),
           h("td", { role: "gridcell" }, row.memory === null ? "" : bytes(row.memory)),
@@ -154,10 +157,11 @@ export class PlansView {
   #listen(within: HTMLElement, rows: number, columns: number, rowOf: (i: number) => number): void {
     const all = this.#buttons(within);
     all.forEach((element, i) => {
-      listen(element, "click", () => this.#choose(rowOf(i)));
+      listen(element, "click", () => this.#choose(rowOf(i), false));
       listen(element, "keydown", (event) => {
         const to = stepped(i, event.key, rows, columns);
-        if (event.key === "Enter" && element.tagName !== "BUTTON") this.#choose(rowOf(i));
+        if (event.key === "Enter" && element.tagName !== "BUTTON") this.#choose(rowOf(i), false);
+        else if (event.key.toLowerCase() === "k" && !event.ctrlKey && !event.metaKey) this.#choose(rowOf(i), true);
         else if (to === i) return;
         else {
           element.tabIndex = -1;

@@ -39,9 +39,10 @@ def explore(
     problem_or_graph
         A Problem, whose rules are kept; a Schedule, whose problem is shown with its strategies, as far as the catalogues have
         them, and which is kept to compare with; a Transformer of :func:`placelab.models.read`, or what that reads, whose layers
-        are split over the devices (tab *Layers*); a plan of :func:`placelab.by_hand`, or a puzzle of :mod:`placelab.puzzles`,
-        which begins with its start and shows the stars of each plan; or what :func:`placelab.load` takes: a dataset's name, a
-        path, a networkx DiGraph, an OpGraph. Default: the dataset ``inception_v3``.
+        are split over the devices (tab *Layers*); a LayerSplit, which is shown with its borders; a plan of
+        :func:`placelab.by_hand`, or a puzzle of :mod:`placelab.puzzles`, which begins with its start and shows the stars of each
+        plan; or what :func:`placelab.load` takes: a dataset's name, a path, a networkx DiGraph, an OpGraph. Default: the dataset
+        ``inception_v3``.
     cluster
         A Cluster, or the name of a preset, as ``"pcie_box"``. Default: the problem's, the graph's own processors, or
         ``clusters.rtx2080ti_box(4)``.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.base.errors import InfeasibleError
+from placelab.base.errors import InfeasibleError, UnsupportedError
 from placelab.models import Transformer, names, read
 from placelab.plans.best_split import split_layers
 from placelab.plans.layer_split import Facts, LayerSplit, facts_of, in_flight
@@ -158,6 +158,24 @@ def layers_of(model: Transformer, source: str = "") -> Layers:
     """A decoder to be split, with a cache of `CONTEXT` tokens if it may be so long."""
     longest = model.shape.positions or CONTEXT + 1
     return Layers(model, source or _source(model), context=min(CONTEXT, longest - 1), sequence=min(4096, longest))
+
+
+def layers_of_split(split: LayerSplit) -> Layers:
+    """What a split was asked, with its borders where they are.
+
+    Raises
+    ------
+    UnsupportedError
+        Its devices are in another order than the cluster's, or some are idle.
+    """
+    wanted, run = split.wanted, split.wanted.run
+    if split.order != tuple(range(split.cluster.n_devices)) or len(split.stages) < len(split.order):
+        raise UnsupportedError(
+            f"the explorer splits layers over all devices in the cluster's order; {split!r} leaves some idle or has another"
+        )
+    sizes = dict(batch=run.batch, sequence=run.sequence, context=run.context, microbatches=wanted.microbatches)
+    chosen = dict(objective=wanted.objective, phase=run.phase, headroom=wanted.headroom, borders=split.borders)
+    return Layers(split.model, _source(split.model), **sizes, **chosen)  # type: ignore[arg-type]
 
 
 def moves(start: Sequence[int], end: Sequence[int]) -> Iterator[tuple[int, int]]:

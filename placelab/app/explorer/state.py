@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 import placelab.costs as costs
-from placelab.app.explorer.layers import Layers, layers_of
+from placelab.app.explorer.layers import Layers, layers_of, layers_of_split
 from placelab.app.explorer.planned import Planned, schedules
 from placelab.app.widgets.cluster_edit import Layout
 from placelab.base.errors import InfeasibleError
@@ -23,6 +23,7 @@ from placelab.graphs.loading import load
 from placelab.models import Transformer, read
 from placelab.models import names as decoder_names
 from placelab.models.config_file import CONFIG
+from placelab.plans.layer_split import LayerSplit
 from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
@@ -433,11 +434,14 @@ def initial_state(given: Any = None, cluster: Cluster | str | None = None) -> St
     Parameters
     ----------
     given
-        A Problem (its rules are kept), or anything :func:`placelab.load` takes; None is the dataset ``inception_v3``.
+        A Problem (its rules are kept), a LayerSplit (on its cluster), or anything :func:`placelab.load` takes; None is the
+        dataset ``inception_v3``.
     cluster
         Instead of the problem's, the graph's own processors, or ``rtx2080ti_box``; also the name of a preset.
     """
     problem = given if isinstance(given, Problem) else None
+    if isinstance(given, LayerSplit):
+        cluster = cluster or given.cluster
     model = model_of(problem.graph if problem else MODEL if given is None else given)
     chosen = cluster or (problem.cluster if problem else None)
     if isinstance(chosen, str):
@@ -454,6 +458,8 @@ def initial_state(given: Any = None, cluster: Cluster | str | None = None) -> St
 
 def model_of(what: Any) -> Model:
     """Load a decoder, or anything that :func:`placelab.load` takes; raise FormatError when it cannot be read."""
+    if isinstance(what, LayerSplit):
+        return decoder_model(layers_of_split(what))
     if isinstance(what, Transformer):
         return decoder_model(layers_of(what))
     if is_decoder(what):

@@ -23,14 +23,14 @@ class PlanBoard(View):
         The plan's numbers; why it cannot run, "" where it can.
     rows
         Plans that were found: ``degrees``, ``schedule``, ``more``, ``seconds`` (None where it was not run), ``mfu``, ``bubble``,
-        ``memory`` [bytes], ``why`` it was not run, ``shown``: it is the one shown.
+        ``memory`` [bytes], ``why`` it was not run, ``shown``: it is the one shown, ``kept``: it is compared with.
     plane
         ``x`` and ``y``, names of columns and rows; ``cells``: rows of ``seconds``, ``text``, ``why``, ``row`` (-1 for none) and
         ``shown``.
     status
         What the search does, or has found.
     asked
-        The ``row`` that a hand wants, set by the browser, and ``seq``, a number that grows.
+        The ``row`` that a hand wants, set by the browser, ``keep``: to compare with it, and ``seq``, a number that grows.
 
     Examples
     --------

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.panels.found_plans import (
     PlanSearch,
     Record,
@@ -25,9 +26,11 @@ from placelab.app.widgets.plan_board import PlanBoard
 from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import PlacelabError
 from placelab.base.units import percent, seconds, si
+from placelab.plans.degrees import Plan
 from placelab.plans.memory import CATEGORIES, CHOICES
 from placelab.plans.plan_steps import PlanResult
 from placelab.problem.cluster import Cluster
+from placelab.schedule.schedule import Schedule
 
 PAGES = {"Degrees": "degrees", "Winners": "winners", "Plane": "plane"}
 SLIDERS = {  # field of a plan: label, what it means
@@ -75,6 +78,7 @@ class PlanPage:
         self._state: State | None = None
         self._stops: dict[str, list[int]] = {}
         self._records: list[Record] = []  # the rows of the table
+        self._kept: tuple[Plan, Schedule] | None = None  # what a hand has kept of them
         self.board = PlanBoard(comm=PartComm())
         self.search = PlanSearch(self._draw_found)
         self.pages = w.ToggleButtons(options=list(PAGES.items()), description="page").add_class("pl-phase")
@@ -91,6 +95,7 @@ class PlanPage:
         self.pages.observe(self._turn, "value")
         self.axes.observe(lambda _: self._draw_found(), "value")
         self.board.observe(lambda change: self._asked(change["new"]), "asked")
+        shared.observe(self._keeping, "kept")
         self._turn()
 
     def show(self, state: State) -> None:
@@ -109,6 +114,7 @@ class PlanPage:
 
     def close(self) -> None:
         """End the search."""
+        self._shared.unobserve(self._keeping, "kept")
         self.search.close()
 
     # ---------------------------------------------------------------- what a hand changes
@@ -148,11 +154,37 @@ class PlanPage:
         self._change(resized, f"plan {name}")
 
     def _asked(self, asked: dict[str, Any]) -> None:
-        """Take the plan of a row over; what the browser sends may be anything."""
+        """Take the plan of a row over, or keep it to compare with; what the browser sends may be anything."""
         row = asked.get("row")
         if isinstance(row, int) and 0 <= row < len(self._records):
             plan = plan_of(self._records[row])
-            self._change(lambda planned, cluster: replace(planned, plan=plan), "")
+            if asked.get("keep") is True:
+                self._keep(plan)
+            else:
+                self._change(lambda planned, cluster: replace(planned, plan=plan), "")
+
+    def _keep(self, plan: Plan) -> None:
+        """Keep the schedule of a plan that was found; of the one that is kept, let it go."""
+        state = self._state
+        if state is None or state.planned is None:
+            return
+        if plan == self._kept_plan():
+            self._shared.kept = None
+            return
+        try:
+            schedule = replace(state.planned, plan=plan).result(state.cluster).schedule()
+        except PlacelabError as error:
+            self._shared.say(sentence(error), "bad")
+            return
+        self._kept = plan, schedule
+        self._shared.kept = schedule
+
+    def _kept_plan(self) -> Plan | None:
+        """The plan that was kept here and still is."""
+        return self._kept[0] if self._kept is not None and self._kept[1] is self._shared.kept else None
+
+    def _keeping(self, _: Any) -> None:
+        self._draw_found()
 
     def _change(self, change: Callable[[Planned, Cluster], Planned], key: str) -> None:
         if self._quiet:
@@ -229,7 +261,8 @@ class PlanPage:
         self._records = shown + [cell for cell in cells.values() if cell not in shown]
         other = "of another batch, model or cluster: search again · " if search.stale(planned, state.cluster) else ""
         with self.board.hold_sync():
-            self.board.rows = [row_of(record, planned) for record in shown]
+            kept = self._kept_plan()
+            self.board.rows = [row_of(record, planned) | {"kept": plan_of(record) == kept} for record in shown]
             self.board.plane = dict(
                 x=[f"{SHORT.get(x, x)} {value}" for value in xs],
                 y=[f"{SHORT.get(y, y)} {value}" for value in ys],
