@@ -48,7 +48,7 @@ from placelab.strategies.searches.tables import Tables, infeasible, interchangea
 
 POLL = 0.05  # seconds between two looks at whether to stop
 ORDERED = 32  # units for which the order among interchangeable devices is spelt out
-WORK = {False: 0.04, True: 0.015}  # what the solver counts in a second here: searching, refuting
+WORK = {False: 0.13, True: 0.06}  # what the solver counts in a second here: searching, refuting
 FIRST_SHARE = 1.0  # seconds, about
 LARGE = 30  # ops from which on a plan is worth seconds: fewer are soon searched
 SEARCH = dict(use_overload_checker_in_cumulative=True, use_timetable_edge_finding_in_cumulative=True)
@@ -125,7 +125,7 @@ def search(
         if refuting and model.reach < LEAST_REACH:
             share *= 2
             model.reach = REACH
-        refuting = not refuting or model.decided
+        refuting = not refuting or model.decided or model.reach < REACH
     return ""
 
 

@@ -1,0 +1,202 @@
+"""How far the exact solver comes on graphs of 50 and 100 ops, and what helps it, as tables.
+
+python benchmarks/quality/exact.py [--effort S]     # exact.md beside this file; some minutes of processor time
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from time import process_time
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from markdown_table import table
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from placing import chains, layered
+
+import placelab as pl
+from placelab.strategies.searches import cp_sat_model as exact
+from placelab.strategies.searches.tables import tables
+
+PAGE = Path(__file__).with_name("exact.md")
+LESS = 4  # share of the work, where a part is left out
+PATIENT = 3600.0  # seconds of the clock: what stops a search here is the work it may do
+HEAD = """# Exact
+
+`python benchmarks/quality/exact.py{options}` writes this file. Graphs of `benchmarks/placing.py` on 4 equal devices. `cp-sat` may
+do {effort:g} s of work; seconds are the processor's, on which they depend, as gaps do not. A gap is how far
+the plan may be above the optimum; *proven*: it is optimal. Every plan's run passes `pl.validate`.
+
+"""
+BELOW = """
+What is gained by what: the gaps, in percent, on graphs of 50 ops after {effort:g} s of work.
+
+"""
+NOTES = """
+These rows are as without any change: {idle}. What each of them is:
+
+- *No refuting*: the search for shorter plans alone, which raises its bound as it goes.
+- *No heads and tails*: windows by the longest paths only.
+- *No plan of portfolio*: begins with the best of five heuristics.
+- *No shared Booleans*: instead of one for the ends of an edge, one condition for each device of its producer.
+- *With linear relaxation* in what is refuted, as OR-tools has it by default.
+- *All units ordered* among interchangeable devices, instead of the first {ordered}; *none ordered*: the search is left to
+  find that they are alike.
+
+Cuts that these graphs have no use for: edges whose ends must share a device in every schedule that is no longer than the plan
+({shared}; that follows from the windows, so it is not stated), and ops through which all paths lead, where a graph could be
+decomposed ({cuts}).
+"""
+
+
+def graphs(n: int) -> Iterator[tuple[str, pl.Problem]]:
+    """Label and problem of six graphs of n ops."""
+    for make in (chains, layered):
+        for seed in range(3):
+            yield f"{make.__name__} {n}, {seed}", make(n, seed)
+
+
+def solved(problem: pl.Problem, effort: float) -> tuple[pl.Placement, float]:
+    """The plan of cp-sat, validated, and the processor's seconds."""
+    begun = process_time()
+    placement = pl.place(problem, "cp-sat", effort=effort, time_limit=PATIENT)
+    took = process_time() - begun
+    wrong = pl.validate(pl.simulate(problem, placement, "planned"))
+    assert not wrong, wrong
+    return placement, took
+
+
+def gap(placement: pl.Placement) -> str:
+    """How far above the optimum the plan may be, in percent."""
+    assert placement.estimate is not None and placement.bound is not None
+    return "proven" if placement.optimal else f"{100 * (placement.estimate / placement.bound - 1):.2f}"
+
+
+# -------------------------------------------------------------------- without a part
+
+
+def one_per_device(model: exact.Model, a: int) -> None:
+    """The precedence of an arc by conditions for each device of the producer."""
+    arcs = model.table
+    u, v = int(arcs.producer[a]), int(arcs.consumer[a])
+    model.model.add(model.start[v] >= model.end[u])
+    there = model.here[arcs.units.of[v]]
+    for d, y, _ in model.row(u):
+        delay = [int(arcs.delay[a, d, e]) for e, z in enumerate(there) if z is not None and e != d]
+        moved = [y] if there[d] is None else [y, there[d].negated()]
+        if delay and arcs.apart[a]:  # links are equal here
+            model.model.add(model.start[v] >= model.end[u] + delay[0]).only_enforce_if(moved)
+
+
+def no_windows(windows: Any) -> Any:
+    """The function `windows`, with heads and tails of nothing."""
+    return lambda problem: windows(problem)._replace(
+        head=np.zeros(problem.graph.n_ops), tail=np.zeros(problem.graph.n_ops)
+    )
+
+
+def searching_only(solve: Any) -> Any:
+    """``Model.solve`` that refutes nothing, but raises the bound of the shortest plan step by step in its stead."""
+
+    def only(
+        model: exact.Model, options: dict, part: Any, expected: float, end: float, cancel: Any, refuting: bool
+    ) -> str:
+        kept = {name: options[name] for name in ("max_deterministic_time", "random_seed")}
+        options = exact.SEARCH | kept | dict(use_objective_lb_search=refuting)
+        stopped = solve(model, options, part, expected, end, cancel)
+        model.reach = 0.0  # each search twice as long as the one before
+        return stopped
+
+    return only
+
+
+VARIANTS: dict[str, list[tuple[Any, str, Any]]] = {
+    "as it is": [],
+    "no refuting": [(exact.Model, "solve", searching_only(exact.Model.solve))],
+    "no heads and tails": [(exact, "windows", no_windows(exact.windows))],
+    "no plan of portfolio": [(exact, "LARGE", 10**9)],
+    "no shared Booleans": [(exact.Model, "_precedence", one_per_device)],
+    "with linear relaxation": [(exact, "REFUTE", exact.SEARCH)],
+    "all units ordered": [(exact, "ORDERED", 10**9)],
+    "none ordered": [(exact, "ORDERED", 0)],
+}
+
+
+@contextmanager
+def without(changes: list[tuple[Any, str, Any]]) -> Iterator[None]:
+    """While this lasts, the solver lacks a part."""
+    with ExitStack() as stack:
+        for where, name, instead in changes:
+            stack.enter_context(patch.object(where, name, instead))
+        yield
+
+
+# -------------------------------------------------------------------- what is not there to be used
+
+
+def must_share(problem: pl.Problem, makespan: float) -> int:
+    """Edges whose ends share a device in every schedule that is no longer than this [s]."""
+    arcs, (time, head, tail) = tables(problem), exact.windows(problem)
+    u, v = arcs.producer, arcs.consumer
+    return int((head[u] + time[u] + arcs.delay.max(axis=(1, 2)) + time[v] + tail[v] > makespan * (1 + 1e-9)).sum())
+
+
+def cuts(problem: pl.Problem) -> int:
+    """Ops, neither first nor last, through which all paths from what is before them to what is behind them lead."""
+    arcs = tables(problem)
+    before, behind = arcs.related.T, arcs.related
+    found = 0
+    for v in range(arcs.n_ops):
+        past = before[v][arcs.producer] & behind[v][arcs.consumer]
+        all_related = before[v].sum() + behind[v].sum() == arcs.n_ops - 1
+        found += bool(all_related and before[v].any() and behind[v].any() and not past.any())
+    return found
+
+
+# -------------------------------------------------------------------- the page
+
+
+def write(effort: float, options: str) -> None:
+    """Write the page."""
+    pl.place(chains(5, 0), "cp-sat"), pl.place(chains(5, 0), "portfolio")  # the time to load is not counted
+    rows, shared, cut = [], 0, 0
+    for n in (50, 100):
+        for label, problem in graphs(n):
+            placement, took = solved(problem, effort)
+            rows.append((label, gap(placement), f"{took:.1f}"))
+            shared += must_share(problem, placement.estimate or 0.0)
+            cut += cuts(problem)
+            print(*rows[-1], flush=True)
+    labels, problems = zip(*graphs(50), strict=True)
+    lacking = []
+    for name, changes in VARIANTS.items():
+        with without(changes):
+            lacking.append((name, *(gap(solved(problem, effort / LESS)[0]) for problem in problems)))
+        print(*lacking[-1], flush=True)
+    idle = ", ".join(name for name, *gaps in lacking[1:] if gaps == list(lacking[0][1:])) or "none"
+    PAGE.write_text(
+        HEAD.format(options=options, effort=effort)
+        + table(("graph", "gap, %", "seconds"), rows)
+        + BELOW.format(effort=effort / LESS)
+        + table(("", *labels), lacking)
+        + NOTES.format(idle=idle, ordered=exact.ORDERED, shared=shared, cuts=cut)
+    )
+
+
+def main() -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--effort", type=float, default=30.0, help="seconds of work of each graph, roughly")
+    given = parser.parse_args()
+    write(given.effort, "" if given.effort == 30 else f" --effort {given.effort:g}")
+
+
+if __name__ == "__main__":
+    main()
