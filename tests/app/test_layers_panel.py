@@ -258,11 +258,22 @@ def test_a_split_is_explored(phase):
     split = pl.split_layers(pl.models.read(TINY), uneven(), phase=phase, sequence=64, objective="memory", headroom=0.25)
     split = split.moved(1, 1 if split.counts[2] > 1 else -1)
     explorer = pl.explore(split)
-    assert shown(explorer)[0] == list(split.borders)
-    assert explorer.state.layers.headroom == 0.25
+    assert shown(explorer)[0] == list(split.borders) and panel(explorer).headroom.value == 25
     assert explorer.state.layers.split(explorer.state.cluster).seconds.tolist() == split.seconds.tolist()
     assert explorer.settled(PATIENCE) and explorer.schedule.makespan == split.schedule().makespan
     explorer.close()
     for wrong in (dict(empty=True), dict(order="free")):
         with pytest.raises(pl.UnsupportedError, match="all devices in the cluster's order"):
             pl.explore(pl.split_layers("gpt2", uneven().replace(memory=1e12), objective="sum", sequence=64, **wrong))
+
+
+def test_memory_stays_free(opened):
+    """The best split and what fits follow the percent; it is in the code, and undone."""
+    panel(opened).headroom.value = 70
+    want = pl.split_layers("llama-3-8b", uneven(), context=CONTEXT, headroom=0.7)
+    assert shown(opened)[0] == list(want.borders) and opened.state.layers.headroom == 0.7
+    from placelab.app.explorer.code import cell
+
+    assert "headroom=0.7" in cell(opened.state)
+    opened.undo()
+    assert panel(opened).headroom.value == 0

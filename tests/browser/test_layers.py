@@ -84,6 +84,8 @@ def test_training_says_what_is_missing(hand, screenshot):
     expect(hand.root.locator(".pl-layers .past").first).to_be_visible()
     expect(hand.root.locator(".pl-layers .side b")).to_have_text("does not fit")
     screenshot("train")
+    outer, launch = (hand.root.locator(part).bounding_box() for part in (".pl-tabs", ".pl-launches"))
+    assert launch["x"] + launch["width"] <= outer["x"] + outer["width"] + 1
 
 
 def test_what_to_type_follows_a_border(hand, screenshot):

@@ -43,6 +43,8 @@ FIELDS = {
     "context": ("context", "Tokens of each sequence in the cache before", 0),
     "microbatches": ("micro-batches", "Micro-batches of a step; early stages keep the activations of most", 1),
 }
+MOST_FREE = 90  # percent
+FREE_TIP = "Percent of each memory that stays free, for what no model counts: fragments, the runtime's own"
 INVITATION = (
     "A decoder's layers, split over devices: choose one, open a config.json, or call pl.explore('path/config.json')."
 )
@@ -57,8 +59,9 @@ class LayersPanel:
     ----------
     view
         The strip.
-    phase, fields, width, decoders
-        The controls above it: what the devices do, its sizes, what the width of a cell means, and the bundled decoders.
+    phase, fields, headroom, width, decoders
+        The controls above it: what the devices do, its sizes, the share of memory that stays free, what the width of a cell
+        means, and the bundled decoders.
     """
 
     title = "Layers"
@@ -71,13 +74,16 @@ class LayersPanel:
         self.view = LayerStrip(comm=PartComm())
         self.phase = w.ToggleButtons(options=list(PHASES.items()), description="phase").add_class("pl-phase")
         self.fields = {name: self._field(name) for name in FIELDS}
+        self.headroom = w.BoundedIntText(value=0, min=0, max=MOST_FREE, description="free %", tooltip=FREE_TIP)
+        self.headroom.add_class("pl-short").observe(lambda change: self._set("headroom", change["new"] / 100), "value")
         self.width = w.Dropdown(options=list(WIDTHS.items()), description="Width", tooltip=WIDTH_TIP).add_class(
             "pl-width"
         )
         self.decoders = w.Dropdown(options=[CHOOSE, *names()], description="decoder", tooltip="Bundled decoders")
         self.launch = w.ToggleButton(description="Launch", tooltip=LAUNCH_TIP).add_class("pl-launches")
         self.split = button("Split its layers", "Back from the plan of the tab Job", self._split)
-        controls = [self.decoders, self.split, self.phase, *self.fields.values(), self.width, self.launch]
+        sizes = [*self.fields.values(), self.headroom]
+        controls = [self.decoders, self.split, self.phase, *sizes, self.width, self.launch]
         self.head = w.HBox(controls).add_class("pl-layers-head")
         self.box: w.Widget = w.VBox([self.head, self.view]).add_class("pl-layers-tab")
         self.phase.observe(lambda change: self._set("phase", change["new"]), "value")
@@ -117,7 +123,7 @@ class LayersPanel:
         label, tip, least = FIELDS[name]
         field = w.BoundedIntText(value=least, min=least, max=MOST, description=label, tooltip=tip)
         field.observe(lambda change: self._set(name, change["new"]), "value")
-        return field
+        return field.add_class("pl-short") if name in ("batch", "microbatches") else field
 
     def _set(self, name: str, value: Any) -> None:
         """Another phase or size, with the borders where they are."""
@@ -175,7 +181,7 @@ class LayersPanel:
         self.decoders.value = CHOOSE
         self.decoders.hidden = layers is not None or planned
         self.split.hidden = not planned
-        for control in (self.phase, self.launch):
+        for control in (self.phase, self.headroom, self.launch):
             control.hidden = layers is None
         self.width.hidden = layers is None or layers.phase == "train"  # which has no room for it
         for name, field in self.fields.items():
@@ -184,6 +190,7 @@ class LayersPanel:
                 field.value = getattr(layers, name)
         if layers is not None:
             self.phase.value = layers.phase
+            self.headroom.value = round(100 * layers.headroom)
 
     def _say(self, message: str) -> None:
         with self.view.hold_sync():
