@@ -11,7 +11,8 @@ A Boolean y per unit (op or colocation group) and device says whether the unit i
 - transfers that wait for each other, and ``dynamic`` memory over time: :mod:`placelab.strategies.searches.cp_sat_resources`.
 
 Added because they shorten the proof and lose no optimum: windows of the starts under the makespan of a known plan, by the longest
-paths and by the heads and tails of :mod:`placelab.planning.input_bound`; all ops as one cumulative resource of as many units as
+paths and by the heads and tails of :func:`placelab.planning.input_bound.windows`; all ops as one cumulative resource of
+as many units as
 there are devices; and of interchangeable devices the next is used only after the one before it.
 
 The bound is raised by refuting: the model without its objective, in the windows under a makespan between bound and plan, has
