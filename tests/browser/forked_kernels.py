@@ -72,15 +72,20 @@ def fork_kernels(address: str) -> None:
 
 
 def load() -> None:
-    """Import, load and compile what every kernel with an explorer would; no thread is left, which a fork would not have."""
+    """Import and load what every kernel with an explorer would.
+
+    No thread is left, which a fork would not have, and no widget, of which a page would hear.
+    """
     import bokeh.plotting  # noqa: F401
     import ipykernel.kernelapp  # noqa: F401
+    import ipywidgets
 
     import placelab as pl
     from placelab.app.cli import warming
 
     for strategy in ("heft", "m-etf"):
         warming.show(pl.solve(warming.problem(), strategy))
+    ipywidgets.Widget.close_all()
 
 
 def become_kernel(connection: socket.socket) -> None:
