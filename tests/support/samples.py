@@ -348,7 +348,14 @@ module @jit_step attributes {mhlo.num_partitions = 1 : i32} {
 
 def config_file() -> list[bytes]:
     """Configurations of small decoders: dense, with experts and windows, with latent attention, GPT-2."""
-    sizes = dict(hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16, vocab_size=32)
+    sizes = dict(
+        hidden_size=8,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        intermediate_size=16,
+        vocab_size=32,
+    )
     experts = dict(num_local_experts=4, num_experts_per_tok=2, sliding_window=16)
     latent = dict(q_lora_rank=4, kv_lora_rank=4, qk_nope_head_dim=4, qk_rope_head_dim=2, v_head_dim=4)
     routed = dict(n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=8, first_k_dense_replace=1)
