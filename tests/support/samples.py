@@ -360,7 +360,7 @@ def config_file() -> list[bytes]:
     latent = dict(q_lora_rank=4, kv_lora_rank=4, qk_nope_head_dim=4, qk_rope_head_dim=2, v_head_dim=4)
     routed = dict(n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=8, first_k_dense_replace=1)
     configs = (
-        dict(model_type="llama", architectures=["LlamaForCausalLM"], num_key_value_heads=1, **sizes),
+        dict(model_type="llama", architectures=["LlamaForCausalLM"], **sizes) | dict(num_key_value_heads=1),
         dict(model_type="mixtral", **sizes, **experts),
         dict(model_type="deepseek_v3", topk_method="noaux_tc", n_shared_experts=1, **sizes, **latent, **routed),
         dict(model_type="gpt2", n_embd=8, n_layer=2, n_head=2, n_positions=16, vocab_size=32),
