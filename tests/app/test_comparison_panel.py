@@ -139,7 +139,7 @@ def test_rows_are_filled_one_by_one(hands):
     table = hand.panel.table
     assert [hand.row(name)["state"] for name in ("hash", "single", "heft")] == ["done"] * 3
     assert hand.cell("heft", "fifo")["makespan"] and hand.cell("gate", "fifo") is None
-    assert (table.action, table.status, table.fraction) == ("halt", "3 of 4: gate", 0.75)
+    assert (table.action, table.status, table.fraction) == ("halt", "3/4", 0.75)
     assert hand.panel.frame is None and hand.panel.running
     gate.open.set()
     settle(hand)

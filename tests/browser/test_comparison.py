@@ -60,7 +60,7 @@ def shown(page: Page) -> Callable[..., ComparisonTable]:
             schedulers=SCHEDULERS,
             rows=ROWS,
             shown=["heft", "planned"],
-            status="3 of 4: etf",
+            status="13/39",
             fraction=0.75,
             action="halt",
         )
@@ -90,6 +90,17 @@ def asked(table: ComparisonTable, page: Page) -> dict[str, Any]:
 
 def focus(page: Page) -> str:
     return page.evaluate("document.activeElement.textContent")
+
+
+def test_the_progress_is_whole_beside_a_long_pair(page: Page, shown) -> None:
+    """The name of the best pair gives way: its tooltip has it."""
+    table = shown()
+    table.rows = [row("hierarchical-search-of-some-length", cell(4.0), cell(1.0), cell(None))]
+    bare_page.show(page, table, "light")
+    status = page.locator(".status")
+    expect(status).to_have_text("13/39")
+    assert status.evaluate("e => e.scrollWidth <= e.clientWidth")
+    assert page.locator(".show-best").evaluate("e => e.scrollWidth > e.clientWidth")
 
 
 def test_the_keyboard_reaches_everything(page: Page, shown) -> None:

@@ -314,7 +314,7 @@ class Comparison(Background):
             table.status = ""
             if left:
                 table.action = "compare" if self._halted else "halt"
-                table.status = f"{len(wanted) - len(left)} of {len(wanted)}" + (self._now and f": {self._now}")
+                table.status = f"{len(wanted) - len(left)}/{len(wanted)}"  # the row that is computed says so itself
             if left and self._halted:
                 table.status = f"Stopped. {self._why}".strip()
             if self._rivals.running:
