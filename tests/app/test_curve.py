@@ -11,7 +11,10 @@ import pytest
 import placelab as pl
 from placelab.app.explorer.engine import curve
 from placelab.app.explorer.engine.curve import Curve
+from placelab.app.explorer.engine.solving import Reasons, Result
 from placelab.app.explorer.state import State, initial_state
+from placelab.app.widgets.cluster_canvas import ClusterCanvas
+from placelab.app.widgets.details import Subject
 
 
 def curve_of(partitioner: Callable[[pl.Problem], pl.Placement]) -> list[dict[str, Any]]:
@@ -85,3 +88,29 @@ def test_the_curve_of_a_chosen_value_is_what_the_library_computes():
 def test_a_value_without_a_curve_says_why():
     cluster = pl.Cluster.uniform(2, bandwidth=float("inf"))
     assert "powers of ten" in kept(initial_state(pl.generators.fork_join(3), cluster), LINK)[-1]["none"]
+
+
+@pytest.mark.parametrize(
+    "value", [LINK | {"pairs": [[0, 2]]}, {"kind": "speed", "device": 2}, {"kind": "shared", "link": "nic"}]
+)
+def test_a_value_that_the_cluster_has_not_gets_no_curve(value):
+    """As when its device was removed."""
+    assert kept(initial_state(pl.generators.fork_join(3), pl.clusters.pcie_box(2)), value) == []
+
+
+def test_a_canvas_with_other_devices_has_nothing_chosen():
+    canvas = ClusterCanvas(pl.clusters.pcie_box(3))
+    canvas.chosen = {"kind": "speed", "label": "speed of gpu:2", "device": 2}
+    canvas.edit = {"kind": "speed", "device": 2, "value": 1e12}
+    assert canvas.chosen
+    canvas.edit = {"kind": "remove", "device": 0}
+    assert canvas.chosen == {}
+
+
+def test_a_job_has_devices_of_its_own():
+    """Its schedule's numbers of devices are not those of the canvas: nothing is said of wrong links."""
+    state = initial_state(pl.generators.layered(30, seed=1), pl.clusters.pcie_box(2))
+    problem = pl.Problem(state.graph, pl.clusters.pcie_box(3))
+    result = Result(state, pl.solve(problem, "heft"), [])
+    said = Reasons().details(result, Subject(value=LINK))
+    assert said["title"] == LINK["label"] and said["facts"] == [] and "chain" not in said

@@ -195,6 +195,8 @@ class ClusterCanvas(View):
     def _show(self, history: History, settled: bool) -> None:
         with self.hold_trait_notifications():  # observers see one consistent state
             self._history = history.settle() if settled else history
+            if self._history.now[0].names != self.value.names:
+                self.chosen = {}  # it names devices by their numbers
             self.value = self._history.now[0]
             self.dragging = self._history.gesture is not None
             self.can_undo = bool(self._history.past)

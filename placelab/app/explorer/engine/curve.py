@@ -30,6 +30,7 @@ REST = 0.01  # seconds at least between two values, and between two looks whethe
 STILL = 0.4  # seconds without a move after which the hand rests
 EVERY = 0.1  # seconds between two messages with the values found meanwhile
 QUICK = (("heft", PLANNED), ("m-etf", "pct"), ("tf-greedy", "pct"), ("critical-path", "pct"), ("single", "fifo"))
+Asked = tuple[State, Mapping[str, Any]]  # a state, and what names a value in it
 
 
 class Curve(Background):
@@ -62,9 +63,9 @@ class Curve(Background):
         self._keep = keep
         self._busy = busy
         self._moved, self._may = 0.0, False  # when the hand moved last, and whether a value has not been computed since
-        self._drag: tuple[State, Mapping[str, Any]] | None = None
+        self._drag: Asked | None = None
         self._gesture: int | None = None
-        self._chosen: tuple[State, Mapping[str, Any]] | None = None
+        self._chosen: Asked | None = None
         self._worker = Worker(self._compute, "curve")
         self._caller = Caller()
 
@@ -82,9 +83,13 @@ class Curve(Background):
 
     def rest_on(self, state: State, value: Mapping[str, Any]) -> None:
         """Compute the curve of a value that has been chosen (``ClusterCanvas.chosen``), in a state; {}: of none."""
-        if self._gesture is not None or (self._chosen and (self._chosen[0] is state and self._chosen[1] == value)):
+        chosen = (state, value) if is_there(state.cluster, value) else None
+        same = chosen is self._chosen or (
+            chosen and self._chosen and self._chosen[0] is state and self._chosen[1] == value
+        )
+        if same or self._gesture is not None:
             return
-        self._chosen = (state, value) if value.get("kind") in COLUMNS else None
+        self._chosen = chosen
         self._keep({})
         self._worker.wake()
 
@@ -100,7 +105,7 @@ class Curve(Background):
         state, message = asked
         start = dragged_value(state.cluster, message)
         if why := _why_none(state, start):
-            return self._tell({"none": why})
+            return self._tell(asked, {"none": why})
         factors = np.logspace(-REACH, REACH, VALUES)
         coarse = np.arange(0, VALUES, COARSE)
         makespans: dict[int, float] = {}
@@ -113,11 +118,11 @@ class Curve(Background):
             if self._worker.woken:
                 return
             if late > LATE:
-                return self._tell({"none": f"No curve: a value of it takes more than {LIMIT:g} s."})
+                return self._tell(asked, {"none": f"No curve: a value of it takes more than {LIMIT:g} s."})
             if late:
                 continue
             if len(makespans) in (len(coarse), VALUES) or monotonic() - reported > EVERY:
-                self._report(start * factors, makespans, best, state)
+                self._report(asked, start * factors, makespans, best)
                 reported = monotonic()
         for i in coarse:
             others = [(self._makespan(changed)[0], name) for name, changed in pairs(at(state, message, factors[i]))]
@@ -126,7 +131,7 @@ class Curve(Background):
             least, name = min(others, default=(np.inf, ""))
             if least < makespans[int(i)] * 0.999:
                 best.append([float(start * factors[i]), name, least])
-                self._report(start * factors, makespans, best, state)
+                self._report(asked, start * factors, makespans, best)
 
     def _makespan(self, state: State) -> tuple[float, float]:
         """The makespan of a state [s], NaN where its strategies fail or take too long; and the seconds this took."""
@@ -146,24 +151,26 @@ class Curve(Background):
         """Whether the next value must wait: for the picture of the drag, or for its next move."""
         return self._busy() or (not self._may and monotonic() - self._moved < STILL)
 
-    def _report(self, values: np.ndarray, makespans: dict[int, float], best: list[list[Any]], state: State) -> None:
+    def _report(self, asked: Asked, values: np.ndarray, makespans: dict[int, float], best: list[list[Any]]) -> None:
         known = sorted(i for i, value in makespans.items() if np.isfinite(value))
         self._tell(
+            asked,
             {
                 "values": [float(values[i]) for i in known],
                 "makespans": [makespans[i] for i in known],
                 "best": list(best),
-                "preview": "preview" in function_of(state).reserved,
-            }
+                "preview": "preview" in function_of(asked[0]).reserved,
+            },
         )
 
-    def _tell(self, curve: dict[str, Any]) -> None:
-        if self._drag is None and self._chosen is not None:
-            state, value = self._chosen
+    def _tell(self, asked: Asked, curve: dict[str, Any]) -> None:
+        """Hand on a curve, unless something else has been asked for meanwhile."""
+        if asked is self._drag and "none" not in curve:
+            self._show(curve)
+        elif asked is self._chosen:
+            state, value = asked
             unit = UNITS[value["kind"]] if state.cluster.units.si else ""
             self._keep(curve | {"now": dragged_value(state.cluster, value), "unit": unit})
-        elif "none" not in curve:
-            self._show(curve)
 
 
 def _why_none(state: State, value: float) -> str:
@@ -179,6 +186,19 @@ def _why_none(state: State, value: float) -> str:
 # What is dragged, and where.
 COLUMNS = {"speed": "device", "memory": "device", "bandwidth": "pairs", "latency": "pairs", "shared": "link"}
 UNITS = {"speed": "FLOP/s", "memory": "B", "bandwidth": "B/s", "latency": "s", "shared": "B/s"}
+
+
+def is_there(cluster: Cluster, value: Mapping[str, Any]) -> bool:
+    """Whether a cluster has the device, the pairs of devices or the shared link that a value names."""
+    match COLUMNS.get(value.get("kind", "")):
+        case "device":
+            return 0 <= value.get("device", -1) < cluster.n_devices
+        case "pairs":
+            pairs = value.get("pairs", ())
+            return len(pairs) > 0 and all(0 <= end < cluster.n_devices for pair in pairs for end in pair)
+        case "link":
+            return any(link.name == value.get("link") for link in cluster.links)
+    return False
 
 
 def dragged_value(cluster: Cluster, message: Mapping[str, Any]) -> float:

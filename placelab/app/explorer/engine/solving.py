@@ -261,7 +261,13 @@ class Reasons:
         return "\n".join([*idle, *decision, explanation.why(result.schedule, op), *said])
 
     def details(self, result: Result, subject: Subject, cancel: Callable[[], bool] = never) -> Details:
-        """What the drawer says of a subject (:func:`placelab.app.widgets.details.details_of`)."""
+        """What the drawer says of a subject (:func:`placelab.app.widgets.details.details_of`).
+
+        Under a job or a plan the schedule may have other devices than the canvas, on which a value was chosen by their numbers.
+        """
+        if subject.value and result.schedule.problem.cluster.names != result.state.cluster.names:
+            label = str(subject.value.get("label", ""))
+            return {"title": label, "note": "the job has devices of its own", "facts": [], "over": True}
         trace = self._trace(result) if 0 <= subject.op < result.state.graph.n_ops else None
         return details_of(result.schedule, subject, trace, most=MOST_TRIED, cancel=cancel)
 
