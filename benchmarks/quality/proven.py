@@ -1,16 +1,21 @@
 """How far from the optimum the best plans can be at most, on real models and three machines, as a table.
 
 python benchmarks/quality/proven.py [MODEL …]     # proven.md beside this file; without names all data sets: half an hour
+python benchmarks/quality/proven.py --minutes M   # at most so long, small models first; the page says what is left out
 python benchmarks/quality/proven.py --random N    # N random problems: the bound never exceeds an optimum that cp-sat proves
 """
 
 from __future__ import annotations
 
 import argparse
+import platform
+import subprocess
+import sys
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 from statistics import mean
-from time import perf_counter
+from time import monotonic, perf_counter
 
 from markdown_table import table
 
@@ -23,15 +28,18 @@ LONGEST = 60.0  # seconds that a plan may take
 TRIED = 0.2  # seconds of cp-sat, roughly, for a random problem
 HEAD = """# Proven
 
-`python benchmarks/quality/proven.py{names}`
-writes this file. *Plan* is the makespan of `portfolio` with default options, at most a minute; *bound* the largest of
+`python benchmarks/quality/proven.py{command}`
+writes this file, here at {commit} on {processor}. *Plan* is the makespan of `portfolio` with default options, at most a minute; *bound* the largest of
 `pl.bounds(problem, inputs=True)`; *above* what the plan is longer than the bound: the optimum lies between. *Before* is the same
 with the bounds that know no transfers. Transfers `parallel`, no limit of memory. Seconds depend on the machine; all else depends
 on it only where the minute is over.
 
-Mean {mean:.1f} %, before {before:.1f} %; largest {most:.1f} %; proven optimal {optimal} of {count}.
+Mean {mean:.1f} %, before {before:.1f} %; largest {most:.1f} %; above 20 %: {far} of {count}; proven optimal: {optimal} of
+{count}.{left}
 
 """
+COLUMNS = ("model, box", "ops", "plan, ms", "bound, ms", "above, %", "before, %", "plan, s", "bound, s")
+FAR = 20.0  # percent above the bound
 
 
 def rows(names: list[str]) -> Iterator[tuple[str, str, pl.Problem, float, float, float, float]]:
@@ -48,25 +56,50 @@ def rows(names: list[str]) -> Iterator[tuple[str, str, pl.Problem, float, float,
 
 
 def models() -> list[str]:
-    """All data sets but the one whose costs are no operations."""
-    return sorted(set(pl.datasets.names()) - {"topcuoglu"})
+    """All data sets but the one whose costs are no operations, the small ones first."""
+    return sorted(set(pl.datasets.names()) - {"topcuoglu"}, key=lambda name: (pl.load(name).n_ops, name))
 
 
-def write(names: list[str]) -> None:
-    """Write the page."""
+def write(names: list[str], minutes: float, command: str) -> None:
+    """Write the page, anew after each row, so that one that is stopped leaves what it has."""
+    end = monotonic() + 60 * minutes
     lines, gaps, before = [], [], []
+    wanted = names or models()
     input_bound(pl.Problem(pl.load("alexnet"), BOXES[0]()))  # the time to load a kernel is not counted
-    for name, box, problem, plan, bound, searched, proved in rows(names or models()):
+    left = [f"{name}, {box.__name__}" for name in wanted for box in BOXES]
+    where = dict(command=command, commit=_commit(), processor=_processor())
+    for name, box, problem, plan, bound, searched, proved in rows(wanted):
         gaps.append(max(100 * (plan / bound - 1), 0.0))
         before.append(max(100 * (plan / max(pl.bounds(problem).values()) - 1), 0.0))
         numbers = f"{1e3 * plan:.4g}", f"{1e3 * bound:.4g}", f"{gaps[-1]:.1f}", f"{before[-1]:.1f}"
-        lines.append((f"{name}, {box}", f"{problem.graph.n_ops:,}", *numbers, f"{searched:.1f}", f"{proved:.3f}"))
+        lines.append((left.pop(0), f"{problem.graph.n_ops:,}", *numbers, f"{searched:.1f}", f"{proved:.3f}"))
         print(*lines[-1], flush=True)
-    said = dict(
-        mean=mean(gaps), before=mean(before), most=max(gaps), optimal=sum(g < 1e-6 for g in gaps), count=len(gaps)
-    )
-    columns = ("model, box", "ops", "plan, ms", "bound, ms", "above, %", "before, %", "plan, s", "bound, s")
-    PAGE.write_text(HEAD.format(names="".join(f" {name}" for name in names), **said) + table(columns, lines))
+        said = dict(
+            mean=mean(gaps),
+            before=mean(before),
+            most=max(gaps),
+            far=sum(gap > FAR for gap in gaps),
+            optimal=sum(gap < 1e-6 for gap in gaps),
+            count=len(gaps),
+            left=f" Left out for want of time: {'; '.join(left)}." if left else "",
+        )
+        PAGE.write_text(HEAD.format(**where, **said) + table(COLUMNS, lines))
+        if monotonic() > end:
+            break
+
+
+def _commit() -> str:
+    """The commit of this checkout, as Git abbreviates it."""
+    asked = ("git", "describe", "--always", "--dirty")
+    return subprocess.check_output(asked, cwd=PAGE.parent, text=True).strip()
+
+
+def _processor() -> str:
+    """The processor's name, where the system says it."""
+    known = Path("/proc/cpuinfo")
+    said = known.read_text().splitlines() if known.exists() else []
+    named = (line.partition(":")[2].strip() for line in said if line.startswith("model name"))
+    return next(named, platform.processor() or platform.machine())
 
 
 def random_problems(count: int) -> Iterator[pl.Problem]:
@@ -95,12 +128,13 @@ def main() -> None:
     """Write the page, or try random problems."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*")
+    parser.add_argument("--minutes", type=float, default=inf)
     parser.add_argument("--random", type=int, default=0)
     given = parser.parse_args()
     if given.random:
         check(given.random)
     else:
-        write(given.models)
+        write(given.models, given.minutes, "".join(f" {word}" for word in sys.argv[1:]))
 
 
 if __name__ == "__main__":
