@@ -29,10 +29,10 @@ TRIED = 0.2  # seconds of cp-sat, roughly, for a random problem
 HEAD = """# Proven
 
 `python benchmarks/quality/proven.py{command}`
-writes this file, here at {commit} on {processor}. *Plan* is the makespan of `portfolio` with default options, at most a minute; *bound* the largest of
-`pl.bounds(problem, inputs=True)`; *above* what the plan is longer than the bound: the optimum lies between. *Before* is the same
-with the bounds that know no transfers. Transfers `parallel`, no limit of memory. Seconds depend on the machine; all else depends
-on it only where the minute is over.
+writes this file, here at {commit} on {processor}. *Plan* is the makespan of
+`portfolio` with default options, at most a minute; *bound* the largest of `pl.bounds(problem, inputs=True)`; *above* what the
+plan is longer than the bound: the optimum lies between. *Before* is the same with the bounds that know no transfers. Transfers
+`parallel`, no limit of memory. Seconds depend on the machine; all else depends on it only where the minute is over.
 
 Mean {mean:.1f} %, before {before:.1f} %; largest {most:.1f} %; above 20 %: {far} of {count}; proven optimal: {optimal} of
 {count}.{left}
@@ -42,8 +42,8 @@ COLUMNS = ("model, box", "ops", "plan, ms", "bound, ms", "above, %", "before, %"
 FAR = 20.0  # percent above the bound
 
 
-def rows(names: list[str]) -> Iterator[tuple[str, str, pl.Problem, float, float, float, float]]:
-    """(model, box, problem, plan [s], bound [s], seconds of the plan, seconds of the bound)."""
+def rows(names: list[str]) -> Iterator[tuple[pl.Problem, float, float, float, float]]:
+    """(problem, plan [s], bound [s], seconds of the plan, seconds of the bound) of each model in each box."""
     for name in names:
         graph = pl.load(name)
         for box in BOXES:
@@ -52,7 +52,7 @@ def rows(names: list[str]) -> Iterator[tuple[str, str, pl.Problem, float, float,
             bound = input_bound(problem)
             proven = perf_counter()
             plan = pl.solve(problem, "portfolio", "planned", partitioner_options={"time_limit": LONGEST}).makespan
-            yield name, box.__name__, problem, plan, bound, perf_counter() - proven, proven - began
+            yield problem, plan, bound, perf_counter() - proven, proven - began
 
 
 def models() -> list[str]:
@@ -68,7 +68,7 @@ def write(names: list[str], minutes: float, command: str) -> None:
     input_bound(pl.Problem(pl.load("alexnet"), BOXES[0]()))  # the time to load a kernel is not counted
     left = [f"{name}, {box.__name__}" for name in wanted for box in BOXES]
     where = dict(command=command, commit=_commit(), processor=_processor())
-    for name, box, problem, plan, bound, searched, proved in rows(wanted):
+    for problem, plan, bound, searched, proved in rows(wanted):
         gaps.append(max(100 * (plan / bound - 1), 0.0))
         before.append(max(100 * (plan / max(pl.bounds(problem).values()) - 1), 0.0))
         numbers = f"{1e3 * plan:.4g}", f"{1e3 * bound:.4g}", f"{gaps[-1]:.1f}", f"{before[-1]:.1f}"
