@@ -146,6 +146,24 @@ def test_the_best_move_is_offered_and_taken(explorer):
     assert explorer.gantt.hand == {} and "No single move" in message(explorer)
 
 
+def test_the_plan_is_a_row_of_the_comparison(explorer):
+    """The row follows each move that is set; a click on it brings the plan back after another pair; another model has none."""
+    row = lambda: next((r for r in explorer.comparison.table.rows if r["name"] == "by hand"), None)  # noqa: E731
+    planned = explorer.comparison.table.schedulers.index("planned")
+    assert row()["state"] == "own" and row()["cells"][planned]["makespan"] == 80
+    assert row()["cells"][0] is None and row() is explorer.comparison.table.rows[0]
+    grip = hold(explorer, "T6", "P1", 41)
+    assert explorer.schedule.makespan == 76 and row()["cells"][planned]["makespan"] == 80
+    say(explorer, grip, "T6", do="set")
+    assert row()["cells"][planned]["makespan"] == 76
+    pick(explorer, "Partitioner", "cpop")
+    assert explorer.schedule.makespan == 86 and row()["cells"][planned]["makespan"] == 76
+    explorer.comparison.table.asked = dict(kind="show", partitioner="by hand", scheduler="planned", seq=1)
+    assert explorer.schedule.makespan == 76 and explorer.pickers.partitioner.value == "by hand"
+    pick(explorer, "Model", "alexnet")
+    assert explorer.settled(60) and row() is None
+
+
 def test_local_search_finishes_the_plan(explorer):
     """It ends at the optimum, 73, in one step of the history, with which undo begins."""
     ask(explorer, "finish")

@@ -96,6 +96,13 @@ describe("rows", () => {
     expect(names(bestFirst(rows, "makespan"))).toBe("abmeps");
   });
 
+  it("begin with a plan by hand, also where others are shorter", () => {
+    const rows = [row("a", [cell(2)]), row("by hand", [null, cell(3)], "own")];
+    expect(names(bestFirst(rows, "makespan"))).toBe("by handa");
+    expect(bestOf(rows, "makespan")?.row.name).toBe("a");
+    expect(explain(null, "own", 2, [])).toEqual(["A plan by hand is replayed as planned"]);
+  });
+
   it("are sorted by the measure, equal ones as they were", () => {
     const rows = [
       row("a", [cell(1, { moved: 7 })]),

@@ -89,12 +89,15 @@ export function ratioOf(value: number, least: number): number {
   return value === least ? 1 : Math.max(value / least, 1);
 }
 
-/** The rows sorted by their least value; after them those with none that counts, and those to be searched, in their order. */
+/** The rows sorted by their least value, a plan by hand first; after them those with none that counts, and those to be searched, in their order. */
 export function bestFirst(rows: readonly Row[], measure: Measure): Row[] {
   const rank = new Map(
     rows.map((row) => {
       const least = (values: number[]) => Math.min(...values.filter((value) => !Number.isNaN(value))); // Infinity for none
-      const keys = [isIdle(row) ? 1 : 0, least(row.cells.map((cell) => goodValue(cell, measure)))];
+      const keys = [
+        row.state === "own" ? -1 : isIdle(row) ? 1 : 0,
+        least(row.cells.map((cell) => goodValue(cell, measure))),
+      ];
       return [row, [...keys, least(row.cells.map((cell) => measured(cell, measure)))]] as const;
     }),
   );
@@ -123,6 +126,7 @@ export function explain(
   marks: readonly string[],
   units: Units = SI,
 ): string[] {
+  if (!cell && state === "own") return ["A plan by hand is replayed as planned"];
   if (!cell) return [state === "running" ? "Being compared now" : state === "done" ? "No result" : "Not compared yet"];
   const stale = cell.stale ? ["Of the problem before the change"] : [];
   if (cell.error) return [cell.error, ...stale];

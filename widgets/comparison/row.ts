@@ -108,7 +108,7 @@ export class RowView {
     td.className = [kind, best && "best", shown && "shown"].filter(Boolean).join(" ");
     td.style.setProperty("--fill", colour?.fill ?? null);
     td.style.setProperty("--on-fill", colour?.ink ?? null);
-    const text = cell ? written(cell, look.measure, best, look.units) : "…";
+    const text = cell ? written(cell, look.measure, best, look.units) : state === "own" ? "–" : "…";
     if (td.textContent !== text) td.textContent = text;
     set(td, { "aria-label": `${name}, ${scheduler}: ${lines.join(". ")}`, "aria-selected": String(shown) });
     return lines;

@@ -19,10 +19,10 @@ export interface ComparisonTraits {
   asked: Asked;
 }
 
-/** A partitioner. */
+/** A partitioner; "own" is a plan by hand in its place. */
 export interface Row {
   name: string;
-  state: "pending" | "running" | "done" | "search";
+  state: "pending" | "running" | "done" | "search" | "own";
   /** One per scheduler; null where nothing is known. */
   cells: (Cell | null)[];
 }

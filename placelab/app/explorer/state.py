@@ -251,9 +251,11 @@ class State:
     @property
     def own_plan(self) -> HandPlan | None:
         """The plan that was made by hand, where it counts."""
-        hand = self.hand
-        fits = hand is not None and hand.model is self.model and hand.n_devices == self.cluster.n_devices
-        return hand if fits else None
+        return self.hand if self.hand is not None and self.fits(self.hand) else None
+
+    def fits(self, hand: HandPlan) -> bool:
+        """Whether a plan is one of this model on so many devices."""
+        return hand.model is self.model and hand.n_devices == self.cluster.n_devices
 
     @property
     def placer(self) -> str:
@@ -296,7 +298,10 @@ class State:
         """A plan in place of the partitioner's; ``planned`` replays it."""
         assert placement.planned is not None
         arrays = placement.device, placement.planned, placement.not_before
-        hand = HandPlan(self.model, self.cluster.n_devices, *arrays, title)
+        return self.with_plan(HandPlan(self.model, self.cluster.n_devices, *arrays, title))
+
+    def with_plan(self, hand: HandPlan) -> State:
+        """A plan that was shown before, in place of the partitioner's."""
         return replace(self, hand=hand, scheduler=PLANNED, requested_scheduler="")
 
     def with_choices(

@@ -15,8 +15,8 @@ class ComparisonTable(View):
     Attributes
     ----------
     rows
-        One dictionary per partitioner: ``name``; ``state``: ``"pending"``, ``"running"``, ``"done"`` or ``"search"``, which has a
-        button that asks for it; ``cells``: one per scheduler, None where nothing is known, else ``makespan`` [s], ``gap`` (of the
+        One dictionary per partitioner: ``name``; ``state``: ``"pending"``, ``"running"``, ``"done"``, ``"search"``, which has a
+        button that asks for it, or ``"own"``: a plan by hand, whose row stays the first; ``cells``: one per scheduler, None where nothing is known, else ``makespan`` [s], ``gap`` (of the
         makespan to the best lower bound, a fraction), ``memory`` (largest peak of a device) and ``moved`` [bytes], each None
         where there is none, ``flaw`` (why the schedule does not count), ``error`` (why there is none), and ``stale``: it belongs
         to a problem before.

@@ -18,7 +18,7 @@ from placelab.analysis.studies.adversary_search import Adversary
 from placelab.app.explorer.engine.pairs import KnownPairs, Pair, RivalSearch, measures
 from placelab.app.explorer.engine.solving import Result, preparation
 from placelab.app.explorer.panels.panel import Shared
-from placelab.app.explorer.state import Model, State
+from placelab.app.explorer.state import BY_HAND, HandPlan, Model, State
 from placelab.app.widgets.tables import ComparisonTable
 from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import UnsupportedError
@@ -27,7 +27,7 @@ from placelab.base.progress import Progress
 from placelab.base.threads import Background, Worker
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
-from placelab.schedule.catalogue import partitioners, schedulers
+from placelab.schedule.catalogue import PLANNED, partitioners, schedulers
 from placelab.strategies.preparing.chain import chain
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class Comparison(Background):
     Notes
     -----
     A drag does not restart a run: it waits between two pairs until the release, and begins again if the problem has changed.
+    The last plan by hand is a row of its own, the first one, while the model and the number of devices are those it was made for.
     """
 
     title = "Comparison"
@@ -75,6 +76,8 @@ class Comparison(Background):
         self._took: dict[str, float] = {}  # partitioner → seconds
         self._asked: set[str] = set()  # partitioners that run although they search …
         self._left_out: set[str] = set()  # … and those that do not although they are quick
+        self._hand: HandPlan | None = None  # the last plan by hand that was shown
+        self._result: Result | None = None  # the newest
         self._now = ""
         self._ran = ""  # partitioner of the newest result: one that hangs has none, and must not hold up the others
         self._halted = False
@@ -102,10 +105,15 @@ class Comparison(Background):
                 self._begin()
             elif (before == self._subject) != (newest == self._subject):
                 self._refresh()
+            if not dragging:
+                self._take_hand()  # a drag's last result may be there already
 
     def result(self, result: Result | None) -> None:
         """Take over what is proven, and compare what changed while nobody saw the panel."""
         self._ran = "" if result is None else result.state.placer
+        with self._lock:
+            self._result = result
+            self._take_hand()
         self._heed()
         self._wake()
 
@@ -289,6 +297,20 @@ class Comparison(Background):
             self._shared.prove(problem, self._pairs.bound)
         self._shared.learn(problem)
 
+    def _take_hand(self) -> None:
+        """Take over a plan by hand that is shown, unless a hand still moves it. Needs the lock."""
+        result = self._result
+        hand = None if result is None else result.state.own_plan
+        if result is None or hand is None or hand.title != BY_HAND or result.preview or self._shared.dragging():
+            return
+        if self._subject is None or result.schedule.problem is not self._subject[0]:
+            return
+        self._hand = hand
+        row = dict(partitioner=BY_HAND, scheduler=PLANNED, makespan=result.schedule.makespan, error="")
+        row |= dict(oom=len(result.schedule.oom) > 0, valid=True)  # each move is legal
+        self._pairs.take(row | measures(result.schedule))
+        self._refresh()
+
     def _fill(self) -> None:
         """Make the frame, once all quick partitioners are compared."""
         quick_first = sorted(partitioners(), key=lambda name: partitioners()[name].slow)
@@ -308,7 +330,7 @@ class Comparison(Background):
             table = self.table
             table.schedulers = list(self._columns())
             table.unitless = self._subject is not None and not self._subject[0].cluster.units.si
-            table.rows = [self._row(name) for name in names]
+            table.rows = [*self._row_by_hand(), *(self._row(name) for name in names)]
             table.fraction = 1 - len(left) / len(wanted) if wanted else 1.0
             table.action = "search" if len(done) < len(names) else ""
             table.status = ""
@@ -330,6 +352,14 @@ class Comparison(Background):
         state = "done" if done else "running" if self._now == name else "pending" if wanted else "search"
         return {"name": name, "state": state, "cells": [self._pairs.cell((name, s), stale) for s in self._columns()]}
 
+    def _row_by_hand(self) -> list[dict[str, Any]]:
+        """The row of the last plan by hand, where the problem shown may have it."""
+        if self._hand is None or self._state is None or not self._state.fits(self._hand):
+            return []
+        stale = self._newest != self._subject
+        cells = [self._pairs.cell((BY_HAND, s), stale) if s == PLANNED else None for s in self._columns()]
+        return [{"name": BY_HAND, "state": "own", "cells": cells}]
+
     def _columns(self) -> tuple[str, ...]:
         """The schedulers that fit the graph shown."""
         return fitting_schedulers(self._subject[0].graph) if self._subject is not None else tuple(schedulers())
@@ -339,6 +369,8 @@ class Comparison(Background):
         asked = change["new"]
         partitioner = asked.get("partitioner", "")
         scheduler = asked.get("scheduler", "")
+        if partitioner == BY_HAND and asked.get("kind") == "show" and (hand := self._hand) is not None:
+            return self._shared.change(lambda state: state.with_plan(hand) if state.fits(hand) else state)
         if partitioner and partitioner not in partitioners():
             return
         match asked.get("kind"):
