@@ -16,10 +16,10 @@ class ComparisonTable(View):
     ----------
     rows
         One dictionary per partitioner: ``name``; ``state``: ``"pending"``, ``"running"``, ``"done"``, ``"search"``, which has a
-        button that asks for it, or ``"own"``: a plan by hand, whose row stays the first; ``cells``: one per scheduler, None where nothing is known, else ``makespan`` [s], ``gap`` (of the
-        makespan to the best lower bound, a fraction), ``memory`` (largest peak of a device) and ``moved`` [bytes], each None
-        where there is none, ``flaw`` (why the schedule does not count), ``error`` (why there is none), and ``stale``: it belongs
-        to a problem before.
+        button that asks for it, or ``"own"``: a plan by hand, whose row stays the first; ``cells``: one per scheduler, None
+        where nothing is known, else ``makespan`` [s], ``gap`` (of the makespan to the best lower bound, a fraction), ``memory``
+        (largest peak of a device) and ``moved`` [bytes], each None where there is none, ``flaw`` (why the schedule does not
+        count), ``error`` (why there is none), and ``stale``: it belongs to a problem before.
     asked
         What a user asks for, set by the browser: ``kind``: ``"show"`` a pair, ``"search"`` or ``"halt"`` a partitioner ("" for
         all), ``"compare"``, ``"against"``: a problem on which the pair shown loses to this one; ``partitioner``, ``scheduler``,
