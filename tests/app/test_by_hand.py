@@ -28,15 +28,15 @@ def explorer() -> Iterator[Explorer]:
     explorer.close()
 
 
-def hold(explorer: Explorer, op: str, device: str, time: float, grip: int | None = None) -> int:
-    """Hold an op over a device, as a pointer does."""
+def hold(explorer: Explorer, op: str, device: str, time: float, grip: int | None = None, **more: object) -> int:
+    """Hold an op over a device, as a pointer does; more: ``swap``, or the ``ops`` that move together."""
     grip = next(GRIPS) if grip is None else grip
     at = dict(op=explorer.problem.graph.index(op), device=explorer.problem.cluster.index(device), time=time)
-    explorer.gantt.hold = dict(grip=grip, **at)
+    explorer.gantt.hold = dict(grip=grip, **at, **more)
     return grip
 
 
-def say(explorer: Explorer, grip: int, op: str, **what: str) -> None:
+def say(explorer: Explorer, grip: int, op: str, **what: object) -> None:
     """A message of the page on what is held."""
     content = dict(grip=grip, op=explorer.problem.graph.index(op), **what)
     explorer.gantt._handle_custom_msg(content, [])
@@ -144,6 +144,74 @@ def test_the_best_move_is_offered_and_taken(explorer):
     assert explorer.schedule.makespan == 76 and len(explorer.steps.past) == 2
     ask(explorer, "best")
     assert explorer.gantt.hand == {} and "No single move" in message(explorer)
+
+
+def lane(explorer: Explorer, device: str) -> list[str]:
+    """Names of the ops of a device in their order, in the plan that is shown."""
+    return explorer.problem.graph.names[pl.by_hand(explorer.schedule).order(device)].tolist()
+
+
+def test_two_bars_change_places(explorer):
+    """With Alt an op changes places with the bar that it is put on, as `swap` has it; beside the bars nothing changes."""
+    plan = pl.by_hand(explorer.schedule)
+    grip = hold(explorer, "T6", "P1", 30, swap=True)
+    assert explorer.schedule.makespan == plan.swap("T6", "T2").makespan
+    assert "T6 and T2 change places" in explorer.gantt.hand["said"]
+    assert set(explorer.gantt.hand["moving"]) == {explorer.problem.graph.index(op) for op in ("T2", "T6")}
+    hold(explorer, "T6", "P1", 1, grip, swap=True)
+    assert explorer.schedule.makespan == 80 and "No bar is here" in explorer.gantt.hand["said"]
+    hold(explorer, "T6", "P1", 30, grip, swap=True)
+    say(explorer, grip, "T6", do="set")
+    assert lane(explorer, "P1")[0] == "T6" and "T2" in lane(explorer, "P2") and pl.validate(explorer.schedule) == []
+    assert len(explorer.steps.past) == 2 and reproduces(explorer)
+    explorer.undo()
+    assert explorer.schedule.makespan == 80
+
+
+def test_a_change_of_places_that_is_illegal_says_why(explorer):
+    """T1 comes before all others: the sentence names the ops that would wait for each other, and nothing moves."""
+    before = explorer.schedule.makespan
+    grip = hold(explorer, "T1", "P2", 75, swap=True)
+    said = explorer.gantt.hand["said"]
+    assert (
+        said.startswith("T1 and T10 cannot change places: each of these ops would wait")
+        and explorer.gantt.hand["stopped"]
+    )
+    say(explorer, grip, "T1", do="set")
+    assert explorer.schedule.makespan == before and len(explorer.steps.past) == 1
+
+
+def test_keys_change_places(explorer):
+    """Alt and an arrow: with the next op of the device, then the one behind that, or one of the next device."""
+    before = lane(explorer, "P3")
+    assert before == ["T1", "T3", "T5", "T7"]
+    grip = next(GRIPS)
+    say(explorer, grip, "T3", way="right", swap=True)
+    assert lane(explorer, "P3") == ["T1", "T5", "T3", "T7"]
+    say(explorer, grip, "T3", way="right", swap=True)
+    assert "cannot change places" in explorer.gantt.hand["said"] and lane(explorer, "P3") == ["T1", "T5", "T3", "T7"]
+    say(explorer, grip, "T3", way="left", swap=True)
+    say(explorer, grip, "T3", do="return")
+    assert lane(explorer, "P3") == before
+    grip = next(GRIPS)
+    say(explorer, grip, "T3", way="up", swap=True)
+    assert "T3" in lane(explorer, "P2") and pl.validate(explorer.schedule) == []
+
+
+def test_several_ops_move_together(explorer):
+    """They stand one behind the other in their order; where another must run between them, it is named."""
+    number = explorer.problem.graph.index
+    ops = [number("T5"), number("T7")]
+    grip = hold(explorer, "T7", "P1", 0, ops=ops)
+    assert lane(explorer, "P1")[:2] == ["T5", "T7"] and pl.validate(explorer.schedule) == []
+    assert explorer.gantt.hand["moving"] == ops and "2 ops, P1, before T2" in explorer.gantt.hand["said"]
+    say(explorer, grip, "T7", do="set")
+    assert len(explorer.steps.past) == 2 and reproduces(explorer)
+    explorer.undo()
+    assert explorer.schedule.makespan == 80
+    hold(explorer, "T1", "P3", 0, ops=[number("T1"), number("T7")])
+    assert "2 ops have no place together on P3: T3 must run between them" in explorer.gantt.hand["said"]
+    assert explorer.schedule.makespan == 80 and pl.validate(explorer.schedule) == []
 
 
 def test_the_plan_is_a_row_of_the_comparison(explorer):

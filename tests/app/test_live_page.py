@@ -278,26 +278,40 @@ def test_bounds_of_restricted_ops(tmp_path):
     assert differing(tasks, schedules, tmp_path) == []
 
 
-def by_hand(schedule: pl.Schedule, random: Random) -> tuple[list[list[int]], dict]:
-    """Random legal moves of a schedule's ops, as [op, device, position], and what plans by hand have after and before them."""
+def by_hand(schedule: pl.Schedule, random: Random) -> tuple[list[list], dict]:
+    """Random legal moves of a schedule's ops, as [ops, device, position], and what plans by hand have after and before them.
+
+    [[a, b], -1] is an exchange, which may be illegal.
+    """
     problem = schedule.problem
     names, cluster = problem.graph.names, problem.cluster.names
     plan = pl.by_hand(schedule)
     moves, seen = [], []
-    for _ in range(5):
-        op = random.randrange(problem.graph.n_ops)
-        places = [plan.places(str(names[op]), d) for d in range(len(cluster))]
+    for _ in range(7):
+        ops = random.sample(range(problem.graph.n_ops), min(random.choice((1, 1, 2, 3)), problem.graph.n_ops))
+        if len(ops) == 2:
+            try:
+                plan = plan.swap(*names[ops].tolist())
+                seen.append(1.0)
+            except pl.InfeasibleError as error:
+                if "would wait" not in str(error):
+                    continue  # a device that may not run the op, which the page asks elsewhere
+                seen.append(0.0)
+            moves.append([ops, -1, 0])
+            continue
+        block = names[ops].tolist()
+        places = [plan.places(block, d) for d in range(len(cluster))]
         seen += [x for p in places for x in (p.first, p.last, p.start, p.ready)]
         d = random.choice([d for d, p in enumerate(places) if p.legal] or [-1])
         if d < 0:
             seen = seen[: -4 * len(cluster)]
             continue
         at = random.randint(places[d].first, places[d].last)
-        gone = {op} | {int(v) for v in problem.members(op) if plan.placement.device[v] != d}
+        gone = {*ops} | {int(v) for op in ops for v in problem.members(op) if plan.placement.device[v] != d}
         lane = [int(v) for v in plan.order(d) if int(v) not in gone]
         beside = {"before": str(names[lane[at]])} if at < len(lane) else {"after": str(names[lane[-1]])} if lane else {}
-        plan = plan.move(str(names[op]), d, **beside)
-        moves.append([op, d, at])
+        plan = plan.move(block, d, **beside)
+        moves.append([ops, d, at])
     best = best_move(plan.schedule)
     arrays = dict(
         best=np.array([plan.makespan if best is None else best.makespan]),
@@ -314,7 +328,7 @@ def by_hand(schedule: pl.Schedule, random: Random) -> tuple[list[list[int]], dic
 
 
 def test_plans_by_hand(tmp_path):
-    """Legal places on all devices, the plan after five moves, and the best move from there; groups move as one."""
+    """Legal places on all devices, the plan after moves and exchanges, and the best move from there; groups move as one."""
     random = Random(5)
     tasks, plans = [], []
     for problem in few(250, seed=17):
@@ -324,7 +338,9 @@ def test_plans_by_hand(tmp_path):
             moves, plan = by_hand(saved, random)
             tasks.append({**task(saved, problem, None, scheduler), "moves": moves})
             plans.append(plan)
-    assert len(tasks) > 120 and sum(len(each["moves"]) for each in tasks) > 400
+    moves = [move for each in tasks for move in each["moves"]]
+    assert len(tasks) > 120 and len(moves) > 400
+    assert sum(move[1] < 0 for move in moves) > 100 and sum(len(move[0]) == 3 for move in moves) > 60
     wrong = [
         (i, name)
         for i, (found, plan) in enumerate(zip(solved(tasks, tmp_path), plans, strict=True))

@@ -117,3 +117,80 @@ def test_an_illegal_place_says_who_forbids_it(hand, screenshot):
     hand.page.mouse.up()
     hand.settled()
     assert hand.notebook.value("pl.validate(explorer.schedule)") == []
+
+
+def lane(hand: Hand, device: str) -> list[str]:
+    """Names of the ops of a device in their order, as the kernel has them."""
+    order = f"pl.by_hand(explorer.schedule).order({device!r})"
+    return hand.notebook.value(f"explorer.problem.graph.names[{order}].tolist()")
+
+
+def test_two_bars_change_places(hand, screenshot):
+    """With Alt a bar is put on another one; the chart follows, Undo leads back; and by keys."""
+    hand.page.keyboard.down("Alt")
+    drag(hand, "T6", "P1", 30, drop=False)
+    expect(hand.root.locator(".pl-gantt .tooltip")).to_contain_text("T6 and T2 change places")
+    screenshot("exchanged")
+    hand.page.mouse.up()
+    hand.page.keyboard.up("Alt")
+    hand.becomes("pl.by_hand(explorer.schedule).order('P1').tolist()", [5, 7])
+    assert lane(hand, "P2")[1] == "T2"
+    assert hand.notebook.value("pl.validate(explorer.schedule)") == []
+    hand.button("↶").click()
+    makespan(hand, 80)
+    x, y = point(hand, "P3", hand.notebook.value("float(explorer.schedule.start[2])") + 1)
+    hand.page.mouse.click(x, y)
+    hand.page.keyboard.press("Alt+ArrowRight")
+    expect(hand.root.locator(".pl-gantt .status")).to_contain_text("T3 and T5 change places")
+    hand.page.keyboard.press("Enter")
+    hand.becomes("pl.by_hand(explorer.schedule).order('P3').tolist()", [0, 4, 2, 6])
+
+
+def test_several_ops_move_together(hand, screenshot):
+    """A box chooses two bars, which are dragged as one; then keys choose them and move them; Undo leads back."""
+    starts, ends = (
+        [hand.notebook.value(f"float(explorer.schedule.{what}[{v}])") for v in (4, 6)] for what in ("start", "finish")
+    )
+    begin, end = point(hand, "P3", min(starts) - 1), point(hand, "P3", max(ends) + 1)
+    hand.page.keyboard.down("Shift")
+    hand.page.mouse.move(*begin)
+    hand.page.mouse.down()
+    hand.page.mouse.move(end[0], end[1], steps=4)
+    hand.page.mouse.up()
+    hand.page.keyboard.up("Shift")
+    expect(hand.root.locator(".pl-gantt .status")).to_contain_text("2 ops chosen to move together")
+    drag(hand, "T7", "P1", 12, drop=False)
+    expect(hand.root.locator(".pl-gantt .tooltip")).to_contain_text("2 ops, P1, before T2")
+    screenshot("together")
+    hand.page.mouse.up()
+    hand.becomes("pl.by_hand(explorer.schedule).order('P1').tolist()", [4, 6, 1, 7])
+    hand.button("↶").click()
+    makespan(hand, 80)
+    stage = hand.root.locator(".pl-gantt .stage")
+    stage.focus()
+    hand.page.keyboard.press("Escape")
+    for op in ("T5", "T7"):
+        hand.root.locator(".pl-gantt .find").fill(op)
+        hand.root.locator(".pl-gantt .find").press("Enter")
+        stage.focus()
+        hand.page.keyboard.press("x")
+    expect(hand.root.locator(".pl-gantt .status")).to_contain_text("2 ops chosen")
+    hand.page.keyboard.press("ArrowUp")
+    expect(hand.root.locator(".pl-gantt .status")).to_contain_text("2 ops, P2")
+    hand.page.keyboard.press("Enter")
+    hand.becomes("{4, 6} <= set(pl.by_hand(explorer.schedule).order('P2').tolist())", True)
+    assert hand.notebook.value("pl.validate(explorer.schedule)") == []
+
+
+def test_the_plan_is_a_row_of_the_comparison(hand):
+    """It stands first; a click on it shows it again after another pair."""
+    hand.button("Comparison").click()
+    hand.compared()
+    row = hand.root.locator(".pl-comparison tbody tr").first
+    expect(row.locator("th")).to_have_text("by hand")
+    expect(row.locator("td.shown")).to_contain_text("80")
+    hand.root.locator(".pl-comparison tbody tr", has_text="cpop").locator("td").nth(3).click()
+    hand.becomes("explorer.gantt.by_hand", False)
+    row.locator("td", has_text="80").click()
+    hand.becomes("explorer.state.placer", "by hand")
+    makespan(hand, 80)

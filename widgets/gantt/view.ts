@@ -32,7 +32,7 @@ import type { Candidate, Hand, Proof } from "./wire/traits.ts";
 const DIMMED_AFTER = 300; // ms
 
 /** Called when the user changes something that other views need to know. */
-export interface Tell extends HandTell {
+export interface Tell extends Omit<HandTell, "chosen"> {
   /** Something else was clicked or selected. */
   selected(picked: Picked): void;
   /** The lane "why not faster" was shown or hidden. */
@@ -84,7 +84,7 @@ export class GanttView {
   /** `alone`: there is no Python to ask. */
   constructor(tell: Tell, alone: boolean) {
     this.#tell = tell;
-    this.#byHand = new ByHand(this.#board, tell);
+    this.#byHand = new ByHand(this.#board, { ...tell, chosen: (count) => this.#sayChosen(count) });
     this.#controls = toolbar(
       {
         act: (action) => this.#commands.perform(action),
@@ -242,6 +242,7 @@ export class GanttView {
 
   /** Shows another graph, which resets the view. */
   restart(): void {
+    this.#byHand.forget();
     this.#board.seen = whole(this.#board.extent);
     this.#player.head = scrub(this.#player.head, Infinity, this.#board.makespan);
     this.#board.redraw();
@@ -345,6 +346,11 @@ export class GanttView {
     const { description } = this.#byHand;
     const text = description ? `${description.rows[0]![1]} · ${description.title}` : otherwise;
     if (text) this.#report.note(text);
+  }
+
+  #sayChosen(count: number): void {
+    this.element.dataset.together = String(count);
+    this.#report.note(count ? `${count} op${count === 1 ? "" : "s"} chosen to move together` : "Each op moves alone");
   }
 
   openDrawer(open: boolean): void {
@@ -465,8 +471,8 @@ export class GanttView {
   }
 
   #key(event: KeyboardEvent): void {
-    const plain = !event.ctrlKey && !event.altKey && !event.metaKey && !event.shiftKey;
-    if (plain && this.#byHand.key(event.key)) {
+    const plain = !event.ctrlKey && !event.metaKey && !event.shiftKey;
+    if (plain && this.#byHand.key(event.key, event.altKey)) {
       event.preventDefault();
       return event.stopPropagation();
     }

@@ -21,10 +21,10 @@ export function* bestMoves(problem: Problem, plan: Plan, may: (op: number, devic
   let best: Move | null = null;
   for (const op of pathOf(problem, plan.run)) {
     for (let device = 0; device < shape.nDevices; device++) {
-      if (!may(op, device) || lacking(problem, plan, op, device)) continue;
-      const places = placesOf(problem, plan, op, device);
+      if (!may(op, device) || lacking(problem, plan, [op], device)) continue;
+      const places = placesOf(problem, plan, [op], device);
       if (places.first > places.last) continue;
-      const there = moved(shape, plan, op, device, places, places.start);
+      const there = moved(shape, plan, [op], device, places, places.start);
       if (isSame(plan, there, shape.nDevices)) continue;
       const run = simulate(problem, there, "planned");
       const least: number = best === null ? plan.run.makespan : best.makespan;

@@ -11,14 +11,14 @@ export interface Plan extends Placed {
   readonly run: Run;
 }
 
-/** Where in a device's order an op may stand: at positions from `first` to `last`, among the ops that do not move. */
+/** Where in a device's order ops may stand, one behind the other: at positions from `first` to `last`, among the ops that do not move. */
 export interface Places {
   readonly lane: Int32Array;
   readonly first: number;
   readonly last: number;
   /** The position by earliest start. */
   readonly start: number;
-  /** When its inputs are there. */
+  /** When the inputs of the first are there. */
   readonly ready: number;
 }
 
@@ -47,29 +47,38 @@ export function lanesOf(device: Int32Array, planned: Int32Array, k: number): Int
   return Array.from({ length: k }, (_, d) => all.subarray(ptr[d]!, ptr[d + 1]!));
 }
 
-/** Where on a device an op may stand. */
-export function placesOf(problem: Problem, plan: Plan, op: number, device: number): Places {
+/** Ops in the order of a plan. */
+export function blockOf({ planned }: Placed, ops: Iterable<number>): number[] {
+  const together = new Set(ops);
+  return [...planned].filter((v) => together.has(v));
+}
+
+/** Where on a device ops may stand; `block` in the order of the plan. */
+export function placesOf(problem: Problem, plan: Plan, block: readonly number[], device: number): Places {
   const { shape } = problem;
   const { nOps: n, nDevices: k } = shape;
   const home = plan.device.slice();
-  home[op] = -1;
-  for (const v of looseOf(shape, plan.device, op, device)) home[v] = -1;
-  const [block, before, behind] = [new Uint8Array(n), new Uint8Array(n), new Uint8Array(n)];
-  block[op] = 1;
+  const [moves, before, behind] = [new Uint8Array(n), new Uint8Array(n), new Uint8Array(n)];
+  for (const v of block) {
+    home[v] = -1;
+    moves[v] = 1;
+  }
+  for (const v of looseOf(shape, plan.device, block, device)) home[v] = -1;
   const { succPtr, consumer } = shape;
-  mark_before_and_behind(plan.planned, home, block, succPtr, consumer, new Uint8Array(k), before, behind);
+  mark_before_and_behind(plan.planned, home, moves, succPtr, consumer, new Uint8Array(k), before, behind);
   const lane = lanesOf(plan.device, plan.planned, k)[device]!.filter((v) => home[v]! >= 0);
   const first = lane.findLastIndex((v) => before[v] === 1) + 1;
   const found = lane.findIndex((v) => behind[v] === 1);
   const last = found < 0 ? lane.length : found;
-  const ready = readyAt(problem, plan, op, device);
-  return { lane, first, last, start: earliest(problem, plan, op, device, { lane, first, last, ready }), ready };
+  const ready = readyAt(problem, plan, block[0]!, device);
+  return { lane, first, last, start: earliest(problem, plan, block, device, { lane, first, last, ready }), ready };
 }
 
-/** Why a device has no room for an op and what moves with it: the bytes that they keep for ever; 0 where it has. */
-export function lacking({ shape }: Problem, { device }: Placed, op: number, where: number): number {
+/** Why a device has no room for ops and what moves with them: the bytes that they keep for ever; 0 where it has. */
+export function lacking({ shape }: Problem, { device }: Placed, block: readonly number[], where: number): number {
   const { group, memory } = shape;
-  const moves = (v: number) => v === op || (group[op]! >= 0 && group[v] === group[op]);
+  const groups = new Set(block.map((v) => group[v]!).filter((g) => g >= 0));
+  const moves = (v: number) => block.includes(v) || groups.has(group[v]!);
   let held = 0;
   let leaves = false;
   device.forEach((d, v) => {
@@ -80,24 +89,62 @@ export function lacking({ shape }: Problem, { device }: Placed, op: number, wher
   return memory.model !== MEMORY.none && leaves && held > memory.capacity[where]! ? held : 0;
 }
 
-/** The plan with an op at a legal position of a device; members of its group that come with it keep their place in time. */
-export function moved(shape: Shape, plan: Placed, op: number, device: number, { lane }: Places, at: number): Placed {
-  const loose = looseOf(shape, plan.device, op, device);
-  const gone = new Set([op, ...loose]);
+/** The plan with ops at a legal position of a device; members of their groups that come with them keep their place in time. */
+export function moved(
+  shape: Shape,
+  plan: Placed,
+  block: readonly number[],
+  device: number,
+  { lane }: Places,
+  at: number,
+): Placed {
+  const loose = looseOf(shape, plan.device, block, device);
+  const gone = new Set([...block, ...loose]);
   const lanes = lanesOf(plan.device, plan.planned, shape.nDevices).map((each) => each.filter((v) => !gone.has(v)));
-  lanes[device] = Int32Array.of(...lane.subarray(0, at), op, ...lane.subarray(at));
+  lanes[device] = Int32Array.of(...lane.subarray(0, at), ...block, ...lane.subarray(at));
   const there = plan.device.slice();
   for (const v of gone) there[v] = device;
-  if (!loose.length) return planWith(shape, there, lanes);
-  const rank = new Int32Array(shape.nOps);
-  plan.planned.forEach((v, i) => (rank[v] = i));
-  return planWith(shape, there, lanesOf(there, oneOrder(shape, lanes, rank), shape.nDevices));
+  return settled(shape, plan, there, lanes, loose);
 }
 
-/** Other members of an op's group, which come to the device with it. */
-function looseOf({ group }: Shape, device: Int32Array, op: number, where: number): number[] {
-  if (group[op]! < 0) return [];
-  return [...numbers(group.length)].filter((v) => v !== op && group[v] === group[op] && device[v] !== where);
+/** The plan in which two ops have exchanged devices and places; null where edges and orders would form a circle. */
+export function swapped(shape: Shape, plan: Placed, a: number, b: number): Placed | null {
+  const [one, other] = [plan.device[a]!, plan.device[b]!];
+  const loose =
+    one === other ? [] : [...looseOf(shape, plan.device, [a], other), ...looseOf(shape, plan.device, [b], one)];
+  const there = plan.device.slice();
+  for (const v of looseOf(shape, plan.device, [a], other)) there[v] = other;
+  for (const v of looseOf(shape, plan.device, [b], one)) there[v] = one;
+  [there[a], there[b]] = [other, one];
+  const lanes = lanesOf(plan.device, plan.planned, shape.nDevices).map((lane) =>
+    lane.map((v) => (v === a ? b : v === b ? a : v)).filter((v) => !loose.includes(v)),
+  );
+  try {
+    return settled(shape, plan, there, lanes, loose);
+  } catch {
+    return null;
+  }
+}
+
+/** The plan with these orders of devices; `loose` ops are in none of them, and keep their place in time. */
+function settled(
+  shape: Shape,
+  { planned }: Placed,
+  device: Int32Array,
+  lanes: readonly Int32Array[],
+  loose: readonly number[],
+): Placed {
+  if (!loose.length) return planWith(shape, device, lanes);
+  const rank = new Int32Array(shape.nOps);
+  planned.forEach((v, i) => (rank[v] = i));
+  return planWith(shape, device, lanesOf(device, oneOrder(shape, lanes, rank), shape.nDevices));
+}
+
+/** Other members of the groups of ops, which come to the device with them. */
+function looseOf({ group }: Shape, device: Int32Array, block: readonly number[], where: number): number[] {
+  const groups = new Set(block.map((v) => group[v]!).filter((g) => g >= 0));
+  if (!groups.size) return [];
+  return [...numbers(group.length)].filter((v) => groups.has(group[v]!) && !block.includes(v) && device[v] !== where);
 }
 
 /** When the inputs of an op are on a device if nothing else moves. */
@@ -118,13 +165,14 @@ function readyAt({ shape, costs }: Problem, { device, run }: Plan, op: number, w
 function earliest(
   problem: Problem,
   { device, run }: Plan,
-  op: number,
+  block: readonly number[],
   where: number,
   { lane, first, last, ready }: Omit<Places, "start">,
 ): number {
   const there = device.slice();
-  there[op] = where;
-  const took = durations(problem, there)[op]!;
+  for (const v of block) there[v] = where;
+  const times = durations(problem, there);
+  const took = block.reduce((sum, v) => sum + times[v]!, 0);
   for (let i = first; i <= last; i++) {
     const free = Math.max(i > 0 ? run.finish[lane[i - 1]!]! : 0, ready);
     if (free + took <= (i < lane.length ? run.start[lane[i]!]! : Infinity) * (1 + ROUNDING)) return i;

@@ -63,12 +63,22 @@ function solved({ problem, partitioner, scheduler, graph, devices, moves, memory
   };
 }
 
-/** The plan by hand after moves [op, device, position], and of each op moved its legal places on all devices before. */
+/**
+ * The plan by hand after moves [ops, device, position], and of the ops moved their legal places on all devices before; or
+ * [[a, b], -1]: an exchange, which leaves the plan as it is where that is illegal.
+ */
 function byHand(problem, placed, run, scheduler, moves) {
   const ran = (plan) => ({ ...plan, run: simulate(problem, plan, "planned") });
   let plan = ran(hand.planOf(problem, placed, run, scheduler));
   const seen = [];
-  for (const [op, device, position] of moves) {
+  for (const [ops, device, position] of moves) {
+    if (device < 0) {
+      const there = hand.swapped(problem.shape, plan, ...ops);
+      seen.push(there ? 1 : 0);
+      plan = there ? ran(there) : plan;
+      continue;
+    }
+    const op = hand.blockOf(plan, ops);
     const places = problem.costs.speed.length;
     for (let d = 0; d < places; d++) {
       const { first, last, start, ready } = hand.placesOf(problem, plan, op, d);

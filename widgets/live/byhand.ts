@@ -1,11 +1,12 @@
 /** The chart's mode *By hand* in a page: what placelab/app/explorer/panels/hand_mode.py is in the explorer. */
 import type { Hand } from "../gantt/wire/traits.ts";
 import { bestMoves, type Move } from "../kernels/best.ts";
-import { lacking, lanesOf, moved, type Places, type Plan, placesOf } from "../kernels/hand.ts";
+import { blockOf, lacking, lanesOf, moved, type Places, type Plan, placesOf, swapped } from "../kernels/hand.ts";
 import type { Placed, Problem } from "../kernels/problem.ts";
 import { simulate } from "../kernels/simulate.ts";
 import type { Said, Setting } from "./traits.ts";
 
+const NO_BAR = "No bar is here to change places with";
 const SLICE = 30; // ms of a search, after which the page may draw
 const whole = (x: number) => Math.round(x).toLocaleString("en");
 
@@ -32,6 +33,11 @@ export class Held {
   plan: Placed;
   /** The best move, where it is that. */
   #offer: Move | null = null;
+  /** The ops that move together, in the order of the plan; of an exchange, the two. */
+  readonly #block: readonly number[];
+  #moving: readonly number[];
+  /** The place of the op to change with. */
+  #partner: Target;
   readonly #ground: Ground;
   readonly #home: Target;
   readonly #places = new Map<number, Places>();
@@ -39,13 +45,17 @@ export class Held {
   #said = "";
   #stopped = false;
 
-  constructor(ground: Ground, op: number, grip: number) {
+  constructor(ground: Ground, op: number, grip: number, others: readonly number[] = []) {
     this.#ground = ground;
     this.op = op;
     this.grip = grip;
     this.plan = ground.plan;
+    this.#moving = this.#block = blockOf(ground.plan, [op, ...others]);
     const device = ground.plan.device[op]!;
-    this.#home = { device, position: this.#lane(device).indexOf(op) };
+    const lane = this.#lane(device);
+    const at = lane.indexOf(op);
+    this.#partner = { device, position: at };
+    this.#home = { device, position: lane.subarray(0, at).filter((v) => !this.#block.includes(v)).length };
     this.#target = this.#home;
   }
 
@@ -62,6 +72,7 @@ export class Held {
     return {
       grip: this.grip,
       op: this.op,
+      moving: this.#moving,
       device,
       ready: this.#placesOn(device).ready,
       refused: setting.names.map((_, d) => this.#refusal(d)),
@@ -86,8 +97,63 @@ export class Held {
   /** Puts it on a device behind the ops whose middle is before a time, or as near as may be. */
   at(device: number, time: number): void {
     const { start, finish } = this.#ground.plan.run;
-    const before = this.#others(device).filter((v) => (start[v]! + finish[v]!) / 2 < time);
-    this.#put({ device, position: before.length });
+    const ahead = this.#block.slice(0, this.#block.indexOf(this.op));
+    const first = time - ahead.reduce((sum, v) => sum + finish[v]! - start[v]!, 0); // of the first op that moves
+    this.#put({ device, position: this.#position(this.#others(device), first) });
+  }
+
+  /** Lets it change places with the op that a device runs at a time. */
+  swapAt(device: number, time: number): void {
+    const { start, finish } = this.#ground.plan.run;
+    const there = this.#lane(device).find((v) => start[v]! <= time && time < finish[v]!);
+    if (there !== undefined) return this.#swap(there);
+    this.plan = this.#ground.plan;
+    this.#moving = this.#block;
+    this.#refuse(NO_BAR);
+  }
+
+  /** Lets it change places with the next op of its device, or with one of the next device that runs at its time. */
+  swapStep(way: string): void {
+    let { device, position } = this.#partner;
+    const by = way === "right" || way === "down" ? 1 : -1;
+    if (way === "left" || way === "right") {
+      position += by;
+      if (this.#lane(device)[position] === this.op) position += by;
+    } else {
+      device += by;
+      if (!(device in this.#ground.setting.names)) return this.#refuse("There is no device");
+      const lane = this.#lane(device);
+      position = Math.min(this.#position(lane, this.#ground.plan.run.start[this.op]!), lane.length - 1);
+    }
+    const other = this.#lane(device)[position];
+    if (other === undefined) return this.#refuse(NO_BAR);
+    this.#partner = { device, position };
+    this.#swap(other);
+  }
+
+  #swap(other: number): void {
+    const { problem, plan, names } = this.#ground;
+    if (other === this.op) {
+      [this.plan, this.#said, this.#stopped, this.#moving] = [plan, "", false, this.#block];
+      return;
+    }
+    const [one, two] = [plan.device[this.op]!, plan.device[other]!];
+    const refusal = one === two ? "" : this.#refusalOf([this.op], two) || this.#refusalOf([other], one);
+    const there = refusal ? null : swapped(problem.shape, plan, this.op, other);
+    const pair = `${names[this.op]} and ${names[other]}`;
+    if (!there)
+      return this.#refuse(`${pair} cannot change places: ${refusal || "ops would wait for each other in a circle"}`);
+    this.plan = there;
+    this.#moving = [this.op, other];
+    this.#target = { device: two, position: this.#target.position };
+    this.#said = `${pair} change places`;
+    this.#stopped = false;
+  }
+
+  /** How many ops of a lane have their middle before a time. */
+  #position(lane: Int32Array, time: number): number {
+    const { start, finish } = this.#ground.plan.run;
+    return lane.filter((v) => (start[v]! + finish[v]!) / 2 < time).length;
   }
 
   /** Puts it one place on, or on the next device that may run it. */
@@ -112,14 +178,16 @@ export class Held {
     const places = this.#placesOn(wanted.device);
     const refusal = this.#refusal(wanted.device);
     const { names, setting, plan } = this.#ground;
+    this.#moving = this.#block;
+    const where = `${this.#what} have no place together on ${setting.names[wanted.device]}`;
     if (refusal || places.first > places.last)
-      return this.#refuse(refusal || `${names[this.op]} has no legal place on ${setting.names[wanted.device]}`);
+      return this.#refuse(refusal || `${where}: ${names[places.lane[places.last]!]} must run between them`);
     const position = Math.min(Math.max(wanted.position, places.first), places.last);
     const { device } = wanted;
     this.#target = { device, position };
-    const home = device === this.#home.device && position === this.#home.position;
+    const home = device === this.#home.device && position === this.#home.position && this.#block.length === 1;
     const { shape } = this.#ground.problem;
-    this.plan = home ? plan : moved(shape, plan, this.op, device, places, position);
+    this.plan = home ? plan : moved(shape, plan, this.#block, device, places, position);
     this.#stopped = position !== wanted.position;
     this.#said = this.#words(wanted, places);
   }
@@ -131,37 +199,45 @@ export class Held {
 
   #words(wanted: Target, { lane, first, last }: Places): string {
     const { names, setting } = this.#ground;
-    const name = names[this.op];
+    const name = this.#what;
     if (wanted.position < first && first > 0)
       return `${name} cannot run before ${names[lane[first - 1]!]}, which must run first`;
     if (wanted.position > last && last < lane.length)
       return `${name} cannot run behind ${names[lane[last]!]}, which must run later`;
     const { device, position } = this.#target;
     const [before, after] = [lane[position - 1], lane[position]];
-    const parts = [setting.names[device]!];
+    const parts = [...(this.#block.length > 1 ? [name] : []), setting.names[device]!];
     if (before !== undefined) parts.push(`after ${names[before]}`);
     if (after !== undefined) parts.push(`before ${names[after]}`);
     return parts.join(", ");
   }
 
+  /** The op by its name, or how many there are. */
+  get #what(): string {
+    return this.#block.length === 1 ? this.#ground.names[this.op]! : `${this.#block.length} ops`;
+  }
+
   /** Why a device may not run it, or "". */
   #refusal(device: number): string {
+    return this.#refusalOf(this.#block, device);
+  }
+
+  #refusalOf(block: readonly number[], device: number): string {
     const { problem, plan, names, setting } = this.#ground;
-    const name = names[this.op];
-    const allowed = setting.allowed?.[this.op];
-    if (allowed !== undefined && !mayRun(setting, this.op, device)) {
-      const others = setting.names.filter((_, d) => allowed & (1 << d));
-      return `op '${name}' may only run on ${others.join(", ")}, not on '${setting.names[device]}'`;
+    const refused = block.find((op) => setting.allowed && !mayRun(setting, op, device));
+    if (refused !== undefined) {
+      const others = setting.names.filter((_, d) => setting.allowed![refused]! & (1 << d));
+      return `op '${names[refused]}' may only run on ${others.join(", ")}, not on '${setting.names[device]}'`;
     }
-    const held = lacking(problem, plan, this.op, device);
+    const held = lacking(problem, plan, block, device);
     if (!held) return "";
     const room = whole(problem.shape.memory.capacity[device]!);
-    return `device '${setting.names[device]}' has ${room} bytes; what moves with '${name}' would keep ${whole(held)}`;
+    return `device '${setting.names[device]}' has ${room} bytes; what moves with '${names[block[0]!]}' would keep ${whole(held)}`;
   }
 
   #placesOn(device: number): Places {
     const { problem, plan } = this.#ground;
-    const known = this.#places.get(device) ?? placesOf(problem, plan, this.op, device);
+    const known = this.#places.get(device) ?? placesOf(problem, plan, this.#block, device);
     this.#places.set(device, known);
     return known;
   }
@@ -172,7 +248,7 @@ export class Held {
   }
 
   #others(device: number): Int32Array {
-    return this.#lane(device).filter((v) => v !== this.op);
+    return this.#lane(device).filter((v) => !this.#block.includes(v));
   }
 }
 
@@ -213,10 +289,10 @@ export class HandMode {
     if (said.do === "best") return this.#look(said.grip);
     if (said.do === "finish") return this.#finish(0);
     if (said.op === undefined) return;
-    const held = this.#taken(said.grip, said.op);
+    const held = this.#taken(said.grip, said.op, said.ops ?? []);
     if (!held) return;
-    if (said.time !== undefined) held.at(said.device!, said.time);
-    else if (said.way) held.step(said.way);
+    if (said.time !== undefined) held[said.swap ? "swapAt" : "at"](said.device!, said.time);
+    else if (said.way) held[said.swap ? "swapStep" : "step"](said.way);
     if (said.do === "return") return this.putBack();
     const whole = said.do === "set";
     if (!whole) this.#host.tell(held.hand);
@@ -281,11 +357,11 @@ export class HandMode {
     this.#host.tell(this.#held.hand);
   }
 
-  #taken(grip: number, op: number): Held | null {
+  #taken(grip: number, op: number, others: readonly number[]): Held | null {
     if (this.#held?.grip === grip) return this.#held;
     this.#ground = this.#host.ground();
     if (!this.#ground || !(op < this.#ground.names.length)) return null;
-    this.#held = new Held(this.#ground, op, grip);
+    this.#held = new Held(this.#ground, op, grip, others);
     return this.#held;
   }
 

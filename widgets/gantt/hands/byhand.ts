@@ -1,7 +1,8 @@
 /** The mode *By hand*: which op is held, where it was, and what goes to Python. */
 import type { Description } from "../../shared/tooltip.ts";
-import type { Held } from "../scene/held.ts";
-import { type Scene, xOf } from "../scene/scene.ts";
+import type { Held, Was } from "../scene/held.ts";
+import { type Area, type Scene, xOf } from "../scene/scene.ts";
+import { isDrawn } from "../scene/sofar.ts";
 import type { Hand, Hold } from "../wire/traits.ts";
 import type { Board } from "./board.ts";
 
@@ -13,6 +14,8 @@ export interface HandTell {
   hold(at: Hold): void;
   /** Every one counts, in this order. */
   say(what: { grip: number; op?: number; do?: Do; way?: Way } & Partial<Hold>): void;
+  /** How many ops move together now. */
+  chosen(count: number): void;
 }
 
 const WAYS: Record<string, Way> = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" };
@@ -21,6 +24,8 @@ export class ByHand {
   /** Whether bars can be moved. */
   on = false;
   held: Held | null = null;
+  /** Ops that move together where one of them is taken. */
+  readonly chosen = new Set<number>();
   #grip = 0;
   #dx = 0; // from the left edge of the bar to the pointer
   readonly #board: Board;
@@ -33,13 +38,47 @@ export class ByHand {
 
   switch(on: boolean): void {
     this.on = on;
-    if (!on) this.#end();
+    if (on) return;
+    this.#end();
+    this.forget();
+  }
+
+  // ---- several ops -------------------------------------------------------------------------------------------------
+
+  /** Adds an op to those that move together, or takes it out. */
+  toggle(op: number): void {
+    if (op < 0) return;
+    if (!this.chosen.delete(op)) this.chosen.add(op);
+    this.#told();
+  }
+
+  /** Lets the ops whose bars lie wholly in an area move together. */
+  chooseIn({ from, to, first, last }: Area): void {
+    const { bars, columns } = this.#board.chart!;
+    this.chosen.clear();
+    columns.ops.device.forEach((device, op) => {
+      const inside = bars.start[op]! >= from && bars.finish[op]! <= to && device >= first && device <= last;
+      if (inside && isDrawn(this.#board.chart!, op)) this.chosen.add(op);
+    });
+    this.#told();
+  }
+
+  /** Lets each op move alone again. */
+  forget(): void {
+    if (!this.chosen.size) return;
+    this.chosen.clear();
+    this.#told();
+  }
+
+  #told(): void {
+    this.#tell.chosen(this.chosen.size);
+    this.#board.redraw("overlay");
   }
 
   /** What Python says of the op in the hand. */
   hear(hand: Partial<Hand>): void {
     if (hand.grip !== this.#grip) return;
-    if (hand.offer) this.held = { op: hand.op!, was: this.#place(hand.op!), at: null, hand: null };
+    if (hand.offer) this.held = this.#heldOf(hand.op!, null, [hand.op!]);
     if (!this.held) return;
     this.held = { ...this.held, hand: hand as Hand };
     this.#board.redraw("overlay");
@@ -77,18 +116,19 @@ export class ByHand {
     this.#take(op, { x: x - this.#dx, y });
   }
 
-  move(x: number, y: number): void {
+  /** `swap`: the op is to change places with the one that is pointed at. */
+  move(x: number, y: number, swap: boolean): void {
     const scene = this.#board.scene();
     if (!scene || !this.held) return;
     this.held = { ...this.held, at: { x: x - this.#dx, y } };
-    this.#tell.hold(this.#hold(scene, x, y));
+    this.#tell.hold(this.#hold(scene, x, y, swap));
     this.#board.redraw("overlay");
   }
 
   /** Sets what the pointer holds. */
-  drop(x: number, y: number): void {
+  drop(x: number, y: number, swap: boolean): void {
     const scene = this.#board.scene();
-    if (scene && this.held) this.#tell.say({ ...this.#hold(scene, x, y), do: "set" });
+    if (scene && this.held) this.#tell.say({ ...this.#hold(scene, x, y, swap), do: "set" });
     this.#end();
   }
 
@@ -97,28 +137,38 @@ export class ByHand {
     if (this.held) this.#give("return");
   }
 
-  #hold(scene: Scene, x: number, y: number): Hold {
+  #hold(scene: Scene, x: number, y: number, swap: boolean): Hold {
     const { layout, chart } = scene;
     const row = Math.floor((y * layout.ratio - layout.axis + scene.scroll) / layout.row);
     const device = Math.min(Math.max(row, 0), chart.columns.nDevices - 1);
-    const time = Math.max(this.#board.timeAt(x - this.#dx), 0);
-    return { grip: this.#grip, op: this.held!.op, device, time };
+    const time = Math.max(this.#board.timeAt(swap ? x : x - this.#dx), 0);
+    return { grip: this.#grip, ...this.#moving, device, time, ...(swap && { swap }) };
   }
 
   // ---- keys --------------------------------------------------------------------------------------------------------
 
-  /** Does what a key asks for; false for keys that mean nothing here. */
-  key(key: string): boolean {
+  /** Does what a key asks for, with Alt or without; false for keys that mean nothing here. */
+  key(key: string, swap: boolean): boolean {
     if (!this.on) return false;
+    const way = WAYS[key];
+    const op = this.#atHand;
+    if (way && op >= 0) {
+      if (this.held?.op !== op || this.held.hand?.offer) this.putBack();
+      if (!this.held) this.#take(op, null);
+      this.#tell.say({ grip: this.#grip, ...this.#moving, way, ...(swap && { swap }) });
+      return true;
+    }
+    if (swap) return false;
     if (key === "h") {
       this.ask("best");
       return true;
     }
-    const way = WAYS[key];
-    if (way && this.#board.picked >= 0) {
-      if (this.held?.op !== this.#board.picked || this.held.hand?.offer) this.putBack();
-      if (!this.held) this.#take(this.#board.picked, null);
-      this.#tell.say({ grip: this.#grip, op: this.held!.op, way });
+    if (key === "x" && this.#board.picked >= 0) {
+      this.toggle(this.#board.picked);
+      return true;
+    }
+    if (!this.held && key === "Escape" && this.chosen.size) {
+      this.forget();
       return true;
     }
     if (!this.held || (key !== "Enter" && key !== "Escape")) return false;
@@ -126,19 +176,38 @@ export class ByHand {
     return true;
   }
 
+  /** The op that keys move: the selected one, else the first of those that move together; -1 for none. */
+  get #atHand(): number {
+    const { picked, chart } = this.#board;
+    if (picked >= 0 || !chart) return picked;
+    const first = (a: number, b: number) => (b < 0 || chart.bars.start[a]! < chart.bars.start[b]! ? a : b);
+    return [...this.chosen].reduce((least, op) => first(op, least), -1);
+  }
+
+  /** What the messages say of the held op, and of those that move with it. */
+  get #moving(): { op: number; ops?: readonly number[] } {
+    const { op, ops } = this.held!;
+    return ops.length > 1 ? { op, ops } : { op };
+  }
+
   #take(op: number, at: Held["at"]): void {
     this.#grip++;
-    this.held = { op, was: this.#place(op), at, hand: null };
+    this.held = this.#heldOf(op, at, this.chosen.has(op) ? [...this.chosen] : [op]);
     this.#board.hold(true);
   }
 
-  #place(op: number): Held["was"] {
+  #heldOf(op: number, at: Held["at"], ops: readonly number[]): Held {
+    const others = ops.filter((v) => v !== op).map((v) => this.#place(v));
+    return { op, ops, was: this.#place(op), others, at, hand: null };
+  }
+
+  #place(op: number): Was {
     const { bars, columns } = this.#board.chart!;
     return { device: columns.ops.device[op]!, start: bars.start[op]!, finish: bars.finish[op]! };
   }
 
   #give(what: "set" | "return"): void {
-    this.#tell.say({ grip: this.#grip, op: this.held!.op, do: what });
+    this.#tell.say({ grip: this.#grip, ...this.#moving, do: what });
     this.#end();
   }
 

@@ -80,6 +80,7 @@ export class Drawing {
       selection: picked,
       incoming: incoming[0] === picked ? incoming.slice(1) : [],
       hover: this.#pointing.bar,
+      together: this.#byHand.chosen,
       held: this.#byHand.held,
       area: this.#pointing.brushed ?? this.#board.area,
     };

@@ -53,7 +53,7 @@ const KEYS: Record<string, Action> = {
 export const KEY_HELP =
   "arrows: op by op, device by device · Home, End: first, last op · +, −, 0: zoom, fit · z: zoom to the op or the area · " +
   "Shift+arrows: pan · Space: play · . and ,: next, previous event · r: back to the start · / and n: find, next match · " +
-  "m: memory · l: links · k: hold the axis · d: details · w: why not faster · b: by hand, then arrows move the op, Enter sets, Esc returns, h: best move · Esc: clear · Ctrl+wheel: zoom · drag: pan · Shift+drag: what is in an area · " +
+  "m: memory · l: links · k: hold the axis · d: details · w: why not faster · b: by hand, then arrows move the op, Alt+arrows let it change places, x: it moves with others, Enter sets, Esc returns, h: best move · Esc: clear · Ctrl+wheel: zoom · drag: pan · Shift+drag: what is in an area · " +
   "double-click: zoom to the op";
 
 /** The action of a key event; none for keys that belong to the page (with Ctrl, Alt or Meta). */

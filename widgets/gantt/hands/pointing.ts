@@ -62,13 +62,13 @@ export class Pointing {
     const events = {
       holds: (x: number, y: number) => byHand.on && this.#at(x, y)?.kind === "op",
       take: (x: number, y: number) => this.#take(byHand, x, y),
-      carry: (x: number, y: number) => {
-        byHand.move(x, y);
+      carry: (x: number, y: number, alt: boolean) => {
+        byHand.move(x, y, alt);
         this.#carried = [x, y];
         this.sayCarried(byHand);
       },
-      drop: (x: number, y: number) => {
-        byHand.drop(x, y);
+      drop: (x: number, y: number, alt: boolean) => {
+        byHand.drop(x, y, alt);
         this.sayCarried(byHand);
       },
       putBack: () => {
@@ -78,12 +78,16 @@ export class Pointing {
       onAxis: (x: number, y: number) => y < AXIS && x >= board.plot().left,
       hover: (x: number, y: number) => this.#hover(x, y),
       leave: () => this.leave(),
-      click: (x: number, y: number) => on.choose(this.#pickedAt(x, y)),
+      click: (x: number, y: number, more: boolean) => {
+        const picked = this.#pickedAt(x, y);
+        if (more && byHand.on) byHand.toggle(picked.op);
+        on.choose(picked);
+      },
       doubleClick: (x: number, y: number) => this.#doubleClick(this.#at(x, y)),
       pan: (dx: number, dy: number) => this.#pan(dx, dy),
       scrub: (x: number) => on.scrub(board.timeAt(x)),
       brush: (from: readonly [number, number], to: readonly [number, number], done: boolean) =>
-        this.#brush(from, to, done),
+        this.#brush(byHand, from, to, done),
       zoom: (x: number, factor: number) => x >= board.plot().left && board.zoom(factor, board.timeAt(x)),
     };
     watchPointer(board.surface.element, events, signal);
@@ -137,11 +141,12 @@ export class Pointing {
     else this.#on.fit();
   }
 
-  #brush(a: readonly [number, number], b: readonly [number, number], done: boolean): void {
+  #brush(byHand: ByHand, a: readonly [number, number], b: readonly [number, number], done: boolean): void {
     const area = this.#areaOf(a, b);
     this.brushed = done ? null : area;
     this.#board.redraw("overlay");
     if (!done || !area) return;
+    if (byHand.on) return byHand.chooseIn(area);
     if (this.#alone) this.#board.setSpan(area);
     else this.#on.choose({ ...NOTHING, area });
   }

@@ -71,15 +71,17 @@ export interface PointerEvents {
   /** Whether dragging at (x, y) moves what is there. */
   holds(x: number, y: number): boolean;
   take(x: number, y: number): void;
-  carry(x: number, y: number): void;
+  /** `alt`: with that key down. */
+  carry(x: number, y: number, alt: boolean): void;
   /** Sets what was carried, or puts it back. */
-  drop(x: number, y: number): void;
+  drop(x: number, y: number, alt: boolean): void;
   putBack(): void;
   /** Whether (x, y) is on the time axis, where dragging moves the playhead. */
   onAxis(x: number, y: number): boolean;
   hover(x: number, y: number): void;
   leave(): void;
-  click(x: number, y: number): void;
+  /** `more`: with Ctrl or its like. */
+  click(x: number, y: number, more: boolean): void;
   doubleClick(x: number, y: number): void;
   /** Dragged by this much since the last call. */
   pan(dx: number, dy: number): void;
@@ -117,7 +119,7 @@ export function watchPointer(element: HTMLElement, on: PointerEvents, signal: Ab
     on.leave();
     if (drag.kind === "carry" && begins) on.take(drag.x0, drag.y0);
     if (drag.kind === "scrub") on.scrub(x);
-    else if (drag.kind === "carry") on.carry(x, y);
+    else if (drag.kind === "carry") on.carry(x, y, event.altKey);
     else if (drag.kind === "brush") on.brush([drag.x0, drag.y0], [x, y], false);
     else on.pan(x - drag.x, y - drag.y);
     [drag.x, drag.y] = [x, y];
@@ -126,8 +128,8 @@ export function watchPointer(element: HTMLElement, on: PointerEvents, signal: Ab
   listen("pointerup", (event) => {
     const [x, y] = at(event);
     if (drag?.kind === "brush" && drag.moved) on.brush([drag.x0, drag.y0], [x, y], true);
-    if (drag?.kind === "carry" && drag.moved) on.drop(x, y);
-    if (drag?.kind !== "scrub" && drag && !drag.moved) on.click(x, y);
+    if (drag?.kind === "carry" && drag.moved) on.drop(x, y, event.altKey);
+    if (drag?.kind !== "scrub" && drag && !drag.moved) on.click(x, y, event.ctrlKey || event.metaKey);
     drag = null;
     delete element.dataset.drag;
   });

@@ -9,20 +9,23 @@ const GOOD = { light: "#00734f", dark: "#4cc38a" }; // as in shared/theme.ts
 type Box = readonly [x: number, y: number, width: number, height: number];
 
 export function drawHeld(context: CanvasRenderingContext2D, scene: Scene, held: Held): void {
-  const { op, was, at, hand } = held;
+  const { op, was, others, at, hand } = held;
   const { paint, layout, chart } = scene;
   if (op >= chart.bars.nOps) return;
   if (hand?.offer) return offer(context, scene, held, hand);
   hand?.refused.forEach((why, device) => why && forbid(context, scene, device));
-  dashed(context, scene, boxOf(scene, was.device, was.start, was.finish), paint.theme.faint);
+  for (const { device, start, finish } of [was, ...others])
+    dashed(context, scene, boxOf(scene, device, start, finish), paint.theme.faint);
+  for (const v of hand?.moving ?? []) if (v !== op) dashed(context, scene, placeOf(scene, v), paint.theme.accent, 2);
   const [start, finish] = [chart.bars.start[op]!, chart.bars.finish[op]!];
-  const place = boxOf(scene, chart.columns.ops.device[op]!, start, finish);
+  const place = placeOf(scene, op);
   mark(context, scene, place);
   if (hand && hand.ready < start) {
     const [x, y, width] = boxOf(scene, hand.device, hand.ready, hand.ready + finish - start);
     dashed(context, scene, [x, y + layout.ops, width, 4 * layout.ratio], paint.theme.accent);
   }
-  if (at) carry(context, scene, op, [at.x * layout.ratio, at.y * layout.ratio - layout.ops / 4, place[2], layout.ops]);
+  if (at)
+    carry(context, scene, held, [at.x * layout.ratio, at.y * layout.ratio - layout.ops / 4, place[2], layout.ops]);
 }
 
 /** A ghost where the op would run with the move that is proposed, and an arrow to it. */
@@ -65,7 +68,7 @@ function mark(context: CanvasRenderingContext2D, { layout, paint }: Scene, [x, y
   context.fill();
 }
 
-function carry(context: CanvasRenderingContext2D, scene: Scene, op: number, [x, y, width, height]: Box): void {
+function carry(context: CanvasRenderingContext2D, scene: Scene, { op, ops }: Held, [x, y, width, height]: Box): void {
   const { layout, paint, labels } = scene;
   context.save();
   context.shadowColor = "rgb(0 0 0 / 45%)";
@@ -80,7 +83,8 @@ function carry(context: CanvasRenderingContext2D, scene: Scene, op: number, [x, 
   context.fillStyle = paint.inks[colourOf(scene, op)]!;
   context.font = `600 ${12 * layout.ratio}px ${FONT}`;
   context.textBaseline = "middle";
-  const name = nameOf(labels, op).split("/").at(-1)!;
+  const more = ops.length > 1 ? ` + ${ops.length - 1}` : "";
+  const name = nameOf(labels, op).split("/").at(-1)! + more;
   const room = width - 10 * layout.ratio;
   if (room > context.measureText(name).width) context.fillText(name, x + 6 * layout.ratio, y + height / 2);
 }
@@ -114,6 +118,12 @@ function dashed(context: CanvasRenderingContext2D, { layout }: Scene, box: Box, 
   context.setLineDash([4 * layout.ratio, 3 * layout.ratio]);
   context.strokeRect(...box);
   context.setLineDash([]);
+}
+
+/** Where an op's bar is now. */
+function placeOf(scene: Scene, op: number): Box {
+  const { bars, columns } = scene.chart;
+  return boxOf(scene, columns.ops.device[op]!, bars.start[op]!, bars.finish[op]!);
 }
 
 function boxOf(scene: Scene, device: number, start: number, finish: number): Box {

@@ -19,6 +19,8 @@ export interface Moving {
   readonly candidates: readonly Candidate[];
   /** Ops that were looked for, when they are few enough to be marked one by one. */
   readonly found: ArrayLike<number>;
+  /** Ops that a hand moves together. */
+  readonly together: Iterable<number>;
   /** Bar under the pointer and the device whose row it was found in, or -1. */
   readonly hover: number;
   /** An op in the hand. */
@@ -40,6 +42,7 @@ export function drawOverlay(canvas: HTMLCanvasElement, scene: Scene, moving: Mov
   context.clip();
   if (moving.inside) drawFlights(context, scene, moving.time);
   for (let i = 0; i < moving.found.length; i++) outline(context, scene, moving.found[i]!, 1);
+  for (const op of moving.together) outline(context, scene, op, 2, true);
   if (moving.hover >= 0) outline(context, scene, moving.hover, 1);
   if (moving.selection >= 0) drawSelection(context, scene, moving.selection, moving.incoming);
   for (const candidate of moving.candidates) drawCandidate(context, scene, candidate);

@@ -1,10 +1,20 @@
 import type { Hand } from "../wire/traits.ts";
 
+/** Where a bar was. */
+export interface Was {
+  readonly device: number;
+  readonly start: number;
+  readonly finish: number;
+}
+
 /** What is drawn of a held op. */
 export interface Held {
   readonly op: number;
-  /** Where its bar was. */
-  readonly was: { readonly device: number; readonly start: number; readonly finish: number };
+  /** Ops that move together, the held one included. */
+  readonly ops: readonly number[];
+  /** Where its bar was, and those of the ops that move with it. */
+  readonly was: Was;
+  readonly others: readonly Was[];
   /** Left edge and middle of the bar under the pointer, in CSS pixels; null for one that keys move. */
   readonly at: { readonly x: number; readonly y: number } | null;
   /** What Python says of it; null before its first answer. */

@@ -90,14 +90,20 @@ export interface Hold {
   readonly grip: number;
   readonly op: number;
   readonly device: number;
-  /** Seconds, of the op's start. */
+  /** Seconds, of the op's start; of an exchange, of the place that is pointed at. */
   readonly time: number;
+  /** Ops that move together, the held one included; none for it alone. */
+  readonly ops?: readonly number[];
+  /** Whether it changes places with the op there. */
+  readonly swap?: boolean;
 }
 
 /** What Python says of an op in the hand, see `placelab.app.explorer.panels.hand_mode`. */
 export interface Hand {
   readonly grip: number;
   readonly op: number;
+  /** The ops that move: the held one, those that move with it, or the one that it changes places with. */
+  readonly moving: readonly number[];
   /** Where it would run now. */
   readonly device: number;
   /** When its inputs would be there, in seconds. */

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from placelab.analysis.best_moves import HandMove, best_move
-from placelab.analysis.hand_plans import ByHand, Places, by_hand
+from placelab.analysis.hand_plans import ByHand, by_hand
 from placelab.analysis.improving import improve
 from placelab.app.explorer.engine.solving import Result, RunningCall
+from placelab.app.explorer.panels.held import Held, Target
 from placelab.app.explorer.panels.result_view import SearchLine
 from placelab.app.explorer.session import Session
 from placelab.app.explorer.state import HandPlan
@@ -19,121 +20,6 @@ from placelab.problem.problem import Problem
 
 FINISHING = 60.0  # seconds of local search at most
 WAIT = "The schedule is still being computed; then it can be changed by hand."
-
-
-class Target(NamedTuple):
-    """Where ops would stand: a device, and a position among its ops that do not move."""
-
-    device: int
-    position: int
-
-
-class Held:
-    """An op in the hand, or one that is offered to be moved.
-
-    Parameters
-    ----------
-    plan
-        The plan that it is taken from.
-    op
-        Its number.
-    grip
-        Number of the grip, which the page counts: messages of earlier ones come too late.
-
-    Attributes
-    ----------
-    target
-        Where it would stand now; `plan` is the plan with that move, and `said` says where it is, or what forbids another place.
-    stopped
-        Whether something forbids where it was wanted.
-    offer
-        The best move, where it is that.
-    """
-
-    def __init__(self, plan: ByHand, op: int, grip: int) -> None:
-        self.before = self.plan = plan
-        self.op = op
-        self.grip = grip
-        self.name = str(plan.placement.problem.graph.names[op])
-        self.said = ""
-        self.stopped = False
-        self.offer: HandMove | None = None
-        self._places: dict[int, Places] = {}
-        device = int(plan.placement.device[op])
-        self.home = self.target = Target(device, int((plan.order(device) == op).nonzero()[0][0]))
-
-    def places(self, device: int) -> Places:
-        """Where on a device it may stand."""
-        if device not in self._places:
-            self._places[device] = self.before.places(self.name, device)
-        return self._places[device]
-
-    @property
-    def refused(self) -> list[str]:
-        """Of each device why it may not run the op, or ""."""
-        return [self.places(d).reason for d in range(self.before.placement.problem.cluster.n_devices)]
-
-    def at(self, device: int, time: float) -> None:
-        """Put it on a device behind the ops whose middle is before a time, or as near as may be."""
-        schedule = self.before.schedule
-        lane = self._others(device)
-        self.put(Target(device, int(((schedule.start[lane] + schedule.finish[lane]) / 2 < time).sum())))
-
-    def step(self, way: str) -> None:
-        """Put it one place on (``left``, ``right``), or on the next device that may run it (``up``, ``down``)."""
-        device, position = self.target
-        if way in ("left", "right"):
-            return self.put(Target(device, position + (1 if way == "right" else -1)))
-        n = self.before.placement.problem.cluster.n_devices
-        others = range(device + 1, n) if way == "down" else range(device - 1, -1, -1)
-        for d in others:
-            if self.places(d).legal:
-                return self.put(self.home if d == self.home.device else Target(d, self.places(d).start))
-        self._refuse(next((self.places(d).reason for d in others if self.places(d).reason), self.said))
-
-    def put(self, wanted: Target) -> None:
-        """Put it at the legal place that is nearest to one, and say what forbids that one."""
-        places = self.places(wanted.device)
-        if not places.legal:
-            return self._refuse(places.reason or f"{self.name} has no legal place on {places.device}")
-        target = Target(wanted.device, min(max(wanted.position, places.first), places.last))
-        if target != self.target:
-            self.target = target
-            self.plan = self._moved(target)
-        self.said = self._said(wanted, places)
-        self.stopped = target != wanted
-
-    def _refuse(self, said: str) -> None:
-        self.said = said
-        self.stopped = True
-
-    def _moved(self, target: Target) -> ByHand:
-        if target == self.home:
-            return self.before
-        lane = self._others(target.device)
-        names = self.before.placement.problem.graph.names
-        if target.position < len(lane):
-            return self.before.move(self.name, target.device, before=names[lane[target.position]])
-        behind = dict(after=names[lane[-1]]) if len(lane) else {}
-        return self.before.move(self.name, target.device, **behind)
-
-    def _others(self, device: int) -> Any:
-        """The ops of a device in their order, without the one in the hand."""
-        lane = self.before.order(device)
-        return lane[lane != self.op]
-
-    def _said(self, wanted: Target, places: Places) -> str:
-        """Where it is, in words; or why not where it was wanted."""
-        if wanted.position < places.first and places.after:
-            return f"{self.name} cannot run before {places.after}, which must run first"
-        if wanted.position > places.last and places.before:
-            return f"{self.name} cannot run behind {places.before}, which must run later"
-        device, position = self.target
-        lane = self._others(device)
-        names = self.before.placement.problem.graph.names
-        parts = [f"after {names[v]}" for v in lane[:position][-1:]]
-        parts += [f"before {names[v]}" for v in lane[position:][:1]]
-        return ", ".join([places.device, *parts])
 
 
 class ByHandMode(Background):
@@ -261,7 +147,10 @@ class ByHandMode(Background):
     # ---------------------------------------------------------------- what the page says
 
     def _hear(self, said: dict[str, Any]) -> None:
-        """Take a message: ``grip``, ``op``, and ``device`` and ``time`` or a step ``way``; ``do`` sets it or returns it."""
+        """Take a message: ``grip``, ``op``, and ``device`` and ``time`` or a step ``way``; ``do`` sets it or returns it.
+
+        ``ops`` are those that move together with it; with ``swap`` it changes places with the op that is there.
+        """
         with self._session.lock:
             if not self._gantt.by_hand or int(said.get("grip", 0)) <= self._over:
                 return
@@ -279,17 +168,18 @@ class ByHandMode(Background):
             self._asked = do, grip
             self._worker.wake()
             return moved
-        held = self._taken(grip, int(said.get("op", -1)))
+        held = self._taken(grip, int(said.get("op", -1)), said.get("ops") or ())
         if held is None:
             return False
         if do == "return":
             moved = self.holding
             self.let_go()
             return moved
+        swap = bool(said.get("swap"))
         if "time" in said:
-            held.at(int(said["device"]), float(said["time"]))
+            (held.swap_at if swap else held.at)(int(said["device"]), float(said["time"]))
         elif "way" in said:
-            held.step(str(said["way"]))
+            (held.swap_step if swap else held.step)(str(said["way"]))
         self._adopt(held)
         if do == "set":
             self._session.record()
@@ -298,14 +188,14 @@ class ByHandMode(Background):
             self._tell(held)
         return True
 
-    def _taken(self, grip: int, op: int) -> Held | None:
-        """The op in the hand; a new grip takes it up."""
+    def _taken(self, grip: int, op: int, others: Sequence[int] = ()) -> Held | None:
+        """The op in the hand, with those that move together with it; a new grip takes it up."""
         if self._held is None or self._held.grip != grip:
             plan = self._plan()
             self._held = None
-            if plan is None or not 0 <= op < plan.placement.problem.graph.n_ops:
+            if plan is None or not all(0 <= v < plan.placement.problem.graph.n_ops for v in (op, *others)):
                 return None
-            self._held = Held(plan, op, grip)
+            self._held = Held(plan, op, grip, others)
         return self._held
 
     def _adopt(self, held: Held) -> None:
@@ -388,6 +278,7 @@ class ByHandMode(Background):
         self._gantt.hand = {
             "grip": held.grip,
             "op": held.op,
+            "moving": held.moving,
             "device": held.target.device,
             "ready": places.ready,
             "refused": held.refused,
