@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import gcd
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -71,6 +72,25 @@ class Training:
             if value not in known or isinstance(value, bool) != isinstance(known[0], bool):
                 raise UnsupportedError(f"{label} is {value!r:.60}; expected one of {', '.join(map(str, known))}")
 
+    @property
+    def expert_tensor(self) -> int:
+        """Ranks among which the matrices of an expert are divided: t where e divides n, fewer where its ranks also share t.
+
+        >>> Training(data=8, tensor=2, expert=4).expert_tensor, Training(tensor=4, expert=4).expert_tensor
+        (2, 1)
+        """
+        rest, left = divmod(self.data * self.tensor, self.expert)
+        return self.tensor if left else gcd(self.tensor, rest)
+
+    @property
+    def expert_copies(self) -> int:
+        """Ranks that hold the same experts: n/e where e divides n.
+
+        >>> Training(data=8, tensor=2, expert=4).expert_copies, Training(tensor=4, expert=2).expert_copies
+        (2, 1)
+        """
+        return max(self.data * self.tensor // (self.expert * self.expert_tensor), 1)
+
 
 class BlockMemory(NamedTuple):
     """Bytes per block: embedding, layers, final norm and head.
@@ -85,12 +105,15 @@ class BlockMemory(NamedTuple):
         Buffers: of each row a device holds that of its largest block.
     twice : dict
         Category → bytes of a table that embedding and head share; counted at both, but held once where one device has both.
+    of_experts : dict of ndarray, shape (n_blocks,), or None
+        Category → those of the bytes that stay which are of experts, in training.
     """
 
     kept: dict[str, np.ndarray]
     activations: np.ndarray
     peaks: np.ndarray
     twice: dict[str, float]
+    of_experts: dict[str, np.ndarray] | None = None
 
     @property
     def n_blocks(self) -> int:
@@ -141,7 +164,8 @@ def training_bytes(model: Transformer, how: Training, batch: int, sequence: int)
     Notes
     -----
     Of Ψ parameters on a device, after division by t (experts also by e): weights 2Ψ; gradients 4Ψ or 2Ψ; Adam 12Ψ, with a copy
-    in float32 and two moments, SGD with momentum 8Ψ; ZeRO divides them by n, those of experts by n/e. Norms, routers, biases of
+    in float32 and two moments, SGD with momentum 8Ψ; ZeRO divides them by n, those of experts by n/e. Where e does not divide n,
+    ranks of a tensor group have different experts, whose matrices are divided by gcd(t, nt/e) only. Norms, routers, biases of
     products split by rows and DeepSeek's projections onto latents are whole on every rank of a tensor group; a rank has one KV
     head at least. Types of 4 bytes have no copy. Buffers: :math:`2 \max matrix / t`, one gradient before it is added (gate with
     up, q with k and v; tables have none); :math:`6fT/t`, the MLP's own gradients; :math:`6TV/t`, logits; all-to-all, where
@@ -159,7 +183,7 @@ def training_bytes(model: Transformer, how: Training, batch: int, sequence: int)
     blocks = [first, *(kinds[sparse] for sparse in shape.sparse), last]
     own, matrix, experts, mlp, logits, sent, again, saved = np.array(blocks, float).T
     whole = own + experts
-    shares = how.data, max(how.data / how.expert, 1.0)
+    shares = how.data, how.expert_copies
     copy = FLOAT32 if width < FLOAT32 else 0
     sizes = {"weights": width, "gradients": GRADIENTS[how.grad_dtype], "optimizer": OPTIMIZERS[how.optimizer] + copy}
     divided = {"weights": how.zero == 3, "gradients": how.zero >= 2, "optimizer": how.zero >= 1}
@@ -168,7 +192,8 @@ def training_bytes(model: Transformer, how: Training, batch: int, sequence: int)
     }
     units = (width * how.gathered + sizes["gradients"]) * whole * (how.zero == 3)
     twice = {name: size * table / (how.data if divided[name] else 1) * shape.tied for name, size in sizes.items()}
-    return BlockMemory(kept, saved, np.array([width * matrix, mlp, logits, sent, again, units]), twice)
+    of_experts = {name: size * experts / (shares[1] if divided[name] else 1) for name, size in sizes.items()}
+    return BlockMemory(kept, saved, np.array([width * matrix, mlp, logits, sent, again, units]), twice, of_experts)
 
 
 def inference_bytes(
@@ -217,7 +242,7 @@ def _layer(shape: Shape, sparse: bool, how: Training, width: int, tokens: int, s
     kept = (width * shape.hidden / (t if how.sequence_parallel else 1)) if full else outer + inner
     return _Block(
         own,
-        _largest(matrices, shape, t),
+        _largest(matrices, shape, how),
         experts,
         mlp=(2 if shape.gpt else 3) * width * widths * tokens / t,
         sent=2 * width * tokens * shape.chosen * shape.hidden * (sparse and how.expert > 1),
@@ -226,13 +251,13 @@ def _layer(shape: Shape, sparse: bool, how: Training, width: int, tokens: int, s
     )
 
 
-def _largest(matrices: Sequence[Matrix], shape: Shape, t: int) -> float:
+def _largest(matrices: Sequence[Matrix], shape: Shape, how: Training) -> float:
     """Elements of the largest product's weights on one device; gate with up, and q with k and v, are one product."""
     sizes: dict[str, float] = {}
     for m in matrices:
         module, _, name = m.module.rpartition(".")
         key = f"{module}.{TOGETHER.get(name, name)}"
-        sizes[key] = sizes.get(key, 0.0) + m.inputs * m.outputs / _share(m, shape, t)
+        sizes[key] = sizes.get(key, 0.0) + m.inputs * m.outputs / _share(m, shape, how)
     return max(sizes.values())
 
 
@@ -250,7 +275,7 @@ def _parameters(shape: Shape, sparse: bool, how: Training) -> tuple[float, float
     own = float(sum(norms(shape).values()))
     experts = 0.0
     for m in [*attention_matrices(shape), *mlp_matrices(shape, sparse)]:
-        share = _share(m, shape, how.tensor)
+        share = _share(m, shape, how)
         if m.copies > 1:
             experts += m.parameters / how.expert / share
         else:
@@ -258,9 +283,11 @@ def _parameters(shape: Shape, sparse: bool, how: Training) -> tuple[float, float
     return own, experts
 
 
-def _share(matrix: Matrix, shape: Shape, t: int) -> int:
+def _share(matrix: Matrix, shape: Shape, how: Training) -> int:
     """Ranks of a tensor group among which a matrix is divided."""
-    name = matrix.module.rpartition(".")[2]
+    name, t = matrix.module.rpartition(".")[2], how.tensor
+    if matrix.copies > 1:
+        return how.expert_tensor
     if name in WHOLE:
         return 1
     return min(t, shape.kv_heads) if name in ("k_proj", "v_proj") else t

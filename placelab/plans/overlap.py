@@ -12,6 +12,7 @@ from placelab.base.interrupts import is_installed
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
+from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
 from placelab.strategies.placing import place
 
@@ -68,30 +69,58 @@ def overlap_seconds(forward: Sequence[Part], backward: Sequence[Part], *, prove:
     alone = [sum(seconds for _, seconds in chain) for chain in chains]
     if not all(alone):
         return Overlap(alone[0], alone[1], sum(alone), True)
-    names: list[str] = []
-    taken: list[float] = []
-    edges: list[tuple[int, int]] = []
-    where: dict[int, tuple[str]] = {}
-    for label, chain in zip("FB", chains, strict=True):
-        for k, (device, seconds) in enumerate(chain):
-            if k:
-                edges.append((len(names) - 1, len(names)))
-            where[len(names)] = (device,)
-            names.append(f"{label}{k}")
-            taken.append(seconds)
-    graph = OpGraph.from_arrays(
-        names, taken, np.array(edges).reshape(-1, 2), edge_control=[True] * len(edges), devices=where
-    )
-    problem = Problem(graph, Cluster([1.0, 1.0], bandwidth=np.inf, names=list(WHERE)))
+    problem = _problem(chains)
+    names = problem.graph.names
     busiest = max(sum(s for chain in chains for d, s in chain if d == device) for device in WHERE)
     least = max(busiest, *alone)
-    both = simulate(problem, place(problem, "hash"), "pct").makespan
+    both = _in_order(problem).makespan
     proven = both <= least * (1 + 1e-9)
     if not proven and prove and len(names) <= PROVABLE and is_installed("ortools"):
         placement = place(problem, "cp-sat")
         both = min(both, simulate(problem, placement, "planned").makespan)
         proven = "proven optimal" in placement.notes
     return Overlap(alone[0], alone[1], both, proven)
+
+
+def together_order(forward: Sequence[Part], backward: Sequence[Part]) -> list[int]:
+    """Which pass each next part is of, 0 for the forward one, where both run together as ``pct`` orders them.
+
+    >>> layer = [("compute", 1), ("stream", 1), ("compute", 1), ("stream", 1)]
+    >>> together_order(layer, [("stream", 1), ("compute", 2), ("stream", 1), ("compute", 2)])
+    [0, 1, 0, 1, 0, 1, 0, 1]
+    """
+    chains = [_checked(parts, label) for parts, label in ((forward, "forward"), (backward, "backward"))]
+    problem = _problem(chains)
+    schedule = _in_order(problem)
+    waiting = [[str(problem.graph.names[v]) for v in schedule.order(d)][::-1] for d in range(len(WHERE))]
+    at, found = [0, 0], list[int]()
+    while any(waiting):
+        for names in waiting:
+            while names and int(names[-1][1:]) == at[c := "FB".index(names[-1][0])]:
+                names.pop()
+                found.append(c)
+                at[c] += 1
+    return found
+
+
+def _problem(chains: Sequence[Sequence[Part]]) -> Problem:
+    """The parts of two passes on a device and its stream."""
+    names = [f"{label}{k}" for label, chain in zip("FB", chains, strict=True) for k in range(len(chain))]
+    each = [part for chain in chains for part in chain]
+    edges = [(v, v + 1) for v in range(len(each) - 1) if v != len(chains[0]) - 1]
+    ties = {device: (device,) for device in WHERE}
+    graph = OpGraph.from_arrays(
+        names,
+        [seconds for _, seconds in each],
+        np.array(edges, int).reshape(-1, 2),
+        edge_control=[True] * len(edges),
+        devices={v: ties[device] for v, (device, _) in enumerate(each)},
+    )
+    return Problem(graph, Cluster([1.0, 1.0], bandwidth=np.inf, names=list(WHERE)))
+
+
+def _in_order(problem: Problem) -> Schedule:
+    return simulate(problem, place(problem, "hash"), "pct")
 
 
 def _checked(parts: Sequence[Part], label: str) -> list[tuple[str, float]]:

@@ -6,50 +6,33 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from placelab.base.errors import FormatError, UnsupportedError, count, expect
-from placelab.costs.collective_times import collective_time
-from placelab.costs.roofline import DEFAULT, estimate
-from placelab.graphs.training_steps import pipeline_training
-from placelab.graphs.transforms.passes_together import together
 from placelab.models import Transformer, read
 from placelab.models.shape import mean_keys
 from placelab.plans.best_split import split_layers
-from placelab.plans.block_times import UPDATE, blocks_of
 from placelab.plans.degrees import Plan
-from placelab.plans.every_rank import Sizes, every_rank, parts_of
-from placelab.plans.memory import training_bytes
-from placelab.plans.overlap import Part, overlap_seconds
+from placelab.plans.divided_blocks import DividedBlocks
+from placelab.plans.every_rank import every_rank
+from placelab.plans.gathered_units import actions, every_gathered_rank, gathered_seconds, joined
+from placelab.plans.overlap import overlap_seconds
+from placelab.plans.pass_parts import COMPUTE, Part, parts_of
+from placelab.plans.plan_collectives import Collectives, rank_groups, stage_devices
 from placelab.plans.stage_memory import stage_memory
-from placelab.plans.stage_ranks import MERGED, layout_of, rank_of, ranks_with, splits, stages_of
+from placelab.plans.stage_pipeline import Step, pipeline_of, placed, run_placed
+from placelab.plans.stage_ranks import MERGED, layout_of, rank_of, splits, stages_of
 from placelab.problem.cluster import Cluster
 from placelab.problem.hardware import SPECS
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
-from placelab.strategies.placing import place
 
 if TYPE_CHECKING:
     import pandas as pd
-
-ATTENTION = ("attn", "input_layernorm", "ln_1", "add_attention")  # of a layer, its first half
-OUTSIDE = ("norm", "ln_1", "ln_2", "add_attention", "add_mlp", "dropout")  # of a layer, outside of the parallel region
-
-
-class Step(NamedTuple):
-    """A pipeline's step: seconds per stage, bytes of a border, seconds of each rank's gradients after its last backward, and of
-    DualPipe those of each stage's forward pass together with the backward pass of the other stage of its device."""
-
-    forward: tuple[float, ...]
-    backward: tuple[float, ...]
-    weight: tuple[float, ...]
-    transfer: float
-    gradients: tuple[float, ...]
-    both: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,12 +75,14 @@ class PlanResult:
         ranks
             ``"one"``: the pipeline of one tensor rank of one replica, a device per stage; collectives are part of its passes.
             ``"all"``: every device, with its stream on which the hops of collectives run; gradients are summed, too. Of equal
-            devices and links both take the plan's seconds; of others ``"all"`` has each one's own.
+            devices and links both take the plan's seconds; of others ``"all"`` has each one's own. Under ZeRO 3 ``"one"`` has
+            the passes alone, ``"all"`` also gathers and scatters, on a second stream. Passes that run together have their parts
+            in ``"all"``.
 
         Raises
         ------
         UnsupportedError
-            ``"all"`` of passes that run together, or with weights gathered layer by layer.
+            Other `ranks`.
         FormatError
             ``"all"`` with more ops than graphs may have.
         """
@@ -106,7 +91,7 @@ class PlanResult:
     def schedule(self, ranks: Literal["one", "all"] = "one") -> Schedule:
         """The schedule of :meth:`problem`; of one rank without its gradients, which go out after it."""
         placement = self._placement(ranks)
-        return _run(placement, self.plan.schedule) if ranks == "one" else simulate(placement.problem, placement)
+        return run_placed(placement, self.plan.schedule) if ranks == "one" else simulate(placement.problem, placement)
 
     def _placement(self, ranks: Any) -> Placement:
         if ranks not in ("one", "all"):
@@ -115,11 +100,6 @@ class PlanResult:
 
     @cached_property
     def _every(self) -> Placement:
-        plan = self.plan
-        if plan.schedule in MERGED:
-            raise UnsupportedError(f"passes of {plan.schedule!r} run together, and have no parts to put on all ranks")
-        if plan.zero == 3:
-            raise UnsupportedError("zero is 3, whose weights are gathered layer by layer: transforms.sharded has them")
         return self._all(self.schedule())
 
     def __repr__(self) -> str:
@@ -172,12 +152,12 @@ def plan(
     A stage takes the seconds of its slowest device: rooflines of its blocks over tp, without sequence parallelism norms and sums
     whole, and per layer two all-reduces of the hidden states each way (scatter and gather take as long), per layer of experts
     two all-to-alls each way; nothing hides these. The pipeline is simulated. After a rank's last backward op its gradients go out
-    whole: all-reduced, from ZeRO 1 scattered and the weights gathered; at 3 weights are gathered per micro-batch, two units at a
-    time: :math:`\max(m(F+B) + g + s, 2mG - g + S)`. Forward
-    passes of ``dualpipe`` and ``dualpipe-v`` run together with backward passes (:func:`placelab.plans.overlap_seconds`), so that
-    collectives of one hide behind computation of the other. Left out: overlap of tensor collectives with gradients of weights,
-    gathering inputs again in the backward pass, gradients in buckets that leave before the last op, updates, the sum of tied
-    tables across ranks, imbalance of experts.
+    whole: all-reduced, from ZeRO 1 scattered and the weights gathered; those of experts over the n/e ranks that hold the same
+    ones. At 3 weights are gathered and gradients scattered layer by layer in each micro-batch, two layers at a time, by the
+    rules of :func:`placelab.transforms.sharded`. Forward passes of ``dualpipe`` and ``dualpipe-v`` run together with backward
+    passes (:func:`placelab.plans.overlap_seconds`), so that collectives of one hide behind computation of the other. Left out:
+    overlap of tensor collectives with gradients of weights, gathering inputs again in the backward pass, gradients in buckets
+    that leave before the last op, updates, the sum of tied tables across ranks, imbalance of experts.
 
     Examples
     --------
@@ -210,6 +190,8 @@ class Planner:
             raise FormatError(
                 f"no data sheet of device type {unknown[0]!r:.60}; costs.specs() has those that there are"
             )
+        self.blocks = DividedBlocks(self.model, self.cluster, self.sequence, self.precision, self.efficiency)
+        self.collectives = Collectives(self.model, self.cluster, self.sequence)
 
     def result(self, plan: Plan) -> PlanResult:
         """Seconds and bytes of one plan."""
@@ -221,7 +203,7 @@ class Planner:
         makespan = float(ends.max())
         seconds = float((ends + np.array(step.gradients)).max())
         if plan.zero == 3:
-            seconds = max(seconds, self._gathering(plan, m, work))
+            seconds = self._gathered(plan, m)
         tokens = self.batch * self.sequence
         peak = sum(
             SPECS[self.cluster.types[d]].matmul.get(self.precision, 0.0) or self.cluster.speed[d]
@@ -250,30 +232,20 @@ class Planner:
                 self.model, plan.training(), layers=plan.layers or (), schedule=plan.schedule, **sizes
             ),  # type: ignore[arg-type]
         )
-        capacity = [self.cluster.memory[self._group(plan, j)].min() for j in range(plan.pp)]
+        capacity = [self.cluster.memory[rank_groups(plan, j)].min() for j in range(plan.pp)]
         return found.assign(capacity=capacity)
 
     def step(self, plan: Plan) -> Step:
         """Seconds of each stage and of what follows the last backward op."""
-        stages, ends, blocks = plan.pp * plan.chunks, _ends(plan), self._blocks(plan)
-        columns: dict[str, list[float]] = {"F": [], "B": [], "W": []}
-        for s in range(stages):
-            group = self._groups(plan, s)
-            extra = self._collectives(plan, range(max(ends[s] - 1, 0), min(ends[s + 1] - 1, self.model.layers)), group)
-            f, b, w = (float(blocks[phase][group, ends[s] : ends[s + 1]].sum(axis=1).max()) for phase in "FBW")
-            inner = max(ends[s], 1), min(ends[s + 1], self.model.layers + 1)
-            again = self._again(plan, group, *inner) + (extra if plan.recompute == "full" else 0.0)
-            columns["F"].append(f + extra)
-            columns["B"].append(b + again + extra)
-            columns["W"].append(w)
-        both = self._both(plan, columns, ends) if plan.schedule in MERGED else ()
+        stages, ends = plan.pp * plan.chunks, _ends(plan)
+        passes = [self._passes(plan, ends[s], ends[s + 1], stage_devices(plan, s)) for s in range(stages)]
+        both = self._both(plan, ends) if plan.schedule in MERGED else ()
         if not splits(plan.schedule):
-            columns["B"] = [b + w for b, w in zip(columns["B"], columns["W"], strict=True)]
-            columns["W"] = [0.0] * stages
+            passes = [(f, b + w, 0.0) for f, b, w in passes]
         t = plan.tp if plan.sequence_parallel else 1
         transfer = self.model.element_bytes * plan.microbatch * self.sequence * self.model.shape.hidden / t
-        forward, backward, weight = (tuple(columns[c]) for c in "FBW")
-        return Step(forward, backward, weight, transfer, self._gradients(plan, ends), both)
+        forward, backward, weight = zip(*passes, strict=True)
+        return Step(forward, backward, weight, transfer, self.collectives.gradient_seconds(plan, ends), both)
 
     def bound(self, plan: Plan, step: Step) -> float:
         """Seconds of the busiest rank's passes, which no order undercuts."""
@@ -289,46 +261,43 @@ class Planner:
             self.cached[key] = make()
         return self.cached[key]
 
-    def _group(self, plan: Plan, rank: int) -> np.ndarray:
-        return np.arange(plan.tp * plan.dp) + plan.tp * plan.dp * rank
+    def _passes(self, plan: Plan, first: int, last: int, group: np.ndarray) -> tuple[float, float, float]:
+        """Seconds of the passes F, B, W of some blocks on devices, collectives within them included."""
+        blocks, layers = self.blocks.of(plan), self.model.layers
+        extra = self.collectives.of_layers(plan, range(max(first - 1, 0), min(last - 1, layers)), group)
+        f, b, w = (float(blocks[phase][group, first:last].sum(axis=1).max()) for phase in "FBW")
+        again = self._again(plan, group, max(first, 1), min(last, layers + 1))
+        return f + extra, b + (again + (extra if plan.recompute == "full" else 0.0)) + extra, w
 
-    def _groups(self, plan: Plan, stage: int) -> np.ndarray:
-        """Devices of a stage; of DualPipe on both sides."""
-        ranks = ranks_with(plan.schedule, stage, plan.pp, plan.chunks)
-        return np.concatenate([self._group(plan, rank) for rank in ranks])
-
-    def _both(self, plan: Plan, columns: dict[str, list[float]], ends: np.ndarray) -> tuple[float, ...]:
+    def _both(self, plan: Plan, ends: np.ndarray) -> tuple[float, ...]:
         """Seconds of each stage's forward pass together with the backward pass of the other stage of its device."""
-        n = plan.pp * plan.chunks
-        passes = [self._parts(plan, columns, s, ends) for s in range(n)]
-        found = []
+        chains = self._chains(plan, ends)
+        n, found = len(chains), []
         for s in range(n):
-            other = n - 1 - s  # DualPipe's twin, and the other chunk of a V
-            pair = tuple(passes[s][0]), tuple(passes[other][1])
+            pair = chains[s][0], chains[n - 1 - s][1]  # DualPipe's twin, and the other chunk of a V
             found.append(self._once(("both", *pair), lambda pair=pair: overlap_seconds(*pair, prove=False).both))
         return tuple(found)
 
-    def _parts(
-        self, plan: Plan, columns: dict[str, list[float]], s: int, ends: np.ndarray
-    ) -> tuple[list[Part], list[Part]]:
-        """Parts of a stage's passes: of each layer attention, half of its collectives, MLP, the other half."""
-        group, blocks = self._groups(plan, s), self._blocks(plan)
-        inner = range(max(ends[s], 1), min(ends[s + 1], self.model.layers + 1))
-        extra = [self._collectives(plan, range(b - 1, b), group) for b in inner]
-        halves = [float(blocks["half"][group[0], b]) for b in inner]
-        f = columns["F"][s] - sum(extra)
-        back = columns["B"][s] + columns["W"][s] - sum(extra)
-        if not extra:
-            return [("compute", f)], [("compute", back)]
-        forward: list[Part] = []
-        backward: list[Part] = []
-        for half, sent in zip(halves, extra, strict=True):
-            share = 1 / len(extra)
-            forward += [("compute", f * share * half), ("stream", sent / 2)]
-            forward += [("compute", f * share * (1 - half)), ("stream", sent / 2)]
-            backward += [("stream", sent / 2), ("compute", back * share * (1 - half))]
-            backward += [("stream", sent / 2), ("compute", back * share * half)]
-        return forward, backward
+    def _chains(self, plan: Plan, ends: np.ndarray) -> list[tuple[tuple, tuple]]:
+        """Of each stage the seconds of the parts of its forward pass and of its whole backward pass."""
+        found = []
+        for s, parts in enumerate(self._parts(plan, ends)):
+            group = stage_devices(plan, s)
+            reduce, exchange = self.collectives.each(plan, group)
+            sent = {"all-reduce": reduce, "all-to-all": exchange}
+
+            def timed(part: Part, group: np.ndarray = group, sent: dict = sent) -> tuple[str, float]:
+                return (
+                    (COMPUTE, float(part.amount[group].max())) if part.kind == COMPUTE else ("stream", sent[part.kind])
+                )
+
+            found.append((tuple(map(timed, parts["F"])), tuple(map(timed, parts["BW"]))))
+        return found
+
+    def _parts(self, plan: Plan, ends: Any) -> list[dict[str, list[Part]]]:
+        """The parts of the passes of each stage."""
+        blocks, sparse, sizes = self.blocks.of(plan), self.model.shape.sparse, self.collectives.sizes(plan)
+        return [parts_of(blocks, sparse, *pair, sizes, plan.recompute) for pair in pairwise(np.asarray(ends).tolist())]
 
     def _ranks(self, plan: Plan) -> list[int]:
         return [plan.tp * plan.dp * j for j in range(plan.pp)]
@@ -347,115 +316,32 @@ class Planner:
 
         return self._once(key, split)
 
-    def _blocks(self, plan: Plan) -> dict[str, np.ndarray]:
-        """Phase → seconds of each block of a micro-batch on each device, divided by tp; "again": what is recomputed."""
-        how = "eager" if plan.recompute == "selective" else "flash"
-        key = ("blocks", plan.microbatch, plan.tp, plan.sequence_parallel, how)
-        return self._once(key, lambda: self._timed(plan, how))
-
-    def _timed(self, plan: Plan, how: Any) -> dict[str, np.ndarray]:
-        shape = self.model.shape
-        each = list(zip(shape.sparse, shape.windows, strict=True))
-        kinds = list(dict.fromkeys(each))
-        few = replace(shape, sparse=tuple(k[0] for k in kinds), windows=tuple(k[1] for k in kinds))
-        graph = replace(self.model, shape=few).graph(
-            "train", batch=plan.microbatch, sequence=self.sequence, attention=how
-        )
-        types = list(dict.fromkeys([*DEFAULT, *self.cluster.types]))
-        graph = estimate(graph, types, precision=self.precision, overhead=0.0, efficiency=self.efficiency)
-        seconds = Problem(graph, self.cluster, memory="none").exec_table()
-        block, names = blocks_of(graph, len(kinds)), graph.names.tolist()
-        outside = np.array([any(word in name.rpartition(".layers.")[2] for word in OUTSIDE) for name in names])
-        seconds = seconds / np.where(outside & (not plan.sequence_parallel), 1, plan.tp)[:, None]
-        phase = np.array(
-            ["W" if n.endswith(".weight_gradient") else "B" if n.endswith(".backward") else "F" for n in names]
-        )
-        phase[[n.endswith(UPDATE) for n in names]] = "U"
-        core = np.array([".self_attn." in n or ".attn." in n for n in names]) & (graph.persistent == 0)
-        place_of = np.array([0, *(1 + kinds.index(k) for k in each), len(kinds) + 1])
-
-        def summed(ops: np.ndarray) -> np.ndarray:
-            rows = [np.bincount(block[ops], column[ops], minlength=len(kinds) + 2) for column in seconds.T]
-            return np.stack(rows)[:, place_of]
-
-        first = np.array([any(word in name for word in ATTENTION) for name in names])
-        found = {c: summed(phase == c) for c in "FBW"} | {"core": summed((phase == "F") & core)}
-        with np.errstate(invalid="ignore"):
-            return found | {"half": summed((phase == "F") & first) / found["F"]}
-
     def _again(self, plan: Plan, group: np.ndarray, first: int, last: int) -> float:
         """Seconds of the forward ops of the layers that run again before the backward pass."""
         name = {"none": "", "full": "F", "selective": "core"}[plan.recompute]
-        return float(self._blocks(plan)[name][group, first:last].sum(axis=1).max()) if name and last > first else 0.0
+        return float(self.blocks.of(plan)[name][group, first:last].sum(axis=1).max()) if name and last > first else 0.0
 
     def _every(self, plan: Plan, one: Schedule) -> Placement:
         """The step of all ranks, as the pipeline of one has it."""
-        ends, blocks, shape = _ends(plan), self._blocks(plan), self.model.shape
-        sizes = Sizes(*self._sizes(plan))
-        parts = [
-            parts_of(blocks, shape.sparse, first, last, sizes, plan.recompute)
-            for first, last in pairwise(ends.tolist())
-        ]
-        return every_rank(plan, self.cluster, one, parts, self._exchanged(plan, ends))
+        if plan.zero == 3:
+            step, parts = actions(self.model.layers, plan.microbatches(self.batch)), self._parts(plan, self._each())
+            return every_gathered_rank(plan, self.cluster, one.problem, step, parts, self.collectives.of_blocks(plan))
+        ends = _ends(plan)
+        chains = self._chains(plan, ends) if plan.schedule in MERGED else ()
+        sent = self.collectives.gradients(plan, ends)
+        return every_rank(plan, self.cluster, one, self._parts(plan, ends), sent, chains)
 
-    def _sizes(self, plan: Plan) -> tuple[float, float]:
-        """Bytes that a layer sums over a tensor group, and exchanges for its experts; 0 where there is one rank."""
-        shape = self.model.shape
-        hidden = self.model.element_bytes * plan.microbatch * self.sequence * shape.hidden
-        return hidden * (plan.tp > 1), hidden * shape.chosen / plan.tp * (plan.ep > 1)
+    def _each(self) -> np.ndarray:
+        """Every block by itself."""
+        return np.arange(self.model.layers + 3)
 
-    def _over(self, kind: Any, size: float, devices: list[int]) -> float:
-        """Seconds of a collective by the slowest link of the ring."""
-        if len(devices) < 2 or not size:
-            return 0.0
-        ahead, c = [*devices[1:], devices[0]], self.cluster
-        slowest, latest = float(c.bandwidth[devices, ahead].min()), float(c.latency[devices, ahead].max())
-        return collective_time(kind, size, len(devices), bandwidth=slowest, latency=latest)
-
-    def _collectives(self, plan: Plan, layers: range, group: np.ndarray) -> float:
-        """Seconds of the collectives of some layers, one way."""
-        shape, ranks = self.model.shape, group.tolist()
-        key = ("collectives", ranks[0], plan.tp, plan.ep, plan.dp, plan.microbatch)
-
-        def make() -> tuple[float, float]:
-            summed, exchanged = self._sizes(plan)
-            reduce = 2 * self._over("all-reduce", summed, ranks[: plan.tp])
-            return reduce, 2 * self._over("all-to-all", exchanged, ranks[: plan.ep])
-
-        reduce, experts = self._once(key, make)
-        return len(layers) * reduce + experts * sum(shape.sparse[i] for i in layers)
-
-    def _exchanged(self, plan: Plan, ends: np.ndarray) -> list[tuple[float, float]]:
-        """Bytes of each rank's gradients, and of the weights that are gathered after them under ZeRO 1 and 2."""
-        whole = self._once(
-            ("whole", plan.tp, plan.ep),
-            lambda: training_bytes(self.model, replace(plan.training(), data=1, zero=0), 1, 1).kept,
-        )
-        found = []
-        for j in range(plan.pp):
-            own = stages_of(plan.schedule, j, plan.pp, plan.chunks)
-            g, w = (sum(float(whole[k][ends[s] : ends[s + 1]].sum()) for s in own) for k in ("gradients", "weights"))
-            found.append((g, w if plan.zero in (1, 2) else 0.0))
-        return found
-
-    def _gradients(self, plan: Plan, ends: np.ndarray) -> tuple[float, ...]:
-        found = []
-        for j, (g, w) in enumerate(self._exchanged(plan, ends)):
-            ring = self._group(plan, j).tolist()[:: plan.tp]
-            if layout_of(plan.schedule, plan.chunks) == "dual":  # twins sum theirs, too
-                ring += self._group(plan, plan.pp - 1 - j).tolist()[:: plan.tp]
-            scatter = self._over("all-reduce" if plan.zero == 0 else "reduce-scatter", g, ring)
-            found.append(scatter + self._over("all-gather", w, ring))
-        return tuple(found)
-
-    def _gathering(self, plan: Plan, m: int, work: float) -> float:
-        """Seconds of a step of ZeRO 3 with two units gathered at a time."""
-        kept = self.cached["whole", plan.tp, plan.ep]
-        ring = self._group(plan, 0).tolist()[:: plan.tp]
-        gather = self._over("all-gather", float(kept["weights"].sum()), ring)
-        scatter = self._gradients(plan, np.array([0, self.model.layers + 2]))[0]
-        units = self.model.layers + 2
-        return max(work + (gather + scatter) / units, (2 * m - 1 / units) * gather + scatter)
+    def _gathered(self, plan: Plan, m: int) -> float:
+        """Seconds of a step of ZeRO 3."""
+        group = rank_groups(plan, 0)
+        passes = [self._passes(plan, b, b + 1, group) for b in self._each()[:-1]]
+        sizes, seconds = self.collectives.of_blocks(plan), self.collectives.gathered_seconds
+        each = {"F": [f for f, _, _ in passes], "BW": [b + w for _, b, w in passes]}
+        return gathered_seconds(actions(self.model.layers, m), each, lambda unit: seconds(plan, joined(sizes, unit)))
 
     def _simulated(self, plan: Plan, step: Step, m: int) -> tuple[Placement, np.ndarray, float]:
         """The pipeline, the end of each rank, and the seconds in which ranks are busy, of all together."""
@@ -466,7 +352,7 @@ class Planner:
             [1.0] * plan.pp, bandwidth=c.bandwidth[inner], latency=c.latency[inner], names=[c.names[d] for d in ranks]
         )
         placement = placed(pipeline_of(step, m, plan, small), plan.schedule, step.both)
-        schedule = _run(placement, plan.schedule)
+        schedule = run_placed(placement, plan.schedule)
         ends = np.array([schedule.finish[schedule.device == d].max() for d in range(plan.pp)])
         return placement, ends, float((schedule.finish - schedule.start).sum())
 
@@ -483,26 +369,3 @@ def _ends(plan: Plan) -> np.ndarray:
     ends = np.concatenate([[0], 1 + np.cumsum(list(plan.layers or ()))])
     ends[-1] += 1
     return ends
-
-
-def pipeline_of(step: Step, m: int, plan: Plan, cluster: Cluster) -> Problem:
-    """The pipeline of a step."""
-    weight = step.weight if splits(plan.schedule) else None
-    return pipeline_training(
-        step.forward, step.backward, weight, microbatches=m, stages=plan.pp, chunks=plan.chunks,
-        transfer=step.transfer, layout=layout_of(plan.schedule, plan.chunks), cluster=cluster,
-    )  # fmt: skip
-
-
-def placed(problem: Problem, schedule: str, both: tuple[float, ...] = ()) -> Placement:
-    """A pipeline's placement; passes that run together are one op."""
-    return together(problem, schedule, seconds=both or None) if schedule in MERGED else place(problem, "hash")
-
-
-def run_pipeline(problem: Problem, schedule: str) -> Schedule:
-    """Simulate a pipeline, whose ops are tied to their devices."""
-    return _run(placed(problem, schedule), schedule)
-
-
-def _run(placement: Placement, schedule: str) -> Schedule:
-    return simulate(placement.problem, placement, "planned" if schedule in MERGED else schedule)

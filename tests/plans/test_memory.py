@@ -13,8 +13,8 @@ import placelab as pl
 from placelab.models.bundled import CONFIGS
 from placelab.plans.block_times import read_bytes
 from placelab.plans.memory import Training, training_bytes
-from placelab.plans.plan_steps import run_pipeline
 from placelab.plans.stage_memory import held_activations, stage_memory
+from placelab.plans.stage_pipeline import run_pipeline
 from placelab.plans.stage_ranks import layout_of, splits
 
 GIB = 2**30
@@ -246,3 +246,13 @@ def test_ranges_are_the_sums_of_their_blocks():
     source = np.random.default_rng(0)
     for first, last in [(0, 44), *(sorted(source.choice(45, 2, replace=False)) for _ in range(40))]:
         assert table[first, last] == pytest.approx(sum(memory.by_category(first, last, 3).values()), rel=1e-12)
+
+
+@pytest.mark.parametrize(("n", "t", "e"), [(8, 1, 4), (4, 2, 4), (2, 4, 4), (1, 4, 4), (3, 2, 2), (1, 8, 2)])
+def test_all_ranks_together_hold_whole_copies_of_the_experts(n, t, e):
+    """n t ranks hold as many copies of all experts as there are ranks with the same ones, n/e where e divides n."""
+    model, how = pl.models.read("mixtral-8x7b"), Training(data=n, tensor=t, expert=e)
+    experts = 2.0 * 8 * 3 * 4096 * 14336
+    held = training_bytes(model, how, 1, 8).of_experts["weights"][1]
+    assert held * n * t == how.expert_copies * experts
+    assert how.expert_copies == n // e if n % e == 0 else how.expert_copies * e <= n * t

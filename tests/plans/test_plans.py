@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.plans.plan_steps import Step, pipeline_of, run_pipeline
+from placelab.plans.stage_pipeline import Step, pipeline_of, run_pipeline
 
 H100 = pl.costs.cluster("h100", 8, link="nvlink4")
 

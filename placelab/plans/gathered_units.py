@@ -1,0 +1,164 @@
+"""ZeRO 3 in a plan's step: which weights are gathered when, how long that takes, and the step on all ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from placelab.plans.degrees import Plan
+from placelab.plans.pass_parts import Part
+from placelab.plans.plan_collectives import Gradients, gradient_groups
+from placelab.plans.rank_passes import GATHER, Ends, RankPasses
+from placelab.problem.cluster import Cluster
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+
+LIMIT = 2  # units whose weights are gathered at a time, PyTorch's
+
+
+class Action(NamedTuple):
+    """``"gather"``, ``"pass"`` or ``"scatter"`` of the blocks of a unit in a micro-batch; what it waits for is the number of an
+    action, -1 for none."""
+
+    kind: str
+    microbatch: int
+    phase: str
+    blocks: tuple[int, ...]
+    after: int = -1
+
+
+def actions(layers: int, m: int, limit: int = LIMIT) -> list[Action]:
+    """A step of ZeRO 3 in the order in which devices and streams run it, by the rules of :func:`placelab.transforms.sharded`.
+
+    Layers are the units. The rest, embedding and head, is gathered at the start of each micro-batch, and kept.
+
+    >>> [a.kind[0] + a.phase + str(a.blocks[0]) for a in actions(2, 1)]  # doctest: +NORMALIZE_WHITESPACE
+    ['gF0', 'pF0', 'gF1', 'gF2', 'pF1', 'gBW1', 'pF2', 'pF3', 'pBW3', 'pBW2', 'sBW2', 'pBW1', 'sBW1', 'pBW0', 'sBW0']
+    """
+    found: list[Action] = []
+
+    def add(*fields: object) -> int:
+        found.append(Action(*fields))  # type: ignore[arg-type]
+        return len(found) - 1
+
+    rest = 0, layers + 1
+    units = [*(("F", u) for u in range(1, layers + 1)), *(("BW", u) for u in range(layers, 0, -1))]
+    needed = [k for k in range(2 * layers) if k != layers]  # the last unit is kept until its backward pass
+    for i in range(m):
+        add("pass", i, "F", (0,), add("gather", i, "F", rest))
+        freed: list[int] = []  # passes that have freed a unit
+        gathers: list[int] = []
+        for k, (phase, u) in enumerate(units):
+            while len(gathers) < len(needed) and (needed[len(gathers)] <= k or len(gathers) - len(freed) < limit):
+                ahead = units[needed[len(gathers)]]
+                before = freed[len(gathers) - limit] if len(gathers) >= limit else -1
+                gathers.append(add("gather", i, ahead[0], (ahead[1],), before))
+            ended = add("pass", i, phase, (u,), gathers[needed.index(k)] if k != layers else -1)
+            if k != layers - 1:
+                freed.append(ended)
+            else:
+                add("pass", i, "F", (layers + 1,))
+                add("pass", i, "BW", (layers + 1,))
+            if phase == "BW":
+                add("scatter", i, "BW", (u,), ended)
+        add("scatter", i, "BW", rest, add("pass", i, "BW", (0,)))
+    return found
+
+
+def gathered_seconds(
+    step: Sequence[Action],
+    passes: Mapping[str, Sequence[float]],
+    sent: Callable[[tuple[int, ...]], tuple[float, float]],
+) -> float:
+    """Seconds of a step: passes one after the other, gathers and scatters one after the other beside them.
+
+    Parameters
+    ----------
+    passes
+        Phase → seconds of each block.
+    sent
+        Of a unit's blocks the seconds to gather their weights, and to scatter their gradients.
+
+    Examples
+    --------
+    Four layers of 2 s forward and 4 s backward, 3 s each to gather and to scatter:
+
+    >>> passes = {"F": [0, 2, 2, 2, 2, 0], "BW": [0, 4, 4, 4, 4, 0]}
+    >>> gathered_seconds(actions(4, 1), passes, lambda blocks: (0, 0) if 0 in blocks else (3, 3))
+    37.0
+    """
+    ends: list[float] = []
+    compute = stream = 0.0
+    known = {blocks: sent(blocks) for blocks in {each.blocks for each in step if each.kind != "pass"}}
+    for each in step:
+        waits = ends[each.after] if each.after >= 0 else 0.0
+        if each.kind == "pass":
+            ends.append(compute := max(compute, waits) + passes[each.phase][each.blocks[0]])
+        else:
+            ends.append(stream := max(stream, waits) + known[each.blocks][each.kind == "scatter"])
+    return max(compute, stream)
+
+
+def every_gathered_rank(
+    plan: Plan,
+    cluster: Cluster,
+    like: Problem,
+    step: Sequence[Action],
+    parts: Sequence[Mapping[str, list[Part]]],
+    sizes: Sequence[Gradients],
+) -> Placement:
+    """The step of all dp · tp ranks under ZeRO 3: a stream for collectives within passes, and one for weights and gradients.
+
+    Parameters
+    ----------
+    like
+        Whose models of transfers and memory hold.
+    parts
+        Of each block, its passes' parts by phase.
+    sizes
+        Of each block, the bytes of gradients and of weights.
+
+    Returns
+    -------
+    Placement
+        Ops ``F{micro-batch}.{block}/{part}@{device}``, hops ``gather/F{micro-batch}.{block}/…`` and ``scatter/BW…/…`` on
+        ``name/gather``; ``planned`` replays it.
+
+    Raises
+    ------
+    FormatError
+        More ops than graphs may have.
+
+    Notes
+    -----
+    Collectives are rings. O(ops + edges).
+    """
+    ranks = RankPasses(plan, cluster, streams=2)
+    ends: list[Ends] = []
+    for each in step:
+        label = f"{each.phase}{each.microbatch}.{each.blocks[0]}"
+        after = ends[each.after] if each.after >= 0 else {}
+        if each.kind == "pass":
+            last = ranks.run(label, parts[each.blocks[0]][each.phase], 0, each.phase[0], after)[1]
+            ends.append({d: [op] for d, op in last.items()})
+        else:
+            ends.append(_sent(ranks, f"{each.kind}/{label}", each, sizes, after))
+    return ranks.placement(like)
+
+
+def joined(sizes: Sequence[Gradients], blocks: Sequence[int]) -> Gradients:
+    """The bytes of several blocks, which are sent at once."""
+    return Gradients(*(sum(column) for column in zip(*(sizes[b] for b in blocks), strict=True)))
+
+
+def _sent(ranks: RankPasses, label: str, each: Action, sizes: Sequence[Gradients], after: Ends) -> Ends:
+    """Gather the weights of some blocks, or scatter their gradients; those of experts over the ranks that hold the same ones."""
+    last, whole = after, joined(sizes, each.blocks)
+    kind = "all-gather" if each.kind == "gather" else "reduce-scatter"
+    for experts in (False, True):
+        size = whole[2 * experts + (each.kind == "gather")]
+        for places in gradient_groups(ranks.plan, experts) if size else ():
+            if len(places) > 1:
+                name = f"{label}/experts" if experts else label
+                last = last | ranks.collective(name, kind, size, places.tolist(), last, GATHER)
+    return last
