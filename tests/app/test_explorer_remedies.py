@@ -116,5 +116,5 @@ def test_where_nothing_helps_the_panel_says_so(explorer, monkeypatch):
 
     explorer.change(lambda s: s.with_strategy("partitioner", "refuses"))
     wait_for(lambda: "None of &lt;these&gt;<" in explorer.rejection.text.value)
-    wait_for(lambda: "No strategy that is quick places it." in explorer.rejection.hint.value)
+    wait_for(lambda: "No quick strategy places it." in explorer.rejection.hint.value)
     assert offers(explorer) == []

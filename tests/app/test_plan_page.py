@@ -247,7 +247,7 @@ def test_a_search_is_stopped_and_keeps_what_it_has(monkeypatch):
     kept = len(tab.search.records)
     tab.sizes["batch"].value = 32
     assert explorer.state.planned.batch == 32
-    assert tab.board.status.startswith("of another batch") and len(tab.search.records) == kept
+    assert tab.board.status.startswith("of a different batch") and len(tab.search.records) == kept
     explorer.close()
 
 

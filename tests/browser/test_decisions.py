@@ -181,7 +181,7 @@ def test_two_strategies_are_shown_side_by_side(page, screenshot):
     page.get_by_text("first other device").click()
     assert view.step == view.differs[1]
     assert heading(page, 1).startswith("tf-greedy")
-    expect(page.locator("section").nth(1)).to_contain_text("Another device")
+    expect(page.locator("section").nth(1)).to_contain_text("A different device")
     assert page.locator(".row[data-mark]").count() > 0
     screenshot("pair")
     view.observe(lambda change: view.show(traced("heft"), traced(change["new"])), "against")

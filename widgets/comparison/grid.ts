@@ -62,7 +62,7 @@ export class Grid {
     const end = endOf(rows.flatMap(({ cells }) => cells.map((cell) => ratioOf(measured(cell, measure), least))));
     this.#worst.textContent = `${Number(end.toPrecision(3))} ×`;
     this.#colours.title =
-      "Colours: the best to this many times that, where most values are; the few beyond have the last one";
+      "Colours go from the best value to this many times as much; the few values beyond have the last colour";
     const look: Look = {
       schedulers,
       measure,

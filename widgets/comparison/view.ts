@@ -14,7 +14,7 @@ const ACTIONS: Record<string, readonly [text: string, title: string]> = {
 };
 const RIVAL = [
   "Find a small problem on which the pair shown loses to the best pair",
-  "Shift and a click on another pair: to that one",
+  "Shift and a click on any other pair: a problem on which it loses to that pair",
 ];
 const TICK = 1000; // ms
 

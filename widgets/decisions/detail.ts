@@ -96,7 +96,7 @@ function otherColumn(row: DecisionRow, state: DecisionState, go: (row: number) =
     jump(
       differs[0]!,
       "first difference",
-      differs[0]! < 0 ? "The two decide alike throughout" : `Step ${differs[0]! + 1}: another op or another device (d)`,
+      differs[0]! < 0 ? "The two decide alike throughout" : `Step ${differs[0]! + 1}: a different op or device (d)`,
     ),
     jump(
       differs[1]!,
@@ -116,7 +116,7 @@ function otherColumn(row: DecisionRow, state: DecisionState, go: (row: number) =
       h("p.why", {}, `No decision about ${row.name}. ${here}`),
     );
   const same = row.other.device === row.device;
-  const said = `${same ? "Same device." : "Another device."} ${row.other.why} ${row.other.row === row.row ? "" : here}`;
+  const said = `${same ? "Same device." : "A different device."} ${row.other.why} ${row.other.row === row.row ? "" : here}`;
   const made = column(name, row.other, row.name, "", said, {
     ...state,
     guessed: -1,

@@ -49,8 +49,8 @@ it.each([
   [{}, { persistent: [1, -2, 0] }, "persistent must be a list of numbers"],
   [{}, { outputs: [1, 2, 0] }, "counts of tensors do not add up"],
   [{}, { devices: [0, -1, -1] }, "may not run on some devices"],
-  [{ edges: { consumer: [2, 1, 2] } }, {}, "in another order"],
-  [{ edges: { consumer: [1, 2, 1] } }, {}, "in another order"],
+  [{ edges: { consumer: [2, 1, 2] } }, {}, "in a different order"],
+  [{ edges: { consumer: [1, 2, 1] } }, {}, "in a different order"],
   [{ edges: { consumer: [1, 2, 3] } }, {}, "consumer holds 3; expected 0 to 2"],
   [{ metadata: { times: {} } }, {}, "An earlier placelab wrote this file"],
 ])("refuses others in a sentence: %j %j", (changed, ops, why) => {

@@ -34,7 +34,7 @@ export function graphOf(text: string, shape: Shape, costs: Costs, setting: Setti
   const producer = edgeTensor.map((t) => tensorProducer[t]!);
   const backwards = (v: number, e: number) => edgeTensor[e] === edgeTensor[e - 1] && v < consumer[e - 1]!;
   if (consumer.some((v, e) => v <= producer[e]! || backwards(v, e)))
-    throw new Error("The file has ops or edges in another order than placelab's: load it, and save it anew.");
+    throw new Error("The file has ops or edges in a different order from placelab's: load it, and save it anew.");
   const kinds = file.indices("ops", "kind", file.texts(null, "kinds").length, n);
   const compute = Float64Array.from(file.numbers("ops", "compute", n), (x) => x ?? NaN);
   const predPtr = pointers(consumer, n);

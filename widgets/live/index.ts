@@ -250,7 +250,9 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
     const name = planner(wish);
     if (name && !(asSaved && name === setting.partitioner)) return place(problem, name);
     if (wish.scheduler === "planned" && !name && placed.planned.length === 0)
-      throw new Error("The ops were placed without a plan, which the scheduler planned needs: choose another one.");
+      throw new Error(
+        "The ops were placed without a plan, which the scheduler planned needs: choose a different scheduler.",
+      );
     return placed;
   }
 

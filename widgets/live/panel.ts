@@ -234,7 +234,7 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
     setHand,
     tellStars(earned) {
       stars.textContent =
-        earned === null ? "no stars on another cluster" : "★".repeat(earned) + "☆".repeat(MOST - earned);
+        earned === null ? "no stars on a changed cluster" : "★".repeat(earned) + "☆".repeat(MOST - earned);
       stars.dataset.stars = String(earned ?? 0);
     },
   };

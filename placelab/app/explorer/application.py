@@ -458,12 +458,20 @@ class Explorer(Readable):
     def _own_commands(self) -> Iterator[Command]:
         """What can be asked for in words, beside strategies, models, values and ops."""
         yield Command("undo", "Back to what was there before", "edit", self.undo, "back revert")
-        yield Command("redo", "What was undone, again", "edit", self.redo, "forward")
+        yield Command("redo", "Do again what was undone", "edit", self.redo, "forward")
         yield Command(
             "keep", "Compare what follows with this schedule", "view", lambda: self._toggle_kept(True), "compare pin"
         )
-        yield Command("keep nothing", "Compare with no schedule any more", "view", lambda: self.keep(None), "compare")
-        yield Command("hints", "What to do first, at its places", "view", self._hint, "help start first tour newcomer")
+        yield Command(
+            "keep nothing", "Stop comparing with the kept schedule", "view", lambda: self.keep(None), "compare"
+        )
+        yield Command(
+            "hints",
+            "Show what to do first, each hint at its place",
+            "view",
+            self._hint,
+            "help start first tour newcomer",
+        )
         yield Command("details", "Facts, why here, why then", "view", self._toggle_drawer, "why explain drawer")
         for title in self.tabs.panels:
             yield Command(title.lower(), "Open this tab", "view", partial(self.tabs.open, title), "show tab view")

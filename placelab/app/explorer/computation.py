@@ -107,7 +107,7 @@ class Computation(Background):
             if self.failure:
                 raise self.failure.error
             if self.result is None:
-                raise PlacelabError("the explorer was closed before its first schedule; open another")
+                raise PlacelabError("the explorer was closed before its first schedule; open a new one")
             return self.result.schedule
 
     def start(self) -> None:

@@ -171,7 +171,8 @@ def layers_of_split(split: LayerSplit) -> Layers:
     wanted, run = split.wanted, split.wanted.run
     if split.order != tuple(range(split.cluster.n_devices)) or len(split.stages) < len(split.order):
         raise UnsupportedError(
-            f"the explorer splits layers over all devices in the cluster's order; {split!r} leaves some idle or has another"
+            "the explorer splits layers over all devices in the cluster's order; "
+            f"{split!r} leaves some idle or has a different order"
         )
     sizes = dict(batch=run.batch, sequence=run.sequence, context=run.context, microbatches=wanted.microbatches)
     chosen = dict(objective=wanted.objective, phase=run.phase, headroom=wanted.headroom, borders=split.borders)

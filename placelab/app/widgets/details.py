@@ -134,7 +134,7 @@ def _facts_of_op(schedule: Schedule, op: int) -> Iterable[tuple[str, str]]:
     elif graph.compute[op]:
         yield "cost", f"{units.amount(float(graph.compute[op]), 'FLOP')} at the device's speed"
     spare = float(slack(schedule)[op])
-    yield "slack", units.time(spare) if spare else "none: later, and the makespan is longer"
+    yield "slack", units.time(spare) if spare else "none: if it ran later, the makespan would be longer"
     sizes = [
         ("in", _read(schedule, op)),
         ("out", float(graph.outputs[op])),

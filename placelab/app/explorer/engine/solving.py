@@ -347,7 +347,7 @@ class TimedSolver:
     def delay(self, state: State) -> str:
         """A sentence on why nothing is computed during a drag."""
         took = self._pace.seconds(task(state))
-        why = "searches for long" if took is None else f"takes {seconds(took)}"
+        why = "searches for a long time" if took is None else f"takes {seconds(took)}"
         return f"{state.placer} {why}: its result follows on release."
 
     def solve(

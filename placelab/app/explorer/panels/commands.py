@@ -301,7 +301,7 @@ def _questions(text: str, around: Around) -> Iterator[Command]:
         rows = np.flatnonzero((gaps["device"] == d) & (gaps["start"] <= instant) & (instant < gaps["finish"]))
         phrase = f"why is {name} idle at {units.time(instant)}"
         if not len(rows):
-            yield Command(phrase, "It runs an op then", "question", _selects(around, lane=d))
+            yield Command(phrase, "At that time it runs an op", "question", _selects(around, lane=d))
             continue
         row = int(rows[0])
         says = f"Idle from {units.time(gaps['start'][row])} to {units.time(gaps['finish'][row])}: the chain of causes"
@@ -360,7 +360,7 @@ def _said_of_move(before: HandPlan, after: HandPlan, state: State) -> str:
     """Which op has another device; "order" where none has."""
     moved = np.flatnonzero(before.device != after.device)
     if not len(moved):
-        return "another order"
+        return "a different order"
     devices = [state.cluster.names[plan.device[moved[0]]] for plan in (before, after)]
     more = f" and {len(moved) - 1} more" if len(moved) > 1 else ""
     return f"{state.graph.names[moved[0]]}{more} {devices[0]} → {devices[1]}"

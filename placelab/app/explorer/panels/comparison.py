@@ -392,9 +392,9 @@ class Comparison(Background):
         assert self._state is not None
         shown = self._state.placer, self._state.scheduler
         if self._state.own_plan:
-            self._shared.say("A plan by hand cannot lose on another problem: show a pair of strategies first.", "note")
+            self._shared.say("A plan by hand is for this problem alone: show a pair of strategies first.", "note")
         elif rival == shown:
-            self._shared.say("This pair is shown: press Shift and click another one, to which it is to lose.", "note")
+            self._shared.say("This pair is shown: press Shift and click the pair to which it is to lose.", "note")
         else:
             self._rivals.start(shown, rival, self._state.seed)
 

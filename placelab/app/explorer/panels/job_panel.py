@@ -61,7 +61,7 @@ FIELDS: dict[str, tuple[str, tuple[str, ...], str, Callable[[], w.Widget]]] = {
     "hosts": (
         "machines",
         (ALL_REDUCE,),
-        "Workers are shared equally by so many machines, else all are on one",
+        "Over so many machines the workers are spread equally; if they cannot be, all are on one",
         _slider(1, 8),
     ),
     "stages": ("stages", (PIPELINE,), "Devices in a row, each with a part of the model", _slider(2, 16)),
@@ -76,22 +76,27 @@ FIELDS: dict[str, tuple[str, tuple[str, ...], str, Callable[[], w.Widget]]] = {
     "algorithm": (
         "all-reduce",
         (ALL_REDUCE, PIPELINE),
-        "ring, tree, or recursive halving for a power of two workers",
+        "ring, tree, or recursive halving, which needs a power of two of workers",
         _menu(["ring", "tree", "halving"]),
     ),
     "bucket_bytes": (
         "bucket",
         (ALL_REDUCE, PIPELINE),
-        "Gradients are summed together up to so many bytes",
+        "So many bytes of gradients are summed together",
         _menu(list(BUCKETS.items())),
     ),
     "partitioner": ("stages by", (PIPELINE,), "The partitioner that cuts the model into stages", _menu(STAGES)),
     "training": ("backward pass", (SERVERS,), "With gradients that are sent to the servers", _box),
-    "sync": ("synchronous", (SERVERS,), "An update waits for all workers; else for each worker alone", _box),
+    "sync": (
+        "synchronous",
+        (SERVERS,),
+        "An update waits for the gradients of all workers; if not, each worker's gradients are applied when they come",
+        _box,
+    ),
     "barrier": (
         "barrier",
         (SERVERS,),
-        "Reads wait for all updates of the iteration before; else for their own parameter's",
+        "Reads wait for all updates of the iteration before; if not, each waits for that of its own parameter",
         _box,
     ),
     "split": (
@@ -192,7 +197,7 @@ class Orders(Background):
     def __init__(self) -> None:
         self._schedule: Schedule | None = None
         self.button = button(
-            f"{RUNS:,} random orders", "Read the parameters in another random order in each run", self._start
+            f"{RUNS:,} random orders", "Read the parameters in a new random order in each run", self._start
         )
         self.shown = w.HTML()
         self.box = w.VBox([self.button, self.shown]).add_class("pl-orders")

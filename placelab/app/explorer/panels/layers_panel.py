@@ -41,10 +41,12 @@ FIELDS = {
     "batch": ("batch", "Sequences at a time; in training, of a micro-batch", 1),
     "sequence": ("tokens", "New tokens of each sequence", 1),
     "context": ("context", "Tokens of each sequence in the cache before", 0),
-    "microbatches": ("micro-batches", "Micro-batches of a step; early stages keep the activations of most", 1),
+    "microbatches": ("micro-batches", "Micro-batches of a step; the first stages keep the activations of the most", 1),
 }
 MOST_FREE = 90  # percent
-FREE_TIP = "Percent of each memory that stays free, for what no model counts: fragments, the runtime's own"
+FREE_TIP = (
+    "Percent of each memory that stays free, for what is not counted: fragments, and what the runtime holds itself"
+)
 INVITATION = (
     "A decoder's layers, split over devices: choose one, open a config.json, or call pl.explore('path/config.json')."
 )

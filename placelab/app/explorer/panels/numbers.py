@@ -465,7 +465,7 @@ def no_schedule(pair: str) -> list[Item]:
             "makespan",
             "Makespan",
             f"{pair}: no schedule",
-            "Those before were of another state: Undo leads there",
+            "The numbers before were of the state before; Undo leads back to it",
             "bad",
         )
     ]

@@ -159,7 +159,7 @@ class Controls:
 
 
 PREPARE_TIP = "Make the graph smaller before it is placed; the placement of the smaller one is that of the whole."
-PREPARE_HINT = "In the order pressed. The partitioner places what they leave; all ops follow."
+PREPARE_HINT = "Applied in the order pressed. The partitioner places the ops that are left; all others follow those."
 
 
 class PreparePicker:
@@ -245,7 +245,7 @@ COSTS_TIP = (
     "Operations and bytes as the model has them; or 1 to 100 as in Mayer 2017 §5.1, for its cluster mayer50; or plain numbers as "
     "milliseconds, for clusters in SI units."
 )
-SOURCES_TIP = "Where costs come from, and what if they were larger or smaller"
+SOURCES_TIP = "Where costs come from, and factors that make them larger or smaller"
 USED = "Applies to the devices shown"
 FACTORS = {
     "compute": ("Compute ×", "All operations and seconds, times this"),

@@ -39,9 +39,13 @@ SLIDERS = {  # field of a plan: label, what it means
     "pp": ("pp", "Pipeline parallelism: stages of consecutive layers"),
     "ep": ("ep", "Expert parallelism: devices that share the experts"),
     "microbatch": ("micro-batch", "Sequences that a stage works on at a time"),
-    "chunks": ("chunks", "Stages of each device"),
+    "chunks": ("chunks", "Stages on each device"),
 }
-MENUS = {"schedule": "Scheduler of the pipeline", "recompute": "Activations made again", "zero": "What ZeRO divides"}
+MENUS = {
+    "schedule": "Scheduler of the pipeline",
+    "recompute": "Activations that the backward pass computes again",
+    "zero": "What ZeRO divides",
+}
 PLANES = {
     "tp × pp": ("tp", "pp"),
     "dp × tp": ("dp", "tp"),
@@ -259,7 +263,9 @@ class PlanPage:
         xs, ys, cells = best_over(records, x, y)
         shown = listed(records)
         self._records = shown + [cell for cell in cells.values() if cell not in shown]
-        other = "of another batch, model or cluster: search again · " if search.stale(planned, state.cluster) else ""
+        other = (
+            "of a different batch, model or cluster: search again · " if search.stale(planned, state.cluster) else ""
+        )
         with self.board.hold_sync():
             kept = self._kept_plan()
             self.board.rows = [row_of(record, planned) | {"kept": plan_of(record) == kept} for record in shown]

@@ -188,7 +188,7 @@ class Rejection:
     def _offer(self, remedies: Remedies) -> None:
         """A button for each of the best remedies."""
         if remedies.ended:
-            hint = "" if remedies.strategies or remedies.memory else "No strategy that is quick places it."
+            hint = "" if remedies.strategies or remedies.memory else "No quick strategy places it."
         else:
             hint = "Trying what would work …"
         self.hint.value = f'<div role="status">{hint}</div>' if hint else ""
@@ -289,7 +289,7 @@ def headline(error: InfeasibleError, problem: Problem, partitioner: str) -> str:
     >>> headline(InfeasibleError("", op="fork"), problem, "heft")
     "Op 'fork' fits on no device (memory model dynamic)"
     >>> headline(InfeasibleError("", op="fork", stuck=True, suffices=4.0), problem, "heft")
-    "heft is stuck at op 'fork' (memory model dynamic); there may be a plan. With 4 B on each device there is one: depth first"
+    "heft is stuck at op 'fork' (memory model dynamic); a plan may still exist. With 4 B on each device one does: depth first"
     """
     model = f" (memory model {problem.memory})"
     if not error.op and not error.group:
@@ -306,8 +306,8 @@ def headline(error: InfeasibleError, problem: Problem, partitioner: str) -> str:
         return f"{what} fits on no device{model}"
     enough = ""
     if error.suffices is not None:
-        enough = f". With {problem.cluster.units.amount(error.suffices, 'B')} on each device there is one: depth first"
-    return f"{partitioner} is stuck at {what[0].lower()}{what[1:]}{model}; there may be a plan{enough}"
+        enough = f". With {problem.cluster.units.amount(error.suffices, 'B')} on each device one does: depth first"
+    return f"{partitioner} is stuck at {what[0].lower()}{what[1:]}{model}; a plan may still exist{enough}"
 
 
 def _short(name: str) -> str:
