@@ -115,7 +115,7 @@ html_additional_pages = {"index": "forward.html"}
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
-# The link to the repository appears where pyproject.toml names one: [project.urls] Repository.
+# A link to the repository stands at the foot of each page once pyproject.toml names one: [project.urls] Repository.
 if repository := tomllib.loads((ROOT / "pyproject.toml").read_text())["project"].get("urls", {}).get("Repository"):
-    html_theme_options |= {"source_repository": repository, "source_branch": "main", "source_directory": ""}
+    html_theme_options["footer_icons"] = [{"name": "Repository", "url": repository, "html": "Repository", "class": ""}]
 copybutton_exclude = ".linenos, .gp, .go"

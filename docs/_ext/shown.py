@@ -60,10 +60,10 @@ def frame(outdir: str, docname: str, schedule: Any, name: str) -> str:
     if page.stat().st_size > MOST_BYTES:
         raise ExtensionError(f"{page.name} has {page.stat().st_size:,} bytes; choose a smaller graph")
     up = "../" * docname.count("/")
-    controls = 320 if '<body class="live">' in page.read_text(encoding="utf-8") else 0
-    height = min(210 + 58 * schedule.problem.cluster.n_devices + controls, 900)
+    live = '<body class="live">' in page.read_text(encoding="utf-8")
+    height = min(210 + 58 * schedule.problem.cluster.n_devices + 320 * live, 900)
     return (
-        f'<iframe src="{up}{PAGES}/{name}.html" style="height:{height}px" loading="lazy" '
+        f'<iframe src="{up}{PAGES}/{name}.html" class="{"live" if live else "plays"}" style="--height:{height}px" loading="lazy" '
         f'title="A schedule that plays: {escape(name)}"></iframe>'
         f'<p class="whole"><a href="{up}{PAGES}/{name}.html">The page alone</a></p>'
     )

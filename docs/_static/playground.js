@@ -4,8 +4,8 @@
   const script = document.currentScript;
   const root = script.previousElementSibling;
   const pages = [...root.querySelectorAll("a")].map(({ href, dataset }) => ({ href, ...dataset }));
-  const frame = Object.assign(document.createElement("iframe"), { title: "A schedule that recomputes" });
-  frame.style.height = `${script.dataset.height}px`;
+  const frame = Object.assign(document.createElement("iframe"), { title: "A schedule that recomputes", className: "live" });
+  frame.style.setProperty("--height", `${script.dataset.height}px`);
   const menu = (label) => {
     const select = document.createElement("select");
     select.setAttribute("aria-label", label);

@@ -6,8 +6,8 @@
   const puzzles = [...root.querySelectorAll("a")].map(({ href, dataset }) => ({ href, ...dataset }));
   const KEPT = "placelab-stars";
   const MOST = 3;
-  const frame = Object.assign(document.createElement("iframe"), { title: "A puzzle" });
-  frame.style.height = `${script.dataset.height}px`;
+  const frame = Object.assign(document.createElement("iframe"), { title: "A puzzle", className: "plays" });
+  frame.style.setProperty("--height", `${script.dataset.height}px`);
   let best = {}; // of each puzzle: stars, and the shortest makespan
   try {
     best = JSON.parse(localStorage.getItem(KEPT)) ?? {};

@@ -83,9 +83,13 @@ def collective_time(
 
     Notes
     -----
-    Hierarchical, g workers per host: :math:`2(g-1)(α_1 + M/gB_1) + 2(N-1)(α_2 + M/gNB_2)`, half of it for the halves of an
-    all-reduce. Double tree: :math:`2D(α + c/B) + \max(0, ρM - 2c)/B`, D the logarithm of n, rounded up, ρ = 1, 1.5, 2 for n = 2,
-    3, more.
+    Hierarchical, g workers per host, half of it for the halves of an all-reduce; and double tree, D the logarithm of n, rounded
+    up, ρ = 1, 1.5, 2 for n = 2, 3, more:
+
+    .. math::
+
+        hierarchical &= 2(g-1)(α_1 + M/gB_1) + 2(N-1)(α_2 + M/gNB_2) \\
+        double\ tree &= 2D(α + c/B) + \max(0, ρM - 2c)/B
 
     References
     ----------

@@ -17,6 +17,8 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
+from browser import chromium
+from playwright.sync_api import sync_playwright
 
 import placelab as pl
 from placelab.app.widgets.live_page import PARTITIONERS, SCHEDULERS
@@ -118,6 +120,73 @@ def test_the_site_fetches_nothing(site):
     ]
     assert len(addresses) > 100
     assert not [pair for pair in addresses + styles if re.match(r"""["']?(https?:)?//""", pair[1])]
+
+
+KINDS = (
+    *("docs/index", "docs/start", "docs/strategies", "docs/playground", "docs/puzzles", "docs/gallery", "docs/where"),
+    *(
+        "docs/howto/choose_parallelism",
+        "docs/generated/strategies/partitioner-heft",
+        "docs/generated/strategies/scheduler-gpipe",
+    ),
+    *(
+        "docs/generated/api/placelab.collective_time",
+        "docs/generated/api/placelab.Problem",
+        "notebooks/papers/mayer2017",
+    ),
+    *(
+        "notebooks/lessons/12_fewer_ops",
+        "benchmarks/quality/plans",
+        "README",
+        "CONTRIBUTING",
+        "genindex",
+        "py-modindex",
+    ),
+)
+# Text and boxes of the article that end right of the screen, and of no part of it that scrolls by itself.
+BEYOND = """() => {
+  const width = document.documentElement.clientWidth, found = [], range = document.createRange();
+  const ends = (box) => box.width > 0 && box.right > width + 1;
+  const scrolls = (node) => {
+    for (let at = node; at.tagName !== "ARTICLE"; at = at.parentElement)
+      if (["auto", "scroll"].includes(getComputedStyle(at).overflowX) && !ends(at.getBoundingClientRect())) return true;
+    return false;
+  };
+  const article = document.querySelector("article"), texts = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    range.selectNodeContents(texts.currentNode);
+    const said = texts.currentNode.data.trim(), own = texts.currentNode.parentElement;
+    if (said && ends(range.getBoundingClientRect()) && !scrolls(own)) found.push(said);
+  }
+  for (const box of article.querySelectorAll("img, svg, iframe, table, math, button, input, select"))
+    if (ends(box.getBoundingClientRect()) && !scrolls(box)) found.push(box.tagName);
+  return found;
+}"""
+
+
+@pytest.mark.slow
+def test_pages_fit_a_phone(site):
+    """At 390 pixels nothing ends beyond the screen but what scrolls by itself; the legend is in its frame."""
+    executable = chromium.find()
+    if executable is None:
+        pytest.skip(f"There is no Chromium. {chromium.REMEDY}")
+    with sync_playwright() as playwright:
+        phone = playwright.chromium.launch(
+            executable_path=executable, args=["--headless", "--no-sandbox", "--disable-gpu"]
+        )
+        page = phone.new_page(viewport={"width": 390, "height": 844})
+        beyond = {}
+        for kind in KINDS:
+            page.goto((site / f"{kind}.html").as_uri())
+            assert page.locator("article").inner_text(), kind
+            beyond[kind] = page.evaluate(BEYOND)
+        page.goto((site / "docs/generated/strategies/partitioner-heft.html").as_uri())
+        frame = page.locator(".shown iframe").first
+        frame.scroll_into_view_if_needed()
+        legend, around = frame.content_frame.locator(".legend").bounding_box(), frame.bounding_box()
+        phone.close()
+    assert not {kind: found for kind, found in beyond.items() if found}
+    assert legend and around and legend["height"] and legend["y"] + legend["height"] <= around["y"] + around["height"]
 
 
 @pytest.mark.slow
