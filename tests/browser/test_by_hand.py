@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 from browser.test_explorer import OPEN, RESTING, Hand
 from playwright.sync_api import expect
@@ -194,3 +197,27 @@ def test_the_plan_is_a_row_of_the_comparison(hand):
     row.locator("td", has_text="80").click()
     hand.becomes("explorer.state.placer", "by hand")
     makespan(hand, 80)
+
+
+def test_a_bar_is_dragged_while_the_kernel_is_silent(hand, screenshot):
+    """The chart goes on in the page, from the plan by hand, and the kernel has the same plan once it is back."""
+    hand.notebook.execute("assert explorer.saved.settled(60)")
+    kernel = hand.notebook.value("__import__('os').getpid()")
+    (x, y), to = point(hand, "P2", 27), point(hand, "P1", 42)
+    chart = hand.root.locator(".pl-gantt")
+    os.kill(kernel, signal.SIGSTOP)
+    try:
+        hand.page.mouse.move(x, y)
+        hand.page.mouse.down()
+        hand.page.mouse.move(*to, steps=8)
+        expect(hand.page.locator(".pl-goon")).to_contain_text("Canvas and chart go on in this page")
+        hand.page.mouse.move(to[0] + 1, to[1])
+        expect(chart).to_have_attribute("data-makespan", "76")
+        hand.page.mouse.up()
+        expect(hand.page.locator(".pl-goon")).to_contain_text("76 ▼ 5 % from 80")
+        screenshot("alone")
+    finally:
+        os.kill(kernel, signal.SIGCONT)
+    makespan(hand, 76)
+    expect(hand.page.locator(".pl-goon")).to_have_count(0)
+    assert hand.notebook.value("pl.validate(explorer.schedule)") == []

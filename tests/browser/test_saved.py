@@ -127,6 +127,66 @@ def test_a_kernel_that_is_busy_or_gone_is_not_awaited(explore, screenshot):
     screenshot("ended")
 
 
+# A cell that sleeps, and half a second later lets no other thread run.
+HOLDS = "import ctypes, time; time.sleep(0.5); ctypes.PyDLL(None).sleep({seconds})"
+RUN = """(code) => {
+  const kernel = jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+  const cell = kernel.requestExecute({code});
+  window.cell = "asked";
+  cell.onIOPub = ({header}) => { if (header.msg_type === "execute_input") window.cell = "busy"; };
+  cell.done.then(() => { window.cell = "done"; });
+}"""
+
+
+def pull(hand: Hand, name: str, dx: float) -> None:
+    """Drag a value of the canvas sideways, and ask no kernel what came of it."""
+    box = key(hand, name).bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    hand.page.mouse.move(x, y)
+    hand.page.mouse.down()
+    hand.page.mouse.move(x + dx, y, steps=8)
+    hand.page.mouse.up()
+
+
+def going_on(hand: Hand, makespan: float) -> float:
+    """Wait until the explorer shows another makespan that its page has computed, and return that."""
+    chart = hand.root.locator(".pl-gantt")
+    expect(hand.page.locator(".pl-goon")).to_contain_text("Canvas and chart go on in this page:")
+    expect(chart).not_to_have_attribute("data-makespan", str(makespan))
+    return float(chart.get_attribute("data-makespan"))
+
+
+def test_a_drag_goes_on_without_the_kernel(explore, screenshot):
+    """Canvas and chart go on by themselves while a cell holds the kernel, which then has the same; also after its end."""
+    hand = explore()
+    hand.settled()
+    hand.notebook.execute("assert explorer.saved.settled(60)")
+    first = float(hand.root.locator(".pl-gantt").get_attribute("data-makespan"))
+    hand.page.evaluate(RUN, HOLDS.format(seconds=15))
+    hand.page.wait_for_function("() => cell === 'busy'")
+    hand.page.wait_for_timeout(1000)
+    pull(hand, LINK, 60)
+    second = going_on(hand, first)
+    pull(hand, "speed:0", -60)
+    third = going_on(hand, second)
+    screenshot("busy")
+    assert hand.page.evaluate("() => cell") == "busy"
+    hand.page.wait_for_function("() => cell === 'done'")
+    expect(hand.page.locator(".pl-goon")).to_have_count(0)
+    hand.becomes("explorer.schedule.makespan", third)
+    hand.settled()
+    expect(hand.root.locator(".pl-gantt")).to_have_attribute("data-makespan", str(third))
+    hand.notebook.execute("assert explorer.saved.settled(60)")
+    os.kill(int(str(hand.notebook.value("__import__('os').getpid()"))), signal.SIGKILL)
+    bar = hand.page.locator(".pl-goon")
+    expect(bar).to_contain_text("The kernel has ended", timeout=60_000)
+    hand.page.locator(".jp-Dialog").get_by_role("button").first.click()  # JupyterLab says that the kernel died
+    expect(bar).to_contain_text("Canvas and chart go on in this page")
+    pull(hand, LINK, -60)
+    going_on(hand, third)
+    screenshot("ended")
+
+
 @pytest.mark.own_page
 def test_a_notebook_as_html_recomputes(page, tmp_path, screenshot):
     """nbconvert's page in a file, as notebooks are published: the picture, and on demand the page that goes on."""

@@ -17,6 +17,7 @@ import pytest
 import placelab as pl
 from placelab.app import export
 from placelab.app.widgets.gantt_wire import pack_schedule
+from placelab.app.widgets.live_page import pack_problem
 from placelab.base.saving import save
 from placelab.formats.trace_events import trace_events
 
@@ -53,7 +54,7 @@ def payload(page: str) -> tuple[dict, dict[str, bytes]]:
 def test_page_holds_the_schedule(schedule, tmp_path):
     """The payload equals the widget's traits."""
     numbers = [{"key": "makespan", "label": "makespan", "value": "7 s"}]
-    page = export.html(schedule, tmp_path / "page.html", numbers=numbers).read_text(encoding="utf-8")
+    page = export.html(schedule, tmp_path / "page.html", numbers=numbers, live=False).read_text(encoding="utf-8")
     traits, buffers = payload(page)
     assert traits["devices"] == ["dev0", "dev1"] and traits["numbers"] == numbers and traits["selection"] == -1
     assert buffers["schedule"] == pack_schedule(schedule)
@@ -75,10 +76,13 @@ def test_page_runs_and_fetches_nothing_but_its_own_code(schedule, tmp_path, live
 
 
 def test_a_page_that_recomputes_has_the_data_of_one_that_plays(schedule, tmp_path):
-    """Those of the chart; and `live` is a truth value or None."""
+    """Those of the chart but the schedule, which it computes from the problem; and `live` is a truth value or None."""
     page = export.html(schedule, tmp_path / "live.html", live=True).read_text(encoding="utf-8")
     still = export.html(schedule, tmp_path / "still.html", live=False).read_text(encoding="utf-8")
-    assert payload(page)[1]["schedule"] == payload(still)[1]["schedule"] and "live" not in payload(still)[0]
+    (_, mine), (plain, whole) = payload(page), payload(still)
+    assert "live" not in plain and "problem" not in whole and whole["schedule"] == pack_schedule(schedule)
+    assert mine["schedule"] == mine["memory"] == b"" and mine["problem"] == pack_problem(schedule)
+    assert mine["names"] == whole["names"] and mine["kinds"] == whole["kinds"]
     with pytest.raises(pl.UnsupportedError, match="live is 3; expected True or False"):
         export.html(schedule, tmp_path / "no.html", live=3)
 

@@ -26,7 +26,7 @@ export interface Editor {
   refresh(): void;
 }
 
-export function editor(model: AnyModel<ClusterTraits>, draw: (rebuild: boolean) => void): Editor {
+export function editor(model: AnyModel<ClusterTraits>, draw: (rebuild: boolean) => void, edited: () => void): Editor {
   const set = <K extends keyof ClusterTraits>(name: K, value: ClusterTraits[K]) => {
     model.set(name, value);
     model.save_changes();
@@ -52,6 +52,7 @@ export function editor(model: AnyModel<ClusterTraits>, draw: (rebuild: boolean) 
       cluster = applied(base, edit);
       mail.post(edit, gesture, false);
       draw(false);
+      edited();
     },
     release() {
       if (gesture === null) return;
@@ -63,6 +64,7 @@ export function editor(model: AnyModel<ClusterTraits>, draw: (rebuild: boolean) 
       cluster = applied(cluster, edit);
       mail.post(edit, mail.nextGesture(), true);
       draw(false);
+      edited();
     },
     select: (device) => set("selected", device),
     choose: (value) => set("chosen", value),

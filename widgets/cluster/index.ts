@@ -1,7 +1,9 @@
 /** The cluster canvas: devices, hosts and links to drag and edit. */
 import type { AnyModel, Render } from "@anywidget/types";
+import { COMPUTED, type Computed, EDITED, type Edited, Waiting } from "../shared/alone.ts";
 import { publish, subscribe } from "../shared/bus.ts";
 import { h, listen, style } from "../shared/dom.ts";
+import { overlaid } from "../shared/model.ts";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
 import { boxOf } from "../shared/zoom.ts";
 import { type Adjust, adjust } from "./adjust.ts";
@@ -13,14 +15,12 @@ import { type Matrix, matrix } from "./matrix.ts";
 import { roomIn } from "./room.ts";
 import { ruler } from "./ruler.ts";
 import { sharesOf } from "./shares.ts";
-import { type Activity, drawing, hostsOf, nextHost, REST, structure } from "./state.ts";
+import { type Activity, type Cluster, drawing, fromWire, hostsOf, nextHost, REST, structure } from "./state.ts";
 import { type Strip, strip } from "./strip.ts";
 import css from "./style.css";
 import { memoryOf } from "./targets.ts";
 import { type Action, toolbar } from "./toolbar.ts";
 import type { ClusterTraits, Curve, Edit } from "./traits.ts";
-
-const LATE = 3_000; // ms without an answer, after which the kernel counts as busy
 
 const HINT = "Pull a value ← →"; // whole where the page is narrow
 const HINTS = `${HINT} to change it, Enter to type it. Drag a device into another host, or out of its own.`;
@@ -56,7 +56,11 @@ class Canvas {
 
   constructor(model: AnyModel<ClusterTraits>) {
     this.#model = model;
-    this.#editor = editor(model, (rebuild) => this.#later(rebuild));
+    this.#editor = editor(
+      model,
+      (rebuild) => this.#later(rebuild),
+      () => this.#tellEdit(),
+    );
     const curve = () => ("values" in model.get("curve") ? (model.get("curve") as Curve) : null);
     const scale = ruler(this.root, () => roomIn(this.root, this.#body), curve);
     this.#redrawRuler = () => scale.refresh();
@@ -90,23 +94,17 @@ class Canvas {
     cancelAnimationFrame(this.#frame);
   }
 
-  /** Tells the other views where Python does not answer an edit for a while, and when it does again. */
+  /** Tells the other views of edits, of those that Python does not answer for a while, and when it does again. */
   #awaitAnswers(on: (event: string, then: () => void) => void): void {
-    let timer = 0;
-    let late = false;
-    const tell = (waits: boolean) => {
-      late = waits;
-      publish(this.root, "unanswered", waits);
-    };
-    on("change:edit", () => {
-      clearTimeout(timer);
-      timer = window.setTimeout(() => tell(true), LATE);
-    });
-    on("change:ack", () => {
-      clearTimeout(timer);
-      if (late) tell(false);
-    });
-    this.#stop.push(() => clearTimeout(timer));
+    const waiting = new Waiting(this.root);
+    on("change:edit", () => waiting.asked());
+    on("change:ack", () => waiting.answered());
+    this.#stop.push(() => waiting.end());
+  }
+
+  #tellEdit(): void {
+    const answered = () => fromWire(this.#model.get("cluster"));
+    publish(this.root, EDITED, { now: this.#editor.cluster, answered } satisfies Edited<Cluster>);
   }
 
   #listen(): void {
@@ -336,9 +334,14 @@ class Canvas {
 }
 
 const render: Render<ClusterTraits> = ({ model, el }) => {
-  const canvas = new Canvas(model);
+  const { model: shown, put } = overlaid<ClusterTraits>(model as never);
+  const canvas = new Canvas(shown as AnyModel<ClusterTraits>);
+  const stop = subscribe<Computed | null>(el, COMPUTED, (now) => put(now ? { peak: [...now.peak], load: [] } : {}));
   el.append(canvas.root);
-  return () => canvas.close();
+  return () => {
+    stop();
+    canvas.close();
+  };
 };
 
 export default { render };

@@ -1,44 +1,140 @@
-/** The page that recomputes, which the notebook keeps beside the explorer: it goes on where the kernel is busy or gone. */
+/** Where the kernel is busy or gone: canvas and chart go on in the page, by the page that recomputes, which the notebook keeps beside the explorer. */
+import { COMPUTED, EDITED, type Edited, type Engine, HELD } from "../shared/alone.ts";
+import { publish, subscribe } from "../shared/bus.ts";
 import { h, listen } from "../shared/dom.ts";
+import { CODE, PAYLOAD, unpack, unzipped } from "../shared/packed.ts";
 
 const HEIGHT = "860px";
+const ALONE = "pl-alone"; // class of an explorer that goes on
+const GOES_ON = "Canvas and chart go on in this page";
+
+type Module = { alone(traits: object, host: object): Engine };
 
 /** The text of the page that the output with this class holds; "" where it holds none, or one that only plays. */
 function keptPage(name: string): string {
-  const data = document.querySelector<HTMLElement>(`.${CSS.escape(name)} script[data-kind="live"]`);
+  const data = name ? document.querySelector<HTMLElement>(`.${CSS.escape(name)} script[data-kind="live"]`) : null;
   return data ? JSON.parse(data.textContent!) : "";
 }
 
-/** A bar over the explorer that offers to go on in the page. */
+/** A bar over the explorer that says so, and offers to go on in the whole page. */
 export class GoOn {
+  readonly #el: HTMLElement;
   readonly #root: () => HTMLElement | null;
   readonly #picture: () => string;
   readonly #bar: HTMLElement;
-  readonly #why: HTMLElement;
+  readonly #said = h("span");
+  readonly #ends: (() => void)[];
+  #why = "";
   #page: HTMLElement | null = null;
+  #engine: Engine | null = null;
+  #edited: Edited | null = null; // the newest
+  #frame = 0;
 
-  /** `root` is the explorer, `picture` the class of the output that has the page. */
-  constructor(root: () => HTMLElement | null, picture: () => string) {
+  /** `el` is the frame's element, `root` the explorer, `picture` the class of the output that has the page. */
+  constructor(el: HTMLElement, root: () => HTMLElement | null, picture: () => string) {
+    this.#el = el;
     this.#root = root;
     this.#picture = picture;
-    this.#why = h("span");
-    const button = h("button", { type: "button" }, "Go on in this page") as HTMLButtonElement;
-    this.#bar = h("div.pl-goon", { role: "status" }, this.#why, button);
+    const button = h("button", { type: "button", title: "With menus for strategies and models" }, "Go on in this page");
+    this.#bar = h("div.pl-goon", { role: "status" }, this.#said, button);
     listen(button, "click", () => this.#open());
+    this.#ends = [
+      subscribe<Edited>(el, EDITED, (edited) => this.#hear(edited)),
+      subscribe(el, HELD, (said) => this.#try(() => this.#engine?.held(said))),
+    ];
   }
 
-  /** Offers it, for a reason; "" takes the offer back, and leaves a page that is open. */
+  /** Goes on, for a reason; "" ends that, and leaves a page that is open. */
   offer(why: string): void {
-    const there = why !== "" && this.#picture() !== "" && keptPage(this.#picture()) !== "";
-    this.#why.textContent = why;
-    if (there) this.#root()?.append(this.#bar);
-    else this.#bar.remove();
+    const text = why ? keptPage(this.#picture()) : "";
+    if (!text) return this.#end();
+    const begins = !this.#why;
+    this.#why = why;
+    if (begins) this.#say("What you do waits. You can");
+    this.#root()?.append(this.#bar);
+    if (begins) void this.#begin(text);
   }
 
   close(): void {
-    this.#bar.remove();
+    for (const end of this.#ends) end();
+    this.#end();
     this.#shut();
   }
+
+  // ---- in the explorer itself --------------------------------------------------------------------------------------
+
+  /** Takes the engine out of the page, if what that has is what the explorer shows. */
+  async #begin(text: string): Promise<void> {
+    try {
+      const engine = await this.#engineIn(text);
+      if (!this.#why || engine.makespan(this.#edited?.answered() ?? null) !== this.#makespan()) return;
+      this.#engine = engine;
+      this.#root()?.classList.add(ALONE);
+      this.#say(`${GOES_ON}.`);
+      if (this.#edited) this.#hear(this.#edited);
+    } catch (error) {
+      console.warn("placelab: the page that the notebook keeps cannot be run here", error); // its button is left
+    }
+  }
+
+  async #engineIn(text: string): Promise<Engine> {
+    const page = new DOMParser().parseFromString(text, "text/html");
+    const of = (id: string) => unzipped(page.getElementById(id)!.textContent!);
+    const url = URL.createObjectURL(new Blob([await of(CODE)], { type: "text/javascript" }));
+    try {
+      const { alone }: Module = await import(url);
+      return alone(unpack(await of(PAYLOAD)), {
+        show: (computed: object, words: string) => this.#show(computed, words),
+        say: (words: string) => this.#say(words),
+      });
+    } finally {
+      URL.revokeObjectURL(url);
+    }
+  }
+
+  /** The newest edit is computed in the next frame. */
+  #hear(edited: Edited): void {
+    this.#edited = edited;
+    if (!this.#engine || this.#frame) return;
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#try(() => this.#engine?.edited(this.#edited!.now));
+    });
+  }
+
+  #try(what: () => void): void {
+    try {
+      what();
+    } catch (error) {
+      this.#say(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #show(computed: object, words: string): void {
+    publish(this.#el, COMPUTED, computed);
+    this.#say(`${GOES_ON}: ${words}`);
+  }
+
+  /** Of the schedule on show. */
+  #makespan(): number {
+    return Number(this.#root()?.querySelector<HTMLElement>(".pl-gantt")?.dataset.makespan);
+  }
+
+  #say(words: string): void {
+    this.#said.textContent = `${this.#why} ${words}`;
+  }
+
+  #end(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    this.#bar.remove();
+    this.#root()?.classList.remove(ALONE);
+    if (this.#engine) publish(this.#el, COMPUTED, null);
+    this.#engine = null;
+    this.#why = "";
+  }
+
+  // ---- the whole page ----------------------------------------------------------------------------------------------
 
   #open(): void {
     const root = this.#root();
@@ -47,7 +143,7 @@ export class GoOn {
     const frame = h("iframe", { title: "The explorer without its kernel", sandbox: "allow-scripts" });
     frame.style.cssText = `width:100%;height:${HEIGHT};border:0;color-scheme:${dark ? "dark" : "light"}`;
     frame.setAttribute("srcdoc", keptPage(this.#picture()));
-    const back = h("button", { type: "button" }, "Back to the explorer") as HTMLButtonElement;
+    const back = h("button", { type: "button" }, "Back to the explorer");
     listen(back, "click", () => this.#shut());
     const said = "Without the kernel: this page goes on from the explorer's last picture, and computes by itself. ";
     this.#page = h("div.pl-without", {}, h("p", {}, said, back), frame);

@@ -1,5 +1,6 @@
 /** What surrounds the explorer's views: splitter, full screen, presenting, panels that close, downloads. */
 import type { Render } from "@anywidget/types";
+import { UNANSWERED } from "../shared/alone.ts";
 import { subscribe } from "../shared/bus.ts";
 import { h, listen, style } from "../shared/dom.ts";
 import { download } from "../shared/download.ts";
@@ -15,6 +16,8 @@ const ARRIVES = 5000; // ms within which a picture reaches the page
 const ROWS = 68; // px of the rows above the middle one; where the page is narrow they are higher, and what is shared is the same
 const LIVE = "comm_live_update"; // event of a widget whose kernel has ended
 const ENDED = "jupyter-widgets-disconnected"; // what ipywidgets calls it; anywidget does not say it
+const BUSY = "The kernel is busy, and follows.";
+const GONE = "The kernel has ended; run the cell again to have it back.";
 const OPENED = ".pl-opens[aria-pressed='true']"; // buttons whose panel is open
 
 const render: Render<FrameTraits> = ({ model, el }) => {
@@ -49,17 +52,21 @@ const render: Render<FrameTraits> = ({ model, el }) => {
     listen(found, "keydown", (event) => event.key === "Escape" && shut(found), { signal });
     listen(document, "pointerdown", (event) => outside(found, event.target), { signal });
   };
-  const silent = subscribe<boolean>(el, "unanswered", (waits) =>
-    goOn.offer(waits ? "The kernel is busy: what you do waits. You can" : ""),
-  );
+  const silent = subscribe<boolean>(el, UNANSWERED, (waits) => {
+    late = waits;
+    offer();
+  });
   requestAnimationFrame(attach); // the page attaches the element only now
   const notebook = notebookOf(model.widget_manager);
   if (notebook) keepPlaceholder(notebook, model.get("whole"));
-  const goOn = new GoOn(root, () => model.get("picture")[0] ?? "");
+  const goOn = new GoOn(el, root, () => model.get("picture")[0] ?? "");
+  let late = false;
+  let ended = false;
+  const offer = () => goOn.offer(ended ? GONE : late ? BUSY : "");
   const live = async () => {
-    const ended = !(await isLive(model.widget_manager, model.get("whole")));
+    ended = !(await isLive(model.widget_manager, model.get("whole")));
     root()?.classList.toggle(ENDED, ended);
-    goOn.offer(ended ? "The kernel has ended. Run the cell again, or" : "");
+    offer();
   };
   model.on(LIVE, live);
 

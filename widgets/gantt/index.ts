@@ -1,7 +1,9 @@
 /** The Gantt chart of a schedule, an anywidget view: connects the model's traits with the chart. */
 
+import { COMPUTED, type Computed, HELD, Waiting } from "../shared/alone.ts";
+import { publish, subscribe } from "../shared/bus.ts";
 import { unitsOf } from "../shared/format.ts";
-import type { Model } from "../shared/model.ts";
+import { type Model, overlaid } from "../shared/model.ts";
 import type { Wanted } from "./hands/picture.ts";
 import type { Picked } from "./hands/pointing.ts";
 import { play } from "./player.ts";
@@ -12,6 +14,9 @@ import { decodeNames } from "./wire/decode.ts";
 import { decodeMemory } from "./wire/memory.ts";
 import type { GanttTraits, Hold } from "./wire/traits.ts";
 
+const SAME = 2_000; // ms after which a kernel that is back has no other schedule than the page
+const OUTDATED = { incoming: [], candidates: [], proof: [], stale: false }; // what was said of the kernel's schedule
+
 interface Context {
   readonly model: Model<GanttTraits>;
   readonly el: HTMLElement;
@@ -19,7 +24,8 @@ interface Context {
   readonly alone?: boolean;
 }
 
-function render({ model, el, alone = false }: Context): () => void {
+function render({ model: python, el, alone = false }: Context): () => void {
+  const { model, end } = withComputed(python, el);
   const send = <K extends keyof GanttTraits>(name: K, value: GanttTraits[K]) => {
     model.set(name, value);
     model.save_changes();
@@ -40,8 +46,14 @@ function render({ model, el, alone = false }: Context): () => void {
     axis: (kept: boolean) => send("keep_axis", kept),
     colour: (way: string) => send("colour_by", way),
     byHand: (on: boolean) => send("by_hand", on),
-    hold: (at: Hold) => send("hold", at),
-    say: (what: object) => model.send?.(what),
+    hold: (at: Hold) => {
+      publish(el, HELD, at);
+      send("hold", at);
+    },
+    say: (what: object) => {
+      publish(el, HELD, what);
+      model.send?.(what);
+    },
   };
   const view = new GanttView(tell, alone);
   el.append(view.element);
@@ -51,10 +63,49 @@ function render({ model, el, alone = false }: Context): () => void {
   const asked = (message: unknown) => view.savePicture(message as Wanted);
   model.on("msg:custom", asked);
   return () => {
+    end();
     model.off("msg:custom", asked);
     for (const [name, callback] of callbacks) model.off(`change:${name}`, callback);
     view.dispose();
   };
+}
+
+/**
+ * The model, in which what the page computes stands before what the kernel has sent, as long as that does not answer; then the
+ * kernel's next schedule takes its place.
+ */
+function withComputed(python: Model<GanttTraits>, el: HTMLElement): { model: Model<GanttTraits>; end(): void } {
+  const { model, put } = overlaid(python);
+  const waiting = new Waiting(el);
+  let leaving = 0;
+  const leave = () => {
+    clearTimeout(leaving);
+    leaving = 0;
+    put({});
+  };
+  const answered = () => {
+    waiting.answered();
+    if (leaving) leave();
+  };
+  const stop = subscribe<Computed | null>(el, COMPUTED, (computed) => {
+    clearTimeout(leaving);
+    leaving = computed ? 0 : window.setTimeout(leave, SAME);
+    if (computed) put({ ...OUTDATED, schedule: computed.schedule, memory: computed.memory, hand: computed.hand });
+  });
+  const asked = () => waiting.asked();
+  const events = [
+    ["change:hold", asked],
+    ["change:hand", answered],
+    ["change:schedule", answered],
+  ] as const;
+  for (const [event, callback] of events) python.on(event, callback);
+  const end = () => {
+    stop();
+    waiting.end();
+    clearTimeout(leaving);
+    for (const [event, callback] of events) python.off(event, callback);
+  };
+  return { model, end };
 }
 
 /** What to do when a trait changes, and at first for all of them, in this order. */

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { modelOf } from "../shared/model.ts";
-import { unpack } from "./player.ts";
+import { unpack } from "../shared/packed.ts";
 import type { GanttTraits } from "./wire/traits.ts";
 
 it("unpacks plain and binary traits", () => {
@@ -17,7 +17,7 @@ it("unpacks plain and binary traits", () => {
   new DataView(data.buffer).setUint32(0, header.length, true);
   data.set(header, 4);
   data.set([97, 10, 98, 7], 4 + header.length);
-  const traits = unpack(data);
+  const traits = unpack(data) as GanttTraits;
   expect(traits.devices).toEqual(["gpu:0"]);
   expect(new TextDecoder().decode(traits.names)).toBe("a\nb");
   expect(traits.kinds.getUint8(0)).toBe(7);

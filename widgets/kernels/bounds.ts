@@ -1,7 +1,8 @@
 /** The best lower bound on the makespan: placelab.planning.lower_bounds.best_bound, to the last bit. */
 import { heads, least_span, upward } from "./kernels.generated.ts";
 import { CONTENTION, grouped, type Problem, pointers, successors } from "./problem.ts";
-import { largestOf, numbers, sum } from "./ranks.ts";
+import { largestOf, sum } from "./ranks.ts";
+import { ascending, numbers } from "./sorted.ts";
 
 const FORCED = 256; // as in placelab.planning.input_bound, like the three below
 const FOLLOWED = 1_600_000;
@@ -97,13 +98,13 @@ function headsOf(
 /** Of all pools the longest a + (work of ops with heads of at least a and tails of at least b) + b. */
 function fullest(problem: Problem, { time, head, tail }: Windows, allowed: Allowed): number {
   const n = time.length;
-  const ascending = numbers(n).sort((a, b) => tail[a]! - tail[b]!);
+  const rising = ascending(tail);
   const place = new Int32Array(n);
-  ascending.forEach((v, i) => (place[v] = i));
-  const order = numbers(n).sort((a, b) => head[b]! - head[a]!);
+  rising.forEach((v, i) => (place[v] = i));
+  const order = ascending(head.map((x) => -x));
   const leaves = 2 << (32 - Math.clz32(Math.max(n - 1, 1)));
   const [tree, added] = [new Float64Array(leaves), new Float64Array(leaves)];
-  const byRank = Float64Array.from(ascending, (v) => tail[v]!);
+  const byRank = Float64Array.from(rising, (v) => tail[v]!);
   let span = 0;
   for (const [inside, work] of pools(problem, time, allowed))
     span = Math.max(span, least_span(order.filter(inside), head, place, byRank, work, tree, added));

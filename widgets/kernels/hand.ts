@@ -1,8 +1,8 @@
 /** Schedules by hand: placelab.analysis.hand_plans, to the last bit. What is legal, kernels decide. */
 import { mark_before_and_behind, order_all } from "./kernels.generated.ts";
 import { durations, MEMORY, type Placed, type Problem, pointers, type Shape } from "./problem.ts";
-import { numbers } from "./ranks.ts";
 import type { Run } from "./simulate.ts";
+import { ascending, numbers } from "./sorted.ts";
 
 const ROUNDING = 1e-9; // relative; of times that are compared
 
@@ -24,9 +24,8 @@ export interface Places {
 
 /** A plan of what has run: its devices, and the order in which each started its ops. */
 export function planOf({ shape }: Problem, { device, planned }: Placed, run: Run, scheduler: string): Placed {
-  const { nOps, nDevices } = shape;
-  const byStart = (a: number, b: number) => run.start[a]! - run.start[b]! || run.finish[a]! - run.finish[b]! || a - b;
-  const order = scheduler === "planned" ? planned : numbers(nOps).sort(byStart);
+  const { nDevices } = shape;
+  const order = scheduler === "planned" ? planned : ascending(run.start, ascending(run.finish));
   return planWith(shape, device, lanesOf(device, order, nDevices));
 }
 

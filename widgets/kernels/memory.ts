@@ -1,8 +1,8 @@
 /** Memory in use on devices over time: placelab.schedule.schedule, to the last bit. */
 import { memory_changes, memory_levels } from "./kernels.generated.ts";
 import { MEMORY, type Problem, pointers, type Shape } from "./problem.ts";
-import { numbers } from "./ranks.ts";
 import type { Run } from "./simulate.ts";
+import { ascending, numbers } from "./sorted.ts";
 
 const TOLERANCE = 1e-9; // relative to the capacity
 
@@ -28,7 +28,7 @@ export function curvesOf(problem: Problem, run: Run): Curves {
   const level = lastingOn(problem.shape, run.device);
   if (memory.model === MEMORY.reserved) return { ptr: numbers(k + 1), time: new Float64Array(k), size: level };
   const changes = changesOf(problem, run);
-  const order = numbers(changes.time.length).sort((a, b) => changes.time[a]! - changes.time[b]!);
+  const order = ascending(changes.time);
   const room = pointers(changes.device, k).map((at, d) => at + d); // of each device, and the point at time 0
   const time = new Float64Array(room[k]!);
   const size = new Float64Array(room[k]!);

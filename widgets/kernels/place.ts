@@ -1,8 +1,10 @@
 /** Partitioners, as long as memory is no limit: their plans, and what the library says of those. */
+import { float64 } from "./made.ts";
 import { isShort, lacksForEver } from "./memory.ts";
 import { cpop, etf, heft, minMin, type Plan, peft, type Sent, tfGreedy } from "./plans.ts";
 import { CONTENTION, MEMORY, type Placed, type Problem, problemOf, type Shape } from "./problem.ts";
 import { moves, type Run, simulate } from "./simulate.ts";
+import { ascending } from "./sorted.ts";
 import { inWholeCosts } from "./whole.ts";
 
 interface Partitioner {
@@ -29,9 +31,7 @@ export function place(problem: Problem, name: string): Placed {
   const whole = problemOf(shape, inWholeCosts(shape, costs));
   const made = plan(whole);
   const { device, start, finish, order } = made;
-  const at = new Int32Array(order.length);
-  order.forEach((v, i) => (at[v] = i));
-  const planned = order.slice().sort((a, b) => start[a]! - start[b]! || finish[a]! - finish[b]! || at[a]! - at[b]!);
+  const planned = ascending(start, ascending(finish, order));
   const placed = { device, planned };
   if (shape.memory.binds) {
     const short = minds ? isShort(whole, plannedRun(whole, made)) : lacksForEver(shape, device);
@@ -53,14 +53,14 @@ function plannedRun(problem: Problem, { device, start, finish, sent, there }: Pl
   const { shape, costs } = problem;
   const k = shape.nDevices;
   const { tensor, source, destination, of_edge } = moves(problem, device).copies;
-  const leaves = Float64Array.from(tensor, (t, i) =>
-    sent?.length ? sent[t * k + destination[i]!]! : finish[shape.tensorProducer[t]!]!,
+  const leaves = float64(tensor.length, (i) =>
+    sent?.length ? sent[tensor[i]! * k + destination[i]!]! : finish[shape.tensorProducer[tensor[i]!]!]!,
   );
-  const arrives = leaves.map((time, i) => {
+  const arrives = float64(tensor.length, (i) => {
     const pair = source[i]! * k + destination[i]!;
     const t = tensor[i]!;
     if (there?.length) return there[t * k + destination[i]!]!;
-    return time + costs.latency[pair]! + costs.tensorBytes[t]! / costs.bandwidth[pair]!;
+    return leaves[i]! + costs.latency[pair]! + costs.tensorBytes[t]! / costs.bandwidth[pair]!;
   });
   const transfers = { tensor, source, destination, start: leaves, finish: arrives, ofEdge: of_edge };
   return { device, start, finish, makespan: finish.reduce((a, b) => Math.max(a, b), 0), transfers };

@@ -14,13 +14,13 @@ import {
   inClasses,
   largestOf,
   meanTransfer,
-  numbers,
   precedenceOrder,
   rounded,
   staticLevel,
   sum,
   upwardRank,
 } from "./ranks.ts";
+import { numbers } from "./sorted.ts";
 
 const FINISH = 0; // what is least: of list_schedule.py
 const LEAST = 0; // which op goes first: of choose_ready.py

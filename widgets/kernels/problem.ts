@@ -1,5 +1,6 @@
 /** A problem as a page has it: what never changes in `Shape`, what a hand changes in `Costs`; and the blocks that kernels take of both. */
 import { reader } from "../shared/reader.ts";
+import { float64 } from "./made.ts";
 
 /** Codes of placelab/kernels/codes.py. */
 export const CONTENTION = { parallel: 0, ports: 1, channel: 2, fair: 4 } as const;
@@ -229,7 +230,7 @@ export function problemOf(shape: Shape, costs: Costs): Problem {
     shape,
     costs,
     times: timesOf(shape, costs),
-    edgeBytes: Float64Array.from(shape.edgeTensor, (t) => costs.tensorBytes[t]!),
+    edgeBytes: float64(shape.nEdges, (e) => costs.tensorBytes[shape.edgeTensor[e]!]!),
   };
 }
 
@@ -250,7 +251,7 @@ function timesOf(shape: Shape, costs: Costs): Times {
 /** Seconds that each op takes on its device. */
 export function durations({ times }: Problem, device: Int32Array): Float64Array {
   const { cost, column, divisor, columns } = times;
-  return Float64Array.from(device, (d, v) => cost[v * columns + column[d]!]! / divisor[d]!);
+  return float64(device.length, (v) => cost[v * columns + column[device[v]!]!]! / divisor[device[v]!]!);
 }
 
 // ---------------------------------------------------------------- blocks that planners and the simulator share

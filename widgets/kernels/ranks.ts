@@ -9,6 +9,7 @@ import {
   upward,
 } from "./kernels.generated.ts";
 import { durations, network, type Problem, successors } from "./problem.ts";
+import { ascending } from "./sorted.ts";
 
 const STEPS = 2 ** 40;
 const NEAR = 1 / 32;
@@ -95,7 +96,7 @@ export function rounded(rank: Float64Array, largest = largestOf(rank)): Float64A
   const near = new Int32Array(n);
   const count: number = round_to_steps(rank, largest, STEPS, NEAR, steps, near, exact);
   if (count > 1) {
-    const rising = numbers(count).sort((a, b) => exact[a]! - exact[b]!);
+    const rising = ascending(exact.subarray(0, count));
     join_across_borders(near.subarray(0, count), exact.subarray(0, count), rising, SAME, steps);
   }
   return steps;
@@ -128,12 +129,7 @@ export function inClasses(priority: Float64Array): { order: Int32Array; place: I
     Int32Array,
     Int32Array,
   ];
-  const falling = numbers(n).sort((a, b) => priority[b]! - priority[a]!);
+  const falling = ascending(priority.map((x) => -x));
   const ties: boolean = repair_ties(priority, falling, run, start, place, order, shared);
   return { order, place, shared: ties ? shared : new Int32Array(0) };
-}
-
-/** 0 to n - 1. */
-export function numbers(n: number): Int32Array {
-  return Int32Array.from({ length: n }, (_, i) => i);
 }

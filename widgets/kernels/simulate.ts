@@ -10,7 +10,8 @@ import {
   predecessors,
   successors,
 } from "./problem.ts";
-import { inClasses, numbers, pathComputationTime } from "./ranks.ts";
+import { inClasses, pathComputationTime } from "./ranks.ts";
+import { numbers } from "./sorted.ts";
 
 const RULES: Readonly<Record<string, number>> = { pct: 0, fifo: 1, msr: 2, planned: 3 };
 const NOWHERE = -1; // of msr.py

@@ -1,9 +1,10 @@
 /** A run as the chart reads it (widgets/gantt/wire): its critical path and idle gaps as in Python, and the bytes of placelab/app/widgets/gantt_wire.py. */
 import { idle_gaps, link_items, walk_back } from "./kernels.generated.ts";
+import { float32 } from "./made.ts";
 import { type Curves, curvesOf, largest, shortagesIn } from "./memory.ts";
 import { CONTENTION, MEMORY, type Problem, predecessors } from "./problem.ts";
-import { numbers } from "./ranks.ts";
 import type { Run } from "./simulate.ts";
+import { ascending, numbers } from "./sorted.ts";
 import { rint } from "./whole.ts";
 
 const VERSION = 1;
@@ -17,7 +18,8 @@ type Column = { readonly buffer: ArrayBufferLike; readonly byteOffset: number; r
 export function packRun(problem: Problem, run: Run): DataView {
   const { shape } = problem;
   const { start, finish, device, transfers } = run;
-  const producer = Uint32Array.from(transfers.tensor, (t) => shape.tensorProducer[t]!);
+  const producer = new Uint32Array(transfers.tensor.length);
+  transfers.tensor.forEach((t, i) => (producer[i] = shape.tensorProducer[t]!));
   const { steps, gaps } = explained(problem, run);
   const counts = [shape.nOps, producer.length, 0, shape.nDevices, steps.kind.length, gaps.device.length, 0];
   return message([
@@ -25,8 +27,8 @@ export function packRun(problem: Problem, run: Run): DataView {
     Float64Array.of(run.makespan),
     ...span(start, finish),
     Uint16Array.from(device),
-    Float32Array.from(transfers.start, (t, i) => t - finish[producer[i]!]!),
-    Float32Array.from(transfers.start, (t, i) => transfers.finish[i]! - t),
+    float32(producer.length, (i) => transfers.start[i]! - finish[producer[i]!]!),
+    float32(producer.length, (i) => transfers.finish[i]! - transfers.start[i]!),
     Uint16Array.from(transfers.source),
     Uint16Array.from(transfers.destination),
     producer,
@@ -120,7 +122,7 @@ function message(columns: readonly Column[]): DataView {
 
 /** Start and duration. */
 function span(start: Float64Array, finish: Float64Array): [Float32Array, Float32Array] {
-  return [Float32Array.from(start, (x) => x + 0), Float32Array.from(start, (x, i) => finish[i]! - x)];
+  return [float32(start.length, (i) => start[i]! + 0), float32(start.length, (i) => finish[i]! - start[i]!)];
 }
 
 /** The critical path from time 0 on, and the idle gaps by device and time. */
@@ -128,7 +130,7 @@ function explained(problem: Problem, run: Run) {
   const { nOps: n, nDevices: k } = problem.shape;
   const { start, finish, device, transfers } = run;
   const x = transfers.tensor.length;
-  const byStart = numbers(n).sort((a, b) => start[a]! - start[b]!);
+  const byStart = ascending(start);
   const items = { n_ops: n, start, finish, device, by_start: byStart };
   const pred = predecessors(problem);
   const carried = { carrier: transfers.ofEdge, finish: transfers.finish };
@@ -146,7 +148,7 @@ function explained(problem: Problem, run: Run) {
     waiting: new Int32Array(n),
   };
   const idle: number = idle_gaps(run.makespan, items, pred, carried, work, gaps);
-  const inOrder = numbers(idle).sort((a, b) => gaps.device[a]! - gaps.device[b]! || gaps.begin[a]! - gaps.begin[b]!);
+  const inOrder = ascending(Float64Array.from(gaps.device), ascending(gaps.begin.subarray(0, idle)));
   return { steps: picked(steps, numbers(found).reverse()), gaps: picked(gaps, inOrder) };
 }
 
@@ -168,7 +170,7 @@ export function pathParts(problem: Problem, run: Run): [number, number, number] 
 function moved({ shape, costs }: Problem, { transfers }: Run) {
   const { contention, duplex, nDevices: k, tensorProducer } = shape;
   const { tensor, source, destination, start, finish } = transfers;
-  const made_by = Int32Array.from(tensor, (t) => tensorProducer[t]!);
+  const made_by = tensor.map((t) => tensorProducer[t]!);
   const nothing = new Int32Array(0);
   const pair = source.map((d, i) => d * k + destination[i]!);
   const free =
@@ -182,7 +184,7 @@ function moved({ shape, costs }: Problem, { transfers }: Run) {
   const ports = contention === CONTENTION.ports;
   const first = ports ? source : pair;
   const last = ports ? destination.map((d) => d + (duplex ? k : 0)) : pair;
-  return { made_by, start, first, last, free, by_free: numbers(tensor.length).sort((a, b) => free[a]! - free[b]!) };
+  return { made_by, start, first, last, free, by_free: ascending(free) };
 }
 
 type Columns<B extends string, W extends string, F extends string> = Record<B, Uint8Array> &

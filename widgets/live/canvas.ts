@@ -156,7 +156,7 @@ function wireOf({ setting, unitless }: Known, columns: Columns, view: View): Wir
 }
 
 /** The columns of a cluster as the canvas has it; what a device sends to itself is as saved. */
-function columnsIn(now: Cluster, saved: Columns): Columns {
+export function columnsIn(now: Cluster, saved: Columns): Columns {
   const k = now.devices.length;
   const bandwidth = Float64Array.from(now.bandwidth.flat());
   for (let d = 0; d < k; d++) bandwidth[d * (k + 1)] = saved.bandwidth[d * (k + 1)]!;

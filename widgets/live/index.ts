@@ -24,6 +24,7 @@ import { h } from "../shared/dom.ts";
 import { number, seconds } from "../shared/format.ts";
 import type { Model } from "../shared/model.ts";
 import { HAS_ADDRESS, isOfSavedProblem, isSaved, type Page, read, type Wish, written } from "./address.ts";
+import { alone } from "./alone.ts";
 import { HandMode } from "./byhand.ts";
 import type { Known } from "./canvas.ts";
 import { code } from "./code.ts";
@@ -87,10 +88,15 @@ interface Start {
 /** Puts the controls above the chart whose model this is, and lets the chart follow them. */
 function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void {
   const setting = model.get("live");
+  const first = problemOf(shape, costs);
+  const before = simulate(first, placed, setting.scheduler);
+  if (model.get("schedule").byteLength === 0) {
+    model.set("memory", packMemory(first, before));
+    model.set("schedule", packRun(first, before));
+  }
   const unchanged = new Map(SAVED.map((name) => [name, model.get(name)]));
   const names = new TextDecoder().decode(model.get("names")).split("\n");
-  const before = simulate(problemOf(shape, costs), placed, setting.scheduler);
-  const outline = packKept(problemOf(shape, costs), before);
+  const outline = packKept(first, before);
   const dials = dialsOf(shape, costs, setting);
   const columns = columnsOf(shape, costs);
   const page: Page = { setting, dials, saved: columns, nOps: shape.nOps };
@@ -98,7 +104,7 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
   let begun = ""; // the plan with which moves by hand began, which earns no stars
   let frame = 0;
   let whole = true; // the hand drags nothing
-  let shown = { problem: problemOf(shape, costs), placed, run: before };
+  let shown = { problem: first, placed, run: before };
   let picking = 0; // timers of what follows when the hand rests
   let resting = 0;
   const known: Known = {
@@ -416,6 +422,7 @@ if (typeof document !== "undefined") subscribe(document.body, "model", begin);
 const hand = { ...plans, bestMoves };
 
 export {
+  alone,
   bestBound,
   decodeProblem,
   graphOf,

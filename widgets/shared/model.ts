@@ -32,3 +32,33 @@ export function modelOf<T extends object>(traits: T): Model<T> {
     },
   };
 }
+
+/** A model, and values that stand before its own until others are put in their place. */
+export function overlaid<T extends object>(model: Model<T>): { model: Model<T>; put(values: Partial<T>): void } {
+  let over: Partial<T> = {};
+  const listeners = new Map<string, Set<(message?: unknown) => void>>();
+  return {
+    model: {
+      get: (name) => (name in over ? over[name]! : model.get(name)),
+      set: (name, value) => model.set(name, value),
+      save_changes: () => model.save_changes(),
+      send: (content) => model.send?.(content),
+      on(event, callback) {
+        if (!listeners.has(event)) listeners.set(event, new Set());
+        listeners.get(event)!.add(callback);
+        model.on(event, callback);
+      },
+      off(event, callback) {
+        listeners.get(event)?.delete(callback);
+        model.off(event, callback);
+      },
+    },
+    put(values) {
+      const names = new Set([...Object.keys(over), ...Object.keys(values)]) as Set<keyof T & string>;
+      const before = over;
+      over = values;
+      for (const name of names)
+        if (before[name] !== values[name]) for (const callback of listeners.get(`change:${name}`) ?? []) callback();
+    },
+  };
+}

@@ -29,7 +29,9 @@ from typing import Any
 
 import numpy as np
 
+from placelab.analysis.idle_time import idle_gaps
 from placelab.app.widgets.gantt_wire import VERSION, joined
+from placelab.kernels.explain.explain import FOR_MEMORY
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
@@ -58,8 +60,9 @@ MEMORIES = ("none", "edges", "dynamic", "reserved")  # memory models, by the num
 
 
 def live_traits(schedule: Schedule, puzzle: dict[str, Any] | None = None) -> dict[str, Any]:
-    """What a page has beside the chart's traits to recompute this schedule; see :func:`why_not`.
+    """What a page has beside the chart's traits to recompute this schedule, and in their place; see :func:`why_not`.
 
+    The page computes the schedule itself, unless it has gaps for want of memory, which the page takes for waiting.
     `puzzle`, with ``name``, ``task``, ``heft`` (None for no plan) and ``optimum``, asks the reader for a plan by hand.
     """
     cluster = schedule.problem.cluster
@@ -67,6 +70,7 @@ def live_traits(schedule: Schedule, puzzle: dict[str, Any] | None = None) -> dic
     still = fixed or why_still(schedule)
     return {
         "problem": pack_problem(schedule),
+        **({} if (idle_gaps(schedule)["reason"] == FOR_MEMORY).any() else {"schedule": b"", "memory": b""}),
         "live": {
             "partitioners": [AS_PLACED] if fixed or puzzle else [AS_PLACED, *PARTITIONERS],
             "partitioner": AS_PLACED if still else schedule.placement.partitioner,

@@ -1,0 +1,102 @@
+/** An explorer goes on without its kernel: the engine of the page that its notebook keeps, for the explorer's own canvas and chart. */
+import type { Cluster } from "../cluster/state.ts";
+import type { Hand } from "../gantt/wire/traits.ts";
+import { planOf } from "../kernels/hand.ts";
+import { peaksOf } from "../kernels/memory.ts";
+import { place } from "../kernels/place.ts";
+import { decodeProblem, MEMORY, type Placed, type Problem, problemOf } from "../kernels/problem.ts";
+import { simulate } from "../kernels/simulate.ts";
+import { packMemory, packRun } from "../kernels/wire.ts";
+import type { Computed, Engine, EngineHost } from "../shared/alone.ts";
+import { number, seconds } from "../shared/format.ts";
+import { HandMode } from "./byhand.ts";
+import { columnsIn } from "./canvas.ts";
+import type { LiveTraits, Said } from "./traits.ts";
+import { type Columns, columnsOf, withColumns } from "./values.ts";
+import { compared } from "./words.ts";
+
+const NOTHING = new DataView(new ArrayBuffer(0));
+const AS_PLACED = "as placed";
+
+/** The engine of a page with these traits. */
+export function alone(traits: LiveTraits, host: EngineHost): Engine {
+  const { shape, costs, placed } = decodeProblem(traits.problem);
+  const setting = traits.live;
+  const saved = columnsOf(shape, costs);
+  const names = new TextDecoder().decode(traits.names).split("\n");
+  let columns: Columns = saved;
+  let own: Placed | null = null; // a plan by hand
+  let held: Partial<Hand> = {};
+  let steps = 0; // of the plan, by which a search sees that something else has changed
+  let before = 0; // makespan [s]
+  let shown: Computed = { schedule: NOTHING, memory: NOTHING, peak: [], hand: held };
+  let words = "";
+
+  const time = (x: number) => (traits.unitless ? number(x) : seconds(x));
+
+  const problemNow = (): Problem => problemOf(...withColumns(shape, costs, columns));
+  const plan = (problem: Problem) => (setting.partitioner === AS_PLACED ? placed : place(problem, setting.partitioner));
+  const scheduler = () => (own ? "planned" : setting.scheduler);
+
+  function show(problem: Problem, now: Placed): void {
+    const run = simulate(problem, now, scheduler());
+    const counted = problem.shape.memory.model !== MEMORY.none;
+    const memory = counted ? packMemory(problem, run) : NOTHING;
+    const changed = `${time(run.makespan)} ${compared(run.makespan, before)} from ${time(before)}`;
+    words = setting.still && !own ? `${changed}; ops stay on their devices` : changed;
+    const peak = counted ? peaksOf(problem, run) : [];
+    shown = { schedule: packRun(problem, run), memory, peak, hand: held };
+    host.show(shown, words);
+  }
+
+  /** The columns of a cluster; only its values may be others than the saved ones. */
+  function columnsOfCluster(cluster: unknown): Columns {
+    if (!cluster) return saved;
+    const { devices } = cluster as Cluster;
+    const same = devices.length === setting.names.length && devices.every(({ name }, d) => name === setting.names[d]);
+    if (!same) throw new Error("Other devices need the kernel.");
+    return columnsIn(cluster as Cluster, saved);
+  }
+
+  const mode = new HandMode({
+    ground() {
+      const problem = problemNow();
+      own ??= handPlan(problem, plan(problem));
+      return { problem, plan: { ...own, run: simulate(problem, own, "planned") }, names, setting, time };
+    },
+    show(now, whole) {
+      if (whole) {
+        own = now;
+        steps++;
+      }
+      show(problemNow(), now);
+    },
+    tell(hand) {
+      held = hand ?? {};
+      if (shown.schedule === NOTHING)
+        show(problemNow(), own!); // the best move is the first thing that was asked
+      else host.show({ ...shown, hand: held }, words);
+    },
+    state: () => String(steps),
+    say: host.say,
+  });
+  const handPlan = (problem: Problem, now: Placed): Placed =>
+    planOf(problem, now, simulate(problem, now, setting.scheduler), setting.scheduler);
+
+  return {
+    makespan(cluster) {
+      columns = columnsOfCluster(cluster);
+      const problem = problemNow();
+      before = simulate(problem, plan(problem), setting.scheduler).makespan;
+      return before;
+    },
+    edited(cluster) {
+      columns = columnsOfCluster(cluster);
+      const problem = problemNow();
+      show(problem, own ?? plan(problem));
+    },
+    held(said) {
+      mode.hear(said as Said);
+    },
+  };
+}
