@@ -11,7 +11,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from lesson_pictures import with_picture
 from sphinx.application import Sphinx
 
-from placelab.app.cli.lessons_command import CHECK, LESSONS, SOLUTION, students_copy
+from placelab.app.cli.lessons_command import CHECK, LESSONS, PUZZLES, SOLUTION, beside_puzzles, students_copy
 
 NEEDS = {  # number: the lessons it builds on, and how hard it is
     1: ("–", 1),
@@ -38,7 +38,8 @@ HEAD = """| lesson | builds on | afterwards you can | difficulty | text | exerci
 def write_copies(app: Sphinx) -> None:
     """docs/generated/lessons-students.zip."""
     lessons = sorted(Path(app.srcdir, LESSONS).glob("*.ipynb"))
-    copies = {path.name: students_copy(path.read_text("utf-8")) for path in lessons}
+    copies = {path.name: students_copy(beside_puzzles(path.read_text("utf-8"))) for path in lessons}
+    copies[PUZZLES.name] = Path(app.srcdir, PUZZLES).read_text("utf-8")
     file = Path(app.srcdir, "docs", "generated", "lessons-students.zip")
     file.parent.mkdir(parents=True, exist_ok=True)
     archive = zipped(copies, "lessons-students")

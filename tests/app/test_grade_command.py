@@ -61,6 +61,7 @@ def table(folder, tmp_path, *more):
 def test_one_row_per_student(handed_in, tmp_path, capsys):
     """Right, half and wrong copies; one that is no notebook; a name that a spreadsheet would run."""
     handed_in("right", copy_with(RIGHT))
+    handed_in("right", "{}", "puzzles.ipynb")  # is not graded
     handed_in("half", copy_with({"in_eight": RIGHT["in_eight"], "waits_for": WRONG["waits_for"]}))
     handed_in("wrong", copy_with(WRONG))
     handed_in("other", "this is no notebook")
@@ -76,6 +77,7 @@ def test_one_row_per_student(handed_in, tmp_path, capsys):
         "'=1+1": ["0", "0", "0", "0"],
     }
     assert "is not JSON" in rows["other"]["remarks"] and not rows["right"]["remarks"]
+    assert rows["other"]["remarks"].endswith("no copy of Lesson 1")
     told = (tmp_path / "feedback" / "half.txt").read_text()
     assert (
         "in_eight: right" in told

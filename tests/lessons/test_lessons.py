@@ -107,12 +107,10 @@ def test_copies_are_written_once(tmp_path, capsys):
     """A student's copy has neither solutions nor results, an instructor's is the lesson; what is there already is kept."""
     for folder, more in (("students", []), ("instructor", ["--instructor"])):
         cli.main(["lessons", str(tmp_path / folder), *more])
-        answers = ["answers.md"] if more else []
-        assert (
-            sorted(path.name for path in (tmp_path / folder).iterdir()) == [path.name for path in NOTEBOOKS] + answers
-        )
+        others = ["answers.md", "puzzles.ipynb"] if more else ["puzzles.ipynb"]
+        assert sorted(path.name for path in (tmp_path / folder).iterdir()) == [path.name for path in NOTEBOOKS] + others
     for path in NOTEBOOKS:
-        assert (tmp_path / "instructor" / path.name).read_bytes() == path.read_bytes()
+        assert (tmp_path / "instructor" / path.name).read_text() == path.read_text().replace("(../puzzles", "(puzzles")
         cells = json.loads((tmp_path / "students" / path.name).read_text())["cells"]
         assert not any("solution" in tags(cell) or cell.get("outputs") for cell in cells)
         hidden = [cell["metadata"].get("jupyter", {}).get("source_hidden", False) for cell in cells]
@@ -123,6 +121,20 @@ def test_copies_are_written_once(tmp_path, capsys):
     mine.write_text("{}")
     cli.main(["lessons", str(tmp_path / "students")])
     assert mine.read_text() == "{}" and "is there already and is kept" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", [[], ["--instructor"], ["--nbgrader"], ["--otter"]], ids=str)
+def test_links_of_copies_lead_somewhere(tmp_path, kind):
+    """Each file that a lesson links to is there, beside the copy or where the lessons stand."""
+    cli.main(["lessons", str(tmp_path), *kind])
+    linked = 0
+    for path in tmp_path.rglob("*.ipynb"):
+        cells = json.loads(path.read_text())["cells"]
+        texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+        files = [file for text in texts for file in re.findall(r"\]\((?!https?:|#)([^)#]+)", text)]
+        assert all((path.parent / file).exists() for file in files), (path.name, files)
+        linked += len(files)
+    assert linked == (0 if {"--nbgrader", "--otter"} & set(kind) else 6)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -85,7 +85,11 @@ def _write(path: Path, grades: Iterable[Grade]) -> None:
                 for i, point in enumerate(each.points):
                     best[each.copy.lesson, i] = max(best[each.copy.lesson, i], point)
             points = [best[key] for key in columns]
-            remarks = "; ".join(each.remark for each in several if each.remark)
+            lacking = [
+                int(lesson.name[:2]) for lesson in lessons if all(each.copy.lesson != lesson for each in several)
+            ]
+            said = [each.remark for each in several if each.remark] + [f"no copy of Lesson {n}" for n in lacking]
+            remarks = "; ".join(said)
             rows.writerow([_cell(student), *points, sum(points), _cell(remarks)])
 
 

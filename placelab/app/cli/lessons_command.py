@@ -13,6 +13,8 @@ from placelab.base.errors import FormatError
 from placelab.base.places import shipped
 
 LESSONS = Path("notebooks", "lessons")
+PUZZLES = Path("notebooks", "puzzles.ipynb")  # which lessons link to
+LINKED = "[notebook of puzzles](../puzzles.ipynb)"
 ANSWERS = "answers.md"  # to the questions for homework and exams, for instructors
 SOLUTION = "solution"  # tag of the cells that a student's copy lacks
 CHECK = "check"
@@ -39,14 +41,16 @@ def add_to(commands: Any) -> None:
 
 
 def lessons(options: argparse.Namespace) -> None:
-    """Write the fifteen lessons of the course.
+    """Write the fifteen lessons of the course, and the notebook of puzzles that they link to.
 
     A file that is there already is kept, as it may hold somebody's answers.
     """
     if "\0" in str(options.directory) or (options.directory.exists() and not options.directory.is_dir()):
-        raise FormatError(f"{str(options.directory)!a} is not a folder; name another one to write the lessons to")
+        raise FormatError(f"{str(options.directory)!a} is not a folder; name a different one to write the lessons to")
     options.directory.mkdir(parents=True, exist_ok=True)
     written = [_written(path, options) for path in sorted(shipped(LESSONS).glob("*.ipynb"))]
+    if not (options.nbgrader or options.otter):
+        written.append((options.directory / PUZZLES.name, shipped(PUZZLES).read_text("utf-8")))
     if options.instructor:
         written.append((options.directory / ANSWERS, (shipped(LESSONS) / ANSWERS).read_text("utf-8")))
     for copy, text in written:
@@ -62,10 +66,21 @@ def _written(lesson: Path, options: argparse.Namespace) -> tuple[Path, str]:
     """Where a lesson goes, and what is written there."""
     text = lesson.read_text("utf-8")
     if options.nbgrader:
-        return options.directory / "source" / lesson.stem / lesson.name, nbgrader_master(text)
+        return options.directory / "source" / lesson.stem / lesson.name, nbgrader_master(without_link(text))
     if options.otter:
-        return options.directory / lesson.stem / lesson.name, otter_master(text, lesson.stem)
+        return options.directory / lesson.stem / lesson.name, otter_master(without_link(text), lesson.stem)
+    text = beside_puzzles(text)
     return options.directory / lesson.name, text if options.instructor else students_copy(text)
+
+
+def beside_puzzles(notebook: str) -> str:
+    """The lesson's JSON for a folder that has the puzzles, too."""
+    return notebook.replace(LINKED, LINKED.replace("../", ""))
+
+
+def without_link(notebook: str) -> str:
+    """The lesson's JSON where graders hand it out alone."""
+    return notebook.replace(LINKED, f"notebook `{PUZZLES.name}`, which `placelab lessons DIR` writes,")
 
 
 def students_copy(notebook: str) -> str:

@@ -17,6 +17,7 @@ LESSONS = Path("notebooks", "lessons")
 EXPECTED = "a notebook"
 LARGEST = 64 << 20  # bytes of a copy
 CHECKPOINTS = ".ipynb_checkpoints"
+UNGRADED = "puzzles.ipynb"  # stands beside the lessons
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,9 @@ def copies_in(folder: Path) -> list[Copy]:
     """Each notebook in a folder: of the student whose name the subfolder has, or else the file without the lesson's name."""
     if not folder.is_dir():
         raise FormatError(f"{str(folder)!a} is no folder; expected one with the copies that students have handed in")
-    paths = [path for path in sorted(folder.rglob("*.ipynb")) if CHECKPOINTS not in path.parts]
+    paths = [
+        path for path in sorted(folder.rglob("*.ipynb")) if CHECKPOINTS not in path.parts and path.name != UNGRADED
+    ]
     if not paths:
         raise FormatError(f"{str(folder)!a} has no notebooks; expected FOLDER/STUDENT/NN_lesson.ipynb")
     return [_copy(folder, path) for path in paths]
