@@ -28,7 +28,7 @@ Lanes = Sequence[np.ndarray]
 
 
 def recognise(plan: ByHand | Placement | Schedule) -> tuple[str, ...]:
-    """The schedulers of pipelines whose order a plan has, though another hand may have made it.
+    """The schedulers of pipelines whose order a plan has, though it may have been made by hand.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def recognise(plan: ByHand | Placement | Schedule) -> tuple[str, ...]:
     tuple of str
         Of ``gpipe``, ``1f1b``, ``interleaved``, ``zb-h1``, ``zb-h2``, ``zb-v`` those that give every device the same order of
         forward and backward ops, micro-batches renumbered where they are equal. Several where they agree, as with one
-        micro-batch; none where the order is another one, or passes run together.
+        micro-batch; none where the order is a different one, or passes run together.
 
     Raises
     ------

@@ -170,7 +170,7 @@ def difference(a: Schedule, b: Schedule, *, match: bool = True) -> Difference:
     match
         Whether devices that are interchangeable in `b`'s problem count as one another, so that as few ops as possible have
         moved: those of one type, speed, memory, times and links, and whole hosts of them. The other numbers do not depend on
-        it. False: an op has moved when its device has another name.
+        it. False: an op has moved when its device has a different name.
 
     Returns
     -------

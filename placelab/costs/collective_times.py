@@ -151,7 +151,7 @@ def allreduce_time(
     Raises
     ------
     FormatError
-        Another algorithm; a number out of range.
+        An algorithm that does not exist; a number out of range.
 
     References
     ----------

@@ -39,7 +39,7 @@ def measured(
         Device name or type that the seconds hold for.
     speed
         Operations/s of the device that was measured. If given, the seconds scale with a device's speed, and apply to devices
-        whose type has no column, unless the graph has another default column. If None, they apply unscaled, to `device`
+        whose type has no column, unless the graph has a different default column. If None, they apply unscaled, to `device`
         alone.
     reference_speed
         Set compute to seconds × this speed [operations/s] instead of adding a time column; all time columns are removed, so

@@ -51,7 +51,7 @@ def read(config: Any, *, dtype: str = "bfloat16") -> Transformer:
     Raises
     ------
     UnsupportedError
-        A ``model_type`` that is not known; another `dtype`.
+        A ``model_type`` or a `dtype` that is not known.
     FormatError
         No configuration; a key that is missing, of a wrong type or out of range; heads that do not divide the hidden size
         where there is no ``head_dim``; more experts per token than experts.

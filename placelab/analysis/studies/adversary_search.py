@@ -99,7 +99,7 @@ def adversarial(
         What is maximised: ``"makespan"``, that of `a` over that of `b`; ``"gap"``, that of `a` over the best lower bound;
         ``"efficiency"``, :math:`2 - E` of `a` (:func:`placelab.metrics`). `b` has no part in the last two.
     restarts, steps
-        Number of searches, each from another beginning (with `around`: from the same one), and of steps of each.
+        Number of searches, each from a different beginning (with `around`: from the same one), and of steps of each.
     rule
         ``"metropolis"``: a better problem is always taken, a worse one of ratio :math:`r = new / old` with probability
         :math:`\exp(-(1 - r) / T)`; T falls from 10 to 0.1 over the steps. ``"published"``: as the published program does,

@@ -47,7 +47,7 @@ def iterations(
     Parameters
     ----------
     problem, placement, scheduler
-        As for :func:`placelab.simulate`. ``random-reads`` reads parameters in another order in each run, ``tic`` and ``tac`` in
+        As for :func:`placelab.simulate`. ``random-reads`` reads parameters in a new order in each run, ``tic`` and ``tac`` in
         the same.
     runs
         Number of runs; run i has the seed ``seed + i``.

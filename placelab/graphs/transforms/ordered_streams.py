@@ -82,7 +82,7 @@ def communication_streams(
     UnsupportedError
         No planned order; several replicas; tensors between ranks that belong to no pass; passes that need each other in a circle.
     FormatError
-        A table that lacks a SEND or RECV, or has another.
+        A table that lacks a SEND or RECV, or has one too many.
 
     Notes
     -----

@@ -77,7 +77,7 @@ def pipeline_replica(
     Raises
     ------
     FormatError
-        A number out of range; halving where r is no power of two; `gradient` of another length.
+        A number out of range; halving where r is no power of two; `gradient` of a wrong length.
     UnsupportedError
         No stages and micro-batches; replicas already; an op that may run on several devices; no gradients at all.
 

@@ -82,7 +82,7 @@ def sharded(
     Raises
     ------
     UnsupportedError
-        Another stage; a graph without a backward pass or units.
+        A stage that does not exist; a graph without a backward pass or units.
     FormatError
         A number out of range; groups that do not divide the ranks.
 

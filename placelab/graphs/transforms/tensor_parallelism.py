@@ -76,7 +76,7 @@ def tensor_parallel(
     Raises
     ------
     UnsupportedError
-        t does not divide the heads of the model, or t and its KV heads do not divide; another role.
+        t does not divide the heads of the model, or t and its KV heads do not divide; a role that does not exist.
     FormatError
         t below 1.
 

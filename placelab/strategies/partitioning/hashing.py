@@ -39,7 +39,7 @@ def hashing(
         memory if every device's is finite, else speed, or uniform when the graph has measured times (speeds say
         nothing there).
     seed
-        Another seed, another hash.
+        A different seed gives a different hash.
 
     Notes
     -----

@@ -94,7 +94,7 @@ def portfolio(
         ``bound``: the best lower bound known (:func:`placelab.planning.lower_bounds.best_bound`).
         ``table``: one row per partitioner, with its best scheduler and the makespan of that as a plan, ``oom``, or why there
         is none; then a row of the search. The scheduler ``planned`` reproduces ``estimate``, in every transfer model, since it is
-        what simulating the plan gave: exactly, but for costs that are planned in another unit than seconds, there to rounding.
+        what simulating the plan gave: exactly, but for costs that are planned in a unit other than seconds, there to rounding.
 
     Notes
     -----

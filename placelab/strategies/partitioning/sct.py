@@ -73,7 +73,7 @@ def sct(
 
     Ties: the larger static level (:func:`placelab.planning.ranks.static_level`, rounded), then the op number. After each op the
     clock is read again; it never goes back. Ops are appended. The papers leave open in which order devices are tried, and
-    whether another op may be put before f while d waits: not here.
+    whether a different op may be put before f while d waits: not here.
 
     The first member of a colocation group fixes the device of all. Transfers queue as in ``etf``, see there; the favourite
     children know nothing of groups, restrictions, queues and of what sets devices apart, so the notes of the placement say
