@@ -97,6 +97,8 @@ def check_by_hand(
     """
     name = title(plan)
     given = answer(plan, seconds=seconds)
+    if waiting := getattr(getattr(given, "gantt", None), "tray", ()):
+        fail(f"{name} is not complete: {len(waiting)} ops wait in the tray, {waiting[0]['name']!r} first")
     if isinstance(given, Placement):
         given = simulate(given.problem, given)
     schedule = given if isinstance(given, Schedule) else getattr(given, "schedule", None)

@@ -214,6 +214,94 @@ def test_several_ops_move_together(explorer):
     assert explorer.schedule.makespan == 80 and pl.validate(explorer.schedule) == []
 
 
+def take_off(explorer: Explorer) -> None:
+    """Press *Empty*."""
+    explorer.gantt._handle_custom_msg(dict(grip=next(GRIPS), do="empty"), [])
+    assert explorer.settled(60)
+
+
+def waiting(explorer: Explorer, ready: bool) -> list[str]:
+    """Names of what is in the tray and can be placed now, or cannot."""
+    return [row["name"] for row in explorer.gantt.tray if row["ready"] == ready]
+
+
+def test_a_plan_is_made_from_nothing(explorer):
+    """Only ops whose inputs are placed can be; what is not placed is not drawn and holds up nothing; all placed, it is a plan."""
+    take_off(explorer)
+    assert waiting(explorer, True) == ["T1"] and len(waiting(explorer, False)) == 9
+    assert not any(explorer.gantt.decided) and "0 of 10 ops" in explorer.numbers.text.value
+    with pytest.raises(AssertionError, match="is not complete: 10 ops wait in the tray, 'T1' first"):
+        pl.testing.check_by_hand(explorer)
+    hold(explorer, "T2", "P1", 0)
+    assert explorer.gantt.hand == {} and not explorer.by_hand.holding
+    target = pl.solve(explorer.problem, "cp-sat", "planned")
+    number = explorer.problem.graph.index
+    for op in np.argsort(target.start, kind="stable").tolist():
+        name = str(explorer.problem.graph.names[op])
+        assert name in waiting(explorer, True)
+        device = explorer.problem.cluster.names[target.device[op]]
+        grip = hold(explorer, name, device, 1e6)
+        ghosts = {ghost["device"]: ghost for ghost in explorer.gantt.candidates}
+        assert ghosts[target.device[op]]["finish"] <= explorer.schedule.finish[op] and explorer.gantt.decided[
+            op : op + 1
+        ] in (b"\1", b"")
+        say(explorer, grip, name, do="set")
+        assert explorer.gantt.candidates == [] and explorer.schedule.start[op] == target.start[op]
+    assert explorer.gantt.tray == [] and explorer.schedule.makespan == target.makespan == 73
+    pl.testing.check_by_hand(explorer, at_most=73)
+    explorer.undo()
+    assert waiting(explorer, True) == ["T10"] and explorer.gantt.decided[number("T10")] == 0
+    for _ in range(10):
+        explorer.undo()
+    assert explorer.gantt.tray == [] and explorer.schedule.makespan == 80
+
+
+def test_placed_ops_move_among_those_that_are_placed(explorer):
+    """A bar does not go behind what waits, and moves no other op that is drawn."""
+    take_off(explorer)
+    for name, device in (("T1", "P3"), ("T4", "P2"), ("T3", "P3")):
+        grip = hold(explorer, name, device, 1e6)
+        say(explorer, grip, name, do="set")
+    grip = hold(explorer, "T3", "P2", 1e6)
+    assert explorer.gantt.hand["said"] == "P2, after T4"
+    say(explorer, grip, "T3", do="set")
+    assert lane(explorer, "P2")[:2] == ["T4", "T3"] and lane(explorer, "P3")[0] == "T1"
+    ask(explorer, "best")
+    assert "First place all ops" in message(explorer)
+
+
+def test_what_is_predicted_is_shown_afterwards(explorer):
+    """No ghosts, no bar while it is held; then where it runs, and where it would have ended first."""
+    take_off(explorer)
+    explorer.gantt.predicts = True
+    grip = hold(explorer, "T1", "P1", 0)
+    assert explorer.gantt.candidates == [] and not any(explorer.gantt.decided) and explorer.gantt.hand["said"] == "P1"
+    say(explorer, grip, "T1", do="set")
+    assert message(explorer).count("T1 on P1: 0 to 14. On P3 it would end at 9.")
+    grip = next(GRIPS)
+    say(explorer, grip, "T3", way="up")
+    say(explorer, grip, "T3", do="set")
+    assert "T3 on P3: 26 to 45. On P1 it would end at 25." in message(explorer)
+
+
+def test_what_cannot_be_placed_one_by_one_says_why(explorer):
+    """Where transfers wait for each other, and above 200 ops."""
+    take_off(explorer)
+    assert len(explorer.gantt.tray) == 10
+    pick(explorer, "Transfers", "sequential")
+    assert explorer.settled(60) and explorer.gantt.tray == [] and explorer.gantt.decided == b""
+    take_off(explorer)
+    assert explorer.gantt.tray == [] and "where transfers are parallel" in message(explorer)
+    large = pl.explore(pl.generators.layered(201, seed=1), CLUSTER)
+    look(large)
+    large.comparison.halt()
+    assert large.settled(60)
+    large.gantt.by_hand = True
+    take_off(large)
+    assert large.gantt.tray == [] and "At most 200 ops" in message(large)
+    large.close()
+
+
 def test_the_plan_is_a_row_of_the_comparison(explorer):
     """The row follows each move that is set; a click on it brings the plan back after another pair; another model has none."""
     row = lambda: next((r for r in explorer.comparison.table.rows if r["name"] == "by hand"), None)  # noqa: E731

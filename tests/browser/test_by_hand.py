@@ -221,3 +221,38 @@ def test_a_bar_is_dragged_while_the_kernel_is_silent(hand, screenshot):
     makespan(hand, 76)
     expect(hand.page.locator(".pl-goon")).to_have_count(0)
     assert hand.notebook.value("pl.validate(explorer.schedule)") == []
+
+
+def test_a_plan_is_made_from_nothing(hand, screenshot):
+    """Empty takes all ops off; T1 is dragged from the tray to a lane, the next ones are placed by keys; Undo leads back."""
+    hand.button("Empty").click()
+    chips = hand.root.locator(".pl-gantt .tray .op")
+    expect(chips).to_have_count(10)
+    expect(chips.first).to_contain_text("T1")
+    expect(hand.root.locator(".pl-gantt .tray .count")).to_have_text("10 ops · 1 ready")
+    box = chips.first.bounding_box()
+    hand.page.mouse.move(box["x"] + 8, box["y"] + 8)
+    hand.page.mouse.down()
+    hand.page.mouse.move(*point(hand, "P3", 2), steps=6)
+    expect(hand.root.locator(".pl-gantt .tooltip")).to_contain_text("T1: P3, 0 to 9")
+    screenshot("from the tray")
+    hand.page.mouse.up()
+    expect(chips).to_have_count(9)
+    chip = lambda name: hand.root.locator(f'.pl-gantt .tray .op[title^="{name}:"]')  # noqa: E731
+    chip("T3").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown"):
+        hand.page.keyboard.press(key)
+    expect(hand.root.locator(".pl-gantt .status")).to_contain_text("T3: P3, after T1, 9 to 28")
+    hand.page.keyboard.press("Enter")
+    expect(chips).to_have_count(8)
+    expect(chips.first).to_be_focused()
+    screenshot("two placed")
+    hand.button("Predict first").click()
+    chip("T2").focus()
+    hand.page.keyboard.press("ArrowDown")
+    expect(hand.root.locator(".pl-gantt .status")).to_have_text("P1")
+    hand.page.keyboard.press("Enter")
+    expect(hand.root.locator(".pl-message")).to_contain_text("T2 on P1: 27 to 40. Nowhere does it end earlier.")
+    assert hand.notebook.value("int(explorer.state.own_plan.placed.sum())") == 3
+    hand.button("↶").click()
+    expect(chips).to_have_count(8)

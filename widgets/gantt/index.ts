@@ -46,6 +46,7 @@ function render({ model: python, el, alone = false }: Context): () => void {
     axis: (kept: boolean) => send("keep_axis", kept),
     colour: (way: string) => send("colour_by", way),
     byHand: (on: boolean) => send("by_hand", on),
+    predicts: (on: boolean) => send("predicts", on),
     hold: (at: Hold) => {
       publish(el, HELD, at);
       send("hold", at);
@@ -178,6 +179,8 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
     ["colour_ways", colours],
     ["can_hand", () => view.offerHand(model.get("can_hand") ?? false)],
     ["by_hand", () => view.moveByHand(model.get("by_hand") ?? false)],
+    ["tray", () => view.showTray(model.get("tray") ?? [])],
+    ["predicts", () => view.predicts(model.get("predicts") ?? false)],
     ["hand", () => view.hear(model.get("hand") ?? {})],
     ["selection", () => view.showSelection(model.get("selection"))],
     ["decided", () => view.showDecided(bytes(model.get("decided") ?? new DataView(new ArrayBuffer(0))))],

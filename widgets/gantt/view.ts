@@ -19,6 +19,7 @@ import { Report } from "./hands/report.ts";
 import { stage } from "./hands/stage.ts";
 import { strip } from "./hands/strip.ts";
 import { toolbar } from "./hands/toolbar.ts";
+import { tray } from "./hands/tray.ts";
 import { words } from "./hands/words.ts";
 import { closeUp, whole } from "./scene/camera.ts";
 import type { Kept } from "./scene/kept.ts";
@@ -27,7 +28,7 @@ import type { Chart, Labels } from "./scene/scene.ts";
 import { isDrawn } from "./scene/sofar.ts";
 import type { CurveSoFar, Details, Step } from "./wire/details.ts";
 import type { Memory } from "./wire/memory.ts";
-import type { Candidate, Hand, Proof } from "./wire/traits.ts";
+import type { Candidate, Hand, Proof, Waiting } from "./wire/traits.ts";
 
 const DIMMED_AFTER = 300; // ms
 
@@ -47,6 +48,8 @@ export interface Tell extends Omit<HandTell, "chosen"> {
   colour(way: string): void;
   /** The mode by hand was begun or ended. */
   byHand(on: boolean): void;
+  /** Where an op would run is hidden until it is set, or not. */
+  predicts(on: boolean): void;
 }
 
 export class GanttView {
@@ -67,6 +70,16 @@ export class GanttView {
     say: (text) => this.#report.note(text),
   });
   readonly #proof = proofLane((op) => this.#choose(op));
+  readonly #tray = tray({
+    look: (op) => this.#byHand.lookAt(op),
+    take: (op) => this.#byHand.takeNew(op),
+    carry: (event) => this.#pointing.carryNew(this.#byHand, event),
+    drop: (event) => this.#pointing.dropNew(this.#byHand, event),
+    putBack: () => this.#byHand.putBack(),
+    move: (op, way) => this.#byHand.moveNew(op, way),
+    give: (what) => this.#byHand.giveHeld(what),
+    say: (text) => this.#report.note(text),
+  });
   readonly #byHand: ByHand;
   readonly #controls;
   #offered = false; // moves by hand
@@ -98,6 +111,7 @@ export class GanttView {
           this.#byHand.ask(what);
           this.#surface.element.focus();
         },
+        predict: (on) => tell.predicts(on),
       },
       alone,
     );
@@ -220,6 +234,7 @@ export class GanttView {
     this.#report.now();
     this.explain(this.#explained);
     this.tell(this.#told);
+    this.#sayHeld("");
   }
 
   showCandidates(candidates: readonly Candidate[]): void {
@@ -330,8 +345,21 @@ export class GanttView {
 
   moveByHand(on: boolean): void {
     this.#byHand.switch(on);
+    this.#tray.reveal(on);
+    this.#resized();
     this.#controls.press("byHand", on);
     this.element.dataset.byHand = String(on);
+  }
+
+  /** Ops that wait to be placed. */
+  showTray(waiting: readonly Waiting[]): void {
+    this.#tray.show(waiting);
+    this.element.dataset.waiting = String(waiting.length);
+    this.#resized();
+  }
+
+  predicts(on: boolean): void {
+    this.#controls.press("predict", on);
   }
 
   /** What Python says of an op in the hand. */
@@ -344,7 +372,7 @@ export class GanttView {
   #sayHeld(otherwise: string): void {
     this.#pointing.sayCarried(this.#byHand);
     const { description } = this.#byHand;
-    const text = description ? `${description.rows[0]![1]} · ${description.title}` : otherwise;
+    const text = description ? [description.rows[0]?.[1], description.title].filter(Boolean).join(" · ") : otherwise;
     if (text) this.#report.note(text);
   }
 
@@ -442,7 +470,14 @@ export class GanttView {
       h(
         "div.body",
         {},
-        h("div.frame", {}, this.#proof.element, surface, h("span.badge", { "aria-hidden": "true" }, "updating …")),
+        h(
+          "div.frame",
+          {},
+          this.#tray.element,
+          this.#proof.element,
+          surface,
+          h("span.badge", { "aria-hidden": "true" }, "updating …"),
+        ),
         this.#drawer.element,
       ),
       legend,

@@ -109,6 +109,8 @@ class HandPlan:
         Of each op its device, all ops in one order, by number, and times, as :class:`placelab.Placement` has them.
     title
         What stands in place of a partitioner's name.
+    placed
+        Which ops have been placed, shape (n_ops,), where they are placed one by one; the others wait, behind them. None: all.
     """
 
     model: Model
@@ -117,6 +119,7 @@ class HandPlan:
     planned: np.ndarray
     not_before: np.ndarray | None = None
     title: str = BY_HAND
+    placed: np.ndarray | None = None
 
     def placement(self, problem: Problem) -> Placement:
         """The plan as a placement of a problem of this model."""
@@ -253,6 +256,15 @@ class State:
         """The plan that was made by hand, where it counts."""
         return self.hand if self.hand is not None and self.fits(self.hand) else None
 
+    @property
+    def placed(self) -> np.ndarray | None:
+        """Which ops of the plan by hand are placed, where they are placed one by one; None: all.
+
+        Where transfers wait for each other, those to ops that wait would hold up others: there the whole plan counts.
+        """
+        alone = self.transfers == "parallel" and not self.transfer_ops
+        return self.own_plan.placed if self.own_plan is not None and alone else None
+
     def fits(self, hand: HandPlan) -> bool:
         """Whether a plan is one of this model on so many devices."""
         return hand.model is self.model and hand.n_devices == self.cluster.n_devices
@@ -294,11 +306,12 @@ class State:
         scheduler = self.requested_scheduler or self.scheduler
         return replace(self, partitioner=name, scheduler=scheduler, requested_scheduler="", hand=None)
 
-    def with_hand(self, placement: Placement, title: str = BY_HAND) -> State:
+    def with_hand(self, placement: Placement, title: str = BY_HAND, placed: np.ndarray | None = None) -> State:
         """A plan in place of the partitioner's; ``planned`` replays it."""
         assert placement.planned is not None
         arrays = placement.device, placement.planned, placement.not_before
-        return self.with_plan(HandPlan(self.model, self.cluster.n_devices, *arrays, title))
+        part = None if placed is None or placed.all() else placed
+        return self.with_plan(HandPlan(self.model, self.cluster.n_devices, *arrays, title, part))
 
     def with_plan(self, hand: HandPlan) -> State:
         """A plan that was shown before, in place of the partitioner's."""

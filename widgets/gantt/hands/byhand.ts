@@ -6,7 +6,7 @@ import { isDrawn } from "../scene/sofar.ts";
 import type { Hand, Hold } from "../wire/traits.ts";
 import type { Board } from "./board.ts";
 
-export type Do = "set" | "return" | "best" | "finish";
+export type Do = "set" | "return" | "best" | "finish" | "empty";
 export type Way = "up" | "down" | "left" | "right";
 
 export interface HandTell {
@@ -88,6 +88,7 @@ export class ByHand {
   get description(): Description | null {
     const hand = this.held?.hand;
     if (!hand || hand.offer) return null;
+    if (hand.fresh) return { title: hand.said, rows: [] };
     const { makespan, labels } = this.#board;
     const change = makespan - hand.makespan;
     const [before, after] = [hand.makespan, makespan].map((t) => labels.units.time(t));
@@ -97,8 +98,8 @@ export class ByHand {
     return { title, rows: [[hand.stopped ? "✗" : "", hand.said]] };
   }
 
-  /** Has Python look for the best move, or for a better plan from here. */
-  ask(what: "best" | "finish"): void {
+  /** Has Python look for the best move, or for a better plan from here, or take all ops off. */
+  ask(what: "best" | "finish" | "empty"): void {
     if (!this.on) return;
     this.#grip++;
     this.#tell.say({ grip: this.#grip, do: what });
@@ -116,8 +117,34 @@ export class ByHand {
     this.#take(op, { x: x - this.#dx, y });
   }
 
+  /** Takes an op from the tray; its bar begins at the pointer. */
+  takeNew(op: number): void {
+    if (this.held) this.putBack();
+    this.#dx = 0;
+    this.#grip++;
+    this.held = { op, ops: [op], was: null, others: [], at: null, hand: null };
+    this.#board.hold(true);
+  }
+
+  /** Asks where an op of the tray would run. */
+  lookAt(op: number): void {
+    if (this.held?.op !== op) this.takeNew(op);
+    this.#tell.say({ grip: this.#grip, op });
+  }
+
+  /** Moves an op of the tray by a key. */
+  moveNew(op: number, way: Way): void {
+    if (this.held?.op !== op) this.takeNew(op);
+    this.#tell.say({ grip: this.#grip, op, way });
+  }
+
+  /** Sets what is held, or returns it. */
+  giveHeld(what: "set" | "return"): void {
+    if (this.held) this.#give(what);
+  }
+
   /** `swap`: the op is to change places with the one that is pointed at. */
-  move(x: number, y: number, swap: boolean): void {
+  move(x: number, y: number, swap = false): void {
     const scene = this.#board.scene();
     if (!scene || !this.held) return;
     this.held = { ...this.held, at: { x: x - this.#dx, y } };
@@ -126,7 +153,7 @@ export class ByHand {
   }
 
   /** Sets what the pointer holds. */
-  drop(x: number, y: number, swap: boolean): void {
+  drop(x: number, y: number, swap = false): void {
     const scene = this.#board.scene();
     if (scene && this.held) this.#tell.say({ ...this.#hold(scene, x, y, swap), do: "set" });
     this.#end();

@@ -1,7 +1,7 @@
 /** What the pointer does: hover, select, pan, zoom, brush, scrub. */
 
 import type { Description, Tooltip } from "../../shared/tooltip.ts";
-import { boxOf } from "../../shared/zoom.ts";
+import { boxOf, inside } from "../../shared/zoom.ts";
 import { barOf } from "../scene/bars.ts";
 import { describe, describeLink, keptNote, shortLine, usageLine } from "../scene/describe.ts";
 import { type Hit, hit, laneAt } from "../scene/hit.ts";
@@ -91,6 +91,22 @@ export class Pointing {
       zoom: (x: number, factor: number) => x >= board.plot().left && board.zoom(factor, board.timeAt(x)),
     };
     watchPointer(board.surface.element, events, signal);
+  }
+
+  /** Carries an op that is taken from the tray. */
+  carryNew(byHand: ByHand, event: PointerEvent): void {
+    const [x, y] = inside(event, this.#board.surface.element);
+    byHand.move(x, y);
+    this.#carried = [x, y];
+    this.sayCarried(byHand);
+  }
+
+  /** Sets it where it is over the lanes; elsewhere it goes back into the tray. */
+  dropNew(byHand: ByHand, event: PointerEvent): void {
+    const [x, y] = inside(event, this.#board.surface.element);
+    if (y >= AXIS) byHand.drop(x, y);
+    else byHand.putBack();
+    this.sayCarried(byHand);
   }
 
   /** Bar under the pointer, -1 for none. */

@@ -10,8 +10,11 @@ const FINISH = "Local search from here; Stop keeps the best so far";
 const FINISH_ALONE =
   "Best move after best move until none saves anything; what you do next ends it, Undo takes back one by one";
 
+const EMPTY = "Take all ops off, to place them one by one: only those whose inputs are placed can be";
+const PREDICT = "Choose a device for an op before you see when it would run";
+
 /** Buttons that stay down. */
-export type Toggle = "table" | "memory" | "links" | "axis" | "byHand";
+export type Toggle = "table" | "memory" | "links" | "axis" | "byHand" | "predict";
 
 export interface Toolbar {
   readonly element: HTMLElement;
@@ -33,7 +36,9 @@ export interface ToolbarEvents {
   table(): void;
   help(): void;
   /** Asks for help with moves by hand. */
-  ask(what: "best" | "finish"): void;
+  ask(what: "best" | "finish" | "empty"): void;
+  /** Hides where an op would run until it is set. */
+  predict(on: boolean): void;
 }
 
 const STEPS = 10_000; // positions of the scrubber
@@ -57,14 +62,18 @@ export function toolbar(on: ToolbarEvents, alone: boolean): Toolbar {
     listen(made, "click", act);
     return made;
   };
+  const predict: HTMLElement = word("Predict first", PREDICT, () =>
+    on.predict(predict.getAttribute("aria-pressed") !== "true"),
+  );
   const tools = h(
     "span.tools",
     { role: "group", "aria-label": "By hand" },
     word("Best move", "The single move of an op that saves most (h); Enter takes it", () => on.ask("best")),
     word("Finish for me", alone ? FINISH_ALONE : FINISH, () => on.ask("finish")),
+    ...(alone ? [] : [word("Empty", EMPTY, () => on.ask("empty")), predict]),
   );
   const toggles: Record<Toggle, HTMLElement> = {
-    ...{ axis, byHand },
+    ...{ axis, byHand, predict },
     memory: act("memory", "Memory in use over time (m)", "memory"),
     links: act("links", "Use of each link over time (l)", "links"),
     table: button("table", "Show as a table", on.table),

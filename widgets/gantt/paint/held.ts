@@ -1,8 +1,9 @@
 /** An op in the hand: where it was, where it would run, where its inputs let it, what is forbidden, and its bar under the pointer. */
 
 import { FONT } from "../scene/colours.ts";
-import type { Held } from "../scene/held.ts";
+import type { Held, Was } from "../scene/held.ts";
 import { colourOf, nameOf, type Scene, xOf, yOf } from "../scene/scene.ts";
+import { isDrawn } from "../scene/sofar.ts";
 import type { Hand } from "../wire/traits.ts";
 
 const GOOD = { light: "#00734f", dark: "#4cc38a" }; // as in shared/theme.ts
@@ -12,15 +13,15 @@ export function drawHeld(context: CanvasRenderingContext2D, scene: Scene, held: 
   const { op, was, others, at, hand } = held;
   const { paint, layout, chart } = scene;
   if (op >= chart.bars.nOps) return;
-  if (hand?.offer) return offer(context, scene, held, hand);
+  if (hand?.offer && was) return offer(context, scene, op, was, hand);
   hand?.refused.forEach((why, device) => why && forbid(context, scene, device));
-  for (const { device, start, finish } of [was, ...others])
+  for (const { device, start, finish } of was ? [was, ...others] : others)
     dashed(context, scene, boxOf(scene, device, start, finish), paint.theme.faint);
   for (const v of hand?.moving ?? []) if (v !== op) dashed(context, scene, placeOf(scene, v), paint.theme.accent, 2);
   const [start, finish] = [chart.bars.start[op]!, chart.bars.finish[op]!];
   const place = placeOf(scene, op);
-  mark(context, scene, place);
-  if (hand && hand.ready < start) {
+  if (isDrawn(chart, op)) mark(context, scene, place);
+  if (hand && isDrawn(chart, op) && hand.ready < start) {
     const [x, y, width] = boxOf(scene, hand.device, hand.ready, hand.ready + finish - start);
     dashed(context, scene, [x, y + layout.ops, width, 4 * layout.ratio], paint.theme.accent);
   }
@@ -29,7 +30,7 @@ export function drawHeld(context: CanvasRenderingContext2D, scene: Scene, held: 
 }
 
 /** A ghost where the op would run with the move that is proposed, and an arrow to it. */
-function offer(context: CanvasRenderingContext2D, scene: Scene, { op, was }: Held, hand: Hand): void {
+function offer(context: CanvasRenderingContext2D, scene: Scene, op: number, was: Was, hand: Hand): void {
   const { layout, paint, labels } = scene;
   const good = paint.theme.dark ? GOOD.dark : GOOD.light;
   const from = boxOf(scene, was.device, was.start, was.finish);

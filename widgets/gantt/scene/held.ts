@@ -12,8 +12,8 @@ export interface Held {
   readonly op: number;
   /** Ops that move together, the held one included. */
   readonly ops: readonly number[];
-  /** Where its bar was, and those of the ops that move with it. */
-  readonly was: Was;
+  /** Where its bar was, null for one from the tray, and those of the ops that move with it. */
+  readonly was: Was | null;
   readonly others: readonly Was[];
   /** Left edge and middle of the bar under the pointer, in CSS pixels; null for one that keys move. */
   readonly at: { readonly x: number; readonly y: number } | null;

@@ -78,10 +78,24 @@ export interface GanttTraits {
   hold: Partial<Hold>;
   /** What Python says of it; empty for nothing. */
   hand: Partial<Hand>;
+  /** Ops that wait to be placed one by one, those first that can be. */
+  tray: Waiting[];
+  /** Whether one says where an op is to run before it is shown; both ways. */
+  predicts: boolean;
   /** Whether numbers and warning are shown elsewhere. */
   embedded: boolean;
   /** Whether times and sizes are plain numbers. */
   unitless: boolean;
+}
+
+/** An op in the tray. */
+export interface Waiting {
+  readonly op: number;
+  readonly name: string;
+  /** Whether all its inputs are placed. */
+  readonly ready: boolean;
+  /** How long it takes, or what it waits for. */
+  readonly said: string;
 }
 
 /** Where the page holds an op, for Python. */
@@ -104,7 +118,9 @@ export interface Hand {
   readonly op: number;
   /** The ops that move: the held one, those that move with it, or the one that it changes places with. */
   readonly moving: readonly number[];
-  /** Where it would run now. */
+  /** Whether it comes from the tray, where nothing was before. */
+  readonly fresh?: boolean;
+  /** Where it would run now; -1 for nowhere yet. */
   readonly device: number;
   /** When its inputs would be there, in seconds. */
   readonly ready: number;

@@ -343,6 +343,8 @@ def said_of_change(before: State, after: State) -> str:
         "costs": (before.costs, after.costs),
     }
     parts += [f"{label} {a} → {b}" for label, (a, b) in named.items() if a != b]
+    if before.placed is not None or after.placed is not None:
+        return ""  # what is placed one by one has no makespan yet, and the numbers say how far it is
     if before.own_plan and after.own_plan and before.hand is not after.hand:
         parts.append(_said_of_move(before.own_plan, after.own_plan, after))
     if after.spread is not None and before.spread != after.spread:

@@ -301,7 +301,9 @@ class Comparison(Background):
         """Take over a plan by hand that is shown, unless a hand still moves it. Needs the lock."""
         result = self._result
         hand = None if result is None else result.state.own_plan
-        if result is None or hand is None or hand.title != BY_HAND or result.preview or self._shared.dragging():
+        if result is None or hand is None or hand.title != BY_HAND or result.state.placed is not None:
+            return
+        if result.preview or self._shared.dragging():
             return
         if self._subject is None or result.schedule.problem is not self._subject[0]:
             return

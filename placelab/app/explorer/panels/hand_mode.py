@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from placelab.analysis.best_moves import HandMove, best_move
 from placelab.analysis.hand_plans import ByHand, by_hand
 from placelab.analysis.improving import improve
 from placelab.app.explorer.engine.solving import Result, RunningCall
+from placelab.app.explorer.panels import tray
 from placelab.app.explorer.panels.held import Held, Target
 from placelab.app.explorer.panels.result_view import SearchLine
 from placelab.app.explorer.session import Session
@@ -19,6 +22,7 @@ from placelab.base.threads import Background, Worker
 from placelab.problem.problem import Problem
 
 FINISHING = 60.0  # seconds of local search at most
+PLACE_ALL = "First place all ops: some wait in the tray."
 WAIT = "The schedule is still being computed; then it can be changed by hand."
 
 
@@ -66,6 +70,7 @@ class ByHandMode(Background):
         self._asked: tuple[str, int] | None = None  # what is to be looked for, and the page's grip
         self._worker = Worker(self._look, "by hand")
         self._held: Held | None = None
+        self._verdict = ""  # on what was predicted
         self._over = 0  # the newest grip that has ended
         self._known: tuple[HandPlan, Problem, ByHand] | None = None
         gantt.can_hand = True
@@ -97,8 +102,12 @@ class ByHandMode(Background):
 
     def follow(self) -> None:
         """Leave the mode where the newest state has no plan by hand. Needs the session's lock."""
-        if self._session.state.own_plan is None:
+        state = self._session.state
+        if state.own_plan is None:
             self._gantt.by_hand = False
+        waiting = [] if state.placed is None else tray.rows(self._session.problem, state.placed)
+        if self._gantt.tray != waiting:
+            self._gantt.tray = waiting
 
     def let_go(self) -> None:
         """Put what is held back, since something else happens. Needs the session's lock; shows nothing."""
@@ -158,13 +167,22 @@ class ByHandMode(Background):
             changed = self._heard(int(said["grip"]), said)
         if changed:
             self._show()
+        if self._verdict:
+            self._say(self._verdict, "note")
+            self._verdict = ""
 
     def _heard(self, grip: int, said: dict[str, Any]) -> bool:
         """Do what a message asks for; return whether there is another state to be shown."""
         do = said.get("do", "")
+        if do == "empty":
+            return self._empty(grip)
         if do in ("best", "finish"):
             moved = self.holding
             self.let_go()
+            if self._placed is not None:
+                self._over = grip
+                self._say(PLACE_ALL, "note")
+                return moved
             self._asked = do, grip
             self._worker.wake()
             return moved
@@ -180,13 +198,36 @@ class ByHandMode(Background):
             (held.swap_at if swap else held.at)(int(said["device"]), float(said["time"]))
         elif "way" in said:
             (held.swap_step if swap else held.step)(str(said["way"]))
-        self._adopt(held)
+        self._adopt(held, do == "set")
         if do == "set":
             self._session.record()
+            if isinstance(held, tray.FromTray) and held.landed and self._gantt.predicts:
+                self._verdict = held.verdict()
             self._end()
         else:
             self._tell(held)
         return True
+
+    def _empty(self, grip: int) -> bool:
+        """Take all ops off, to be placed one by one."""
+        self.let_go()
+        self._over = grip
+        plan = self._plan()
+        if plan is None:
+            return False
+        problem = plan.placement.problem
+        if refusal := tray.why_not_empty(problem):
+            self._say(refusal, "note")
+            return False
+        none = np.zeros(problem.graph.n_ops, bool)
+        self._session.adopt(self._session.steps.now.with_hand(plan.placement, placed=none))
+        self._session.record()
+        return True
+
+    @property
+    def _placed(self) -> np.ndarray | None:
+        """Which ops are placed, by the last step of the history, where they are placed one by one."""
+        return self._session.steps.now.placed
 
     def _taken(self, grip: int, op: int, others: Sequence[int] = ()) -> Held | None:
         """The op in the hand, with those that move together with it; a new grip takes it up."""
@@ -195,21 +236,31 @@ class ByHandMode(Background):
             self._held = None
             if plan is None or not all(0 <= v < plan.placement.problem.graph.n_ops for v in (op, *others)):
                 return None
-            self._held = Held(plan, op, grip, others)
+            placed = self._placed
+            if placed is None or placed[op]:
+                self._held = Held(plan, op, grip, [v for v in others if placed is None or placed[v]], placed)
+            elif tray.is_ready(plan.placement.problem, op, placed):
+                self._held = tray.FromTray(plan, op, grip, placed)
         return self._held
 
-    def _adopt(self, held: Held) -> None:
-        """Make the plan with the move the newest state; the plan before is its own state again."""
+    def _adopt(self, held: Held, setting: bool) -> None:
+        """Make the plan with the move the newest state; the plan before is its own state again.
+
+        What is to be predicted is shown only when it is set.
+        """
         before = self._session.steps.now
-        if held.plan is held.before:
+        hidden = isinstance(held, tray.FromTray) and self._gantt.predicts and not setting
+        if held.plan is held.before or hidden:
             return self._session.adopt(before)
         state = self._session.state
         if state.hand is None or state.hand.planned is not held.plan.planned:
-            self._session.adopt(before.with_hand(held.plan.placement))
+            self._session.adopt(before.with_hand(held.plan.placement, placed=held.placed))
 
     def _end(self) -> None:
         if self._held is not None:
             self._over = self._held.grip
+        if isinstance(self._held, tray.FromTray):
+            self._gantt.candidates = []
         self._held = None
         self._gantt.hand = {}
 
@@ -273,19 +324,27 @@ class ByHandMode(Background):
 
     def _tell(self, held: Held) -> None:
         """Tell the page where it would run, what forbids devices and places, and when the inputs would be there."""
-        places = held.places(held.target.device)
         schedule = held.plan.schedule
+        start, finish = float(schedule.start[held.op]), float(schedule.finish[held.op])
+        fresh, said = isinstance(held, tray.FromTray), held.said
+        if isinstance(held, tray.FromTray):
+            shown = not self._gantt.predicts
+            self._gantt.candidates = held.ghosts() if shown else []
+            if held.landed and shown and not held.stopped:
+                time = schedule.problem.cluster.units.time
+                said = f"{held.name}: {said}, {time(start)} to {time(finish)}"
         self._gantt.hand = {
             "grip": held.grip,
             "op": held.op,
             "moving": held.moving,
             "device": held.target.device,
-            "ready": places.ready,
+            "fresh": fresh,
+            "ready": held.places(held.target.device).ready if held.target.device >= 0 else 0.0,
             "refused": held.refused,
-            "said": held.said,
+            "said": said,
             "stopped": held.stopped,
             "offer": held.offer is not None,
-            "start": float(schedule.start[held.op]),
-            "finish": float(schedule.finish[held.op]),
+            "start": start,
+            "finish": finish,
             "makespan": held.before.makespan,
         }

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from placelab.analysis.best_moves import HandMove
-from placelab.analysis.hand_plans import ByHand, Places
+from placelab.analysis.hand_plans import ByHand, Places, by_hand
 from placelab.base.errors import InfeasibleError
+from placelab.schedule.placement import Placement
 
 NO_BAR = "No bar is here to change places with"
 
@@ -34,6 +35,8 @@ class Held:
         Number of the grip, which the page counts: messages of earlier ones come too late.
     others
         Ops that move with it, one behind the other in their order.
+    placed
+        Which ops are placed; the others stand behind them, and nobody sees them. None: all.
 
     Attributes
     ----------
@@ -47,7 +50,9 @@ class Held:
         The best move, where it is that.
     """
 
-    def __init__(self, plan: ByHand, op: int, grip: int, others: Iterable[int] = ()) -> None:
+    def __init__(
+        self, plan: ByHand, op: int, grip: int, others: Iterable[int] = (), placed: np.ndarray | None = None
+    ) -> None:
         self.before = self.plan = plan
         self.op = op
         self.grip = grip
@@ -55,6 +60,7 @@ class Held:
         self.said = ""
         self.stopped = False
         self.offer: HandMove | None = None
+        self.placed = placed
         together = {op, *others}
         self.moving = self.block = [v for v in plan.planned.tolist() if v in together]
         self._places: dict[int, Places] = {}
@@ -76,7 +82,12 @@ class Held:
         """Where on a device it may stand."""
         if device not in self._places:
             names = self.before.placement.problem.graph.names[self.block]
-            self._places[device] = self.before.places(names.tolist(), device)
+            found = self.before.places(names.tolist(), device)
+            if self.placed is not None:
+                last = int(np.isin(self._others(device), self._lane(device)).sum())
+                if found.last >= last:
+                    found = found._replace(last=last, before="", start=min(found.start, last))
+            self._places[device] = found
         return self._places[device]
 
     @property
@@ -122,7 +133,7 @@ class Held:
     def swap_at(self, device: int, time: float) -> None:
         """Let the op change places with the one that the device runs at a time."""
         schedule = self.before.schedule
-        lane = self.before.order(device)
+        lane = self._lane(device)
         there = lane[(schedule.start[lane] <= time) & (time < schedule.finish[lane])]
         if not len(there):
             self.plan, self.moving = self.before, self.block
@@ -134,7 +145,7 @@ class Held:
         device, position = self._partner
         if way in ("left", "right"):
             home = device == self.home.device
-            lane = self.before.order(device)
+            lane = self._lane(device)
             position += 1 if way == "right" else -1
             if home and 0 <= position < len(lane) and lane[position] == self.op:
                 position += 1 if way == "right" else -1
@@ -142,7 +153,7 @@ class Held:
             device += 1 if way == "down" else -1
             if not 0 <= device < self.before.placement.problem.cluster.n_devices:
                 return self._refuse("There is no device")
-            lane = self.before.order(device)
+            lane = self._lane(device)
             start = float(self.before.schedule.start[self.op])
             position = min(self._position(lane, start), len(lane) - 1)
         if not 0 <= position < len(lane):
@@ -157,7 +168,7 @@ class Held:
             return
         name = self._name(other)
         try:
-            self.plan = self.before.swap(self.name, name)
+            self.plan = self._tidy(self.before.swap(self.name, name))
         except InfeasibleError as error:
             return self._refuse(f"{self.name} and {name} cannot change places: {error}")
         self.moving = [self.op, other]
@@ -178,9 +189,18 @@ class Held:
         graph_names = self.before.placement.problem.graph.names
         names = graph_names[self.block].tolist()
         if target.position < len(lane):
-            return self.before.move(names, target.device, before=graph_names[lane[target.position]])
+            return self._tidy(self.before.move(names, target.device, before=graph_names[lane[target.position]]))
         behind = dict(after=graph_names[lane[-1]]) if len(lane) else {}
-        return self.before.move(names, target.device, **behind)
+        return self._tidy(self.before.move(names, target.device, **behind))
+
+    def _tidy(self, plan: ByHand) -> ByHand:
+        """The plan with what is not placed behind all else."""
+        return plan if self.placed is None else behind_placed(plan, self.placed)
+
+    def _lane(self, device: int) -> Any:
+        """The ops of a device in their order that are placed."""
+        lane = self.before.order(device)
+        return lane if self.placed is None else lane[self.placed[lane]]
 
     def _others(self, device: int) -> Any:
         """The ops of a device in their order, without those in the hand."""
@@ -203,8 +223,15 @@ class Held:
         if wanted.position > places.last and places.before:
             return f"{self.what} cannot run behind {places.before}, which must run later"
         device, position = self.target
-        lane = self._others(device)
+        lane = self._lane(device)
+        lane = lane[~np.isin(lane, self.block)]
         parts = [f"after {self._name(v)}" for v in lane[:position][-1:]]
         parts += [f"before {self._name(v)}" for v in lane[position:][:1]]
         several = [self.what] if len(self.block) > 1 else []
         return ", ".join([*several, places.device, *parts])
+
+
+def behind_placed(plan: ByHand, placed: np.ndarray) -> ByHand:
+    """The plan with the ops that are not placed behind all that are, on the devices where they are."""
+    order = np.concatenate([plan.planned[placed[plan.planned]], plan.planned[~placed[plan.planned]]])
+    return by_hand(Placement(plan.placement.problem, plan.placement.device, order))

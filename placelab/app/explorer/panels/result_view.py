@@ -15,6 +15,7 @@ import traitlets
 from placelab.analysis.known_orders import recognise
 from placelab.app.explorer.engine.failure import Failure, Remedies, RemedySearch, with_memory
 from placelab.app.explorer.engine.solving import Result, RunningCall, StoppedError
+from placelab.app.explorer.panels import tray
 from placelab.app.explorer.panels.decisions_panel import DecisionsPanel
 from placelab.app.explorer.panels.known_best import BestKnown
 from placelab.app.explorer.panels.numbers import (
@@ -368,6 +369,7 @@ class ResultView:
         self.aside = ""
         self._shown: Schedule | None = None  # whose numbers are shown
         self._decided: tuple[Schedule, tuple[int, int, np.ndarray]] | None = None  # of a schedule, while a plan is made
+        self._placed: np.ndarray | None = None  # which ops are, where they are placed one by one
         self._orders: tuple[str, ...] = ()  # published orders that it has, where it is of a pipeline
         self.puzzle: Puzzle | None = None
         self._stars = -1  # that it earns as a plan of the puzzle; -1: not known
@@ -413,8 +415,12 @@ class ResultView:
         gantt = self.gantt
         self._shared.prove(schedule.problem, schedule.placement.proven(schedule.makespan))
         self._decided = None  # of the schedule before; the panel tells it anew
+        was = self._placed
+        self._placed = result.state.placed
+        if self._placed is not None:
+            self._decided = schedule, tray.so_far(schedule, self._placed)
         with gantt.hold_sync():
-            gantt.decided = b""
+            gantt.decided = b"" if self._decided is None else self._decided[1][2].astype(np.uint8).tobytes()
             gantt.show(schedule, dragging=self._shared.dragging())
             gantt.detail = ""
             gantt.details = {}
@@ -424,6 +430,8 @@ class ResultView:
         self._stars = -1
         with gantt.hold_sync():
             gantt.numbers, gantt.warning = strip(schedule, result.violations)
+        if self._placed is not None or was is not None:
+            self._write_numbers()  # the schedule behind it may have the same ones as before
         self.rest(result)
         self._prepare.show_count(schedule.problem.graph.n_ops, result.ops)
         self.tabs.result(result)
@@ -501,6 +509,8 @@ class ResultView:
 
     def _show_so_far(self, schedule: Schedule, so_far: tuple[int, int, np.ndarray] | None) -> None:
         """Draw what is decided so far, and say nothing of what is to come."""
+        if self._placed is not None:
+            return  # what is placed by hand is drawn
         if so_far is not None and so_far[0] == so_far[1]:
             so_far = None  # all of it
         if schedule is not self._shown or (so_far is None and self._decided is None):
