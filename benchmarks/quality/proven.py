@@ -35,7 +35,7 @@ plan is longer than the bound: the optimum lies between. *Before* is the same wi
 `parallel`, no limit of memory. Seconds depend on the machine; all else depends on it only where the minute is over.
 
 Mean {mean:.1f} %, before {before:.1f} %; largest {most:.1f} %; above 20 %: {far} of {count}; proven optimal: {optimal} of
-{count}.{left}
+{count}; plans that the minute ended: {late}.{left}
 
 """
 COLUMNS = ("model, box", "ops", "plan, ms", "bound, ms", "above, %", "before, %", "plan, s", "bound, s")
@@ -63,7 +63,7 @@ def models() -> list[str]:
 def write(names: list[str], minutes: float, command: str) -> None:
     """Write the page, anew after each row, so that one that is stopped leaves what it has."""
     end = monotonic() + 60 * minutes
-    lines, gaps, before = [], [], []
+    lines, gaps, before, took = [], [], [], []
     wanted = names or models()
     input_bound(pl.Problem(pl.load("alexnet"), BOXES[0]()))  # the time to load a kernel is not counted
     left = [f"{name}, {box.__name__}" for name in wanted for box in BOXES]
@@ -71,6 +71,7 @@ def write(names: list[str], minutes: float, command: str) -> None:
     for problem, plan, bound, searched, proved in rows(wanted):
         gaps.append(max(100 * (plan / bound - 1), 0.0))
         before.append(max(100 * (plan / max(pl.bounds(problem).values()) - 1), 0.0))
+        took.append(searched)
         numbers = f"{1e3 * plan:.4g}", f"{1e3 * bound:.4g}", f"{gaps[-1]:.1f}", f"{before[-1]:.1f}"
         lines.append((left.pop(0), f"{problem.graph.n_ops:,}", *numbers, f"{searched:.1f}", f"{proved:.3f}"))
         print(*lines[-1], flush=True)
@@ -81,6 +82,7 @@ def write(names: list[str], minutes: float, command: str) -> None:
             far=sum(gap > FAR for gap in gaps),
             optimal=sum(gap < 1e-6 for gap in gaps),
             count=len(gaps),
+            late=sum(seconds >= LONGEST for seconds in took),
             left=f" Left out for want of time: {'; '.join(left)}." if left else "",
         )
         PAGE.write_text(HEAD.format(**where, **said) + table(COLUMNS, lines))
