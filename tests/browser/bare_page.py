@@ -10,6 +10,8 @@ from weakref import WeakKeyDictionary
 import anywidget
 from playwright.sync_api import Page
 
+from placelab.app.widgets.whole import UNSENT
+
 MODEL = """async ([source, traits, theme]) => {
   document.body.replaceChildren();
   document.body.style.cssText = `margin:12px;font-family:sans-serif;background:${theme === "dark" ? "#111" : "#fff"}`;
@@ -59,18 +61,18 @@ HEARING: WeakKeyDictionary[Page, Callable[[dict[str, Any]], dict[str, Any]]] = W
 
 def show(page: Page, widget: anywidget.AnyWidget, theme: str = "light") -> None:
     """Put `widget` on the empty page, and synchronise its traits between browser and Python."""
-    synced = [
-        name
-        for name in widget.traits(sync=True)
-        if not name.startswith("_") and name not in ("layout", "tabbable", "tooltip")
-    ]
 
     def plain() -> dict[str, Any]:
-        return {name: portable(getattr(widget, name)) for name in synced}
+        """The traits as the page gets them; those of parts, too, where it is a whole."""
+        state = widget.get_state().items()
+        return {name: portable(value) for name, value in state if not name.startswith("_") and name not in UNSENT}
 
     def to_python(changes: dict[str, Any]) -> dict[str, Any]:
         for name, value in changes.items():
-            setattr(widget, name, value)
+            if "." in name:
+                widget.set_state({name: value})
+            else:
+                setattr(widget, name, value)
         return {name: value for name, value in plain().items() if name != "edit"}
 
     if page not in HEARING:

@@ -27,13 +27,14 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--disable-features=LocalNetworkAccessChecks",  # of pages that a test itself answers for, to a server of this machine
 )
 # Notebook 7.6's shortcuts, on a page without placelab, too; and a race of its start on a busy machine.
 NOTEBOOKS_OWN = (
     "Cannot read properties of undefined (reading 'schema')",
     "Command 'filebrowser:open-path' not registered.",
 )
-JUPYTERS_SCRIPTS = re.compile(r"/static/(lab|notebook)/|/voila/")
+JUPYTERS_SCRIPTS = re.compile(r"/static/(lab|notebook)/|/voila/|/embed-amd\.js")
 VERSIONS = re.compile("of shared (singleton )?module @")
 PRELOADED = "was preloaded using link preload"  # marimo's pictures
 expect.set_options(timeout=TIMEOUT)

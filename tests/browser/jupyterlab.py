@@ -157,10 +157,14 @@ def plain(text: str) -> str:
 
 
 @contextmanager
-def running(root: Path, home: Path) -> Iterator[Lab]:
-    """JupyterLab on a random loopback port with a random token, its settings in ``home``, away from the user's own."""
-    lab = Lab(root, f"http://127.0.0.1:{free_port()}", secrets.token_hex(24), home / "log")
-    options = {"ip": "127.0.0.1", "port": lab.url.rpartition(":")[2], "port_retries": 0, "root_dir": root}
+def running(root: Path, home: Path, prefix: str = "") -> Iterator[Lab]:
+    """JupyterLab on a random loopback port with a random token, its settings in ``home``, away from the user's own.
+
+    Its addresses begin with `prefix`, as ``"/user/ada"``.
+    """
+    port = free_port()
+    lab = Lab(root, f"http://127.0.0.1:{port}{prefix}", secrets.token_hex(24), home / "log")
+    options = {"ip": "127.0.0.1", "port": port, "port_retries": 0, "root_dir": root, "base_url": f"{prefix}/"}
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--expose-app-in-browser"]
     command += [f"--ServerApp.{name}={value}" for name, value in options.items()]
     command += ["--JupyterNotebookApp.expose_app_in_browser=True"]

@@ -29,7 +29,7 @@ def test_figures_fit_or_drop_out_whole(page: Page, warning: str, screenshot):
     items, _ = strip(schedule, [])
     items = with_stars(with_order(items, ["gpipe", "1f1b"]), pl.puzzles.load("diamond"), 2)
     numbers = Numbers(Message())
-    numbers.show(with_change(items, schedule, before), warning)
+    numbers.show(with_change(items, schedule, before), warning, "")
     page.set_viewport_size({"width": 1112, "height": 300})
     page.set_content(
         f"<style>{CSS}</style>"

@@ -115,6 +115,36 @@ def test_the_core(hand_in, page: Page, screenshot, tmp_path, place):
     expect(page.locator(".pl-gantt")).to_have_attribute("data-makespan", shown)
 
 
+@pytest.fixture
+def behind_a_prefix(tmp_path) -> Iterator[jupyterlab.Lab]:
+    """JupyterLab as a hub starts it for a user, without the hub."""
+    root, home = tmp_path / "notebooks", tmp_path / "jupyter"
+    root.mkdir()
+    home.mkdir()
+    with jupyterlab.running(root, home, "/user/ada") as lab:
+        yield lab
+
+
+@pytest.mark.slow
+def test_behind_a_prefix(behind_a_prefix, page: Page, screenshot):
+    """No request misses the prefix: the chart follows a pulled bandwidth, a picked strategy, undo."""
+    missed = []
+    page.on("response", lambda response: missed.append(response.url) if response.status == 404 else None)
+    page.set_viewport_size(WINDOW)
+    cells = [OPEN.format(arguments="'topcuoglu'")]
+    hand = Hand(jupyterlab.open_notebook(page, behind_a_prefix, "prefix.ipynb", cells))
+    assert makespan(hand) == "80" and "/user/ada/" in page.url
+    hand.menu("Partitioner").select_option("cpop")
+    expected = pl.solve(pl.datasets.problem("topcuoglu"), "cpop").makespan
+    expect(hand.root.locator(".pl-gantt")).to_have_attribute("data-makespan", f"{expected:g}")
+    hand.button("↶").click()
+    expect(hand.root.locator(".pl-gantt")).to_have_attribute("data-makespan", "80")
+    hand.pull(hand.root.locator(".cluster [data-key^=bandwidth]").first, 60)
+    assert makespan(hand) != "80" and not missed
+    screenshot("prefix")
+    jupyterlab.close_notebook(page)
+
+
 MARIMO = """
 import marimo
 

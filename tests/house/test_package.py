@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 CONSTRAINTS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and line[0] != "#"]
 PINNED = {canonicalize_name(name): version for name, _, version in (line.partition("==") for line in CONSTRAINTS)}
-LOCK = json.loads((ROOT / "widgets" / "package-lock.json").read_text())
+NODE = [ROOT / "widgets", ROOT / "tests" / "browser" / "hosts"]  # folders with a package.json
 
 # Folders of a particular machine; shebangs and device files are allowed.
 MACHINE_PATH = re.compile(r"(?<![\w.}])/(home|root|Users|work|tmp|opt|mnt)/\w|[A-Z]:\\\\Users")
@@ -89,17 +89,27 @@ def test_pins_run_on_the_oldest_python_supported():
     assert not {name: wants for name, wants in wanted.items() if wants and oldest not in SpecifierSet(wants)}
 
 
-def test_front_end_lock_is_exact_and_names_no_registry():
+@pytest.mark.parametrize("folder", NODE, ids=lambda folder: folder.name)
+def test_front_end_lock_is_exact_and_names_no_registry(folder):
     """package-lock.json has an integrity hash and no address for each package, and package.json pins exact versions."""
-    packages = {name: package for name, package in LOCK["packages"].items() if name}
+    lock = json.loads((folder / "package-lock.json").read_text())
+    packages = {name: package for name, package in lock["packages"].items() if name}
     assert packages
     assert all(package["integrity"].startswith("sha512-") for package in packages.values())
     assert not [name for name, package in packages.items() if "resolved" in package]
-    manifest = json.loads((ROOT / "widgets" / "package.json").read_text())
+    manifest = json.loads((folder / "package.json").read_text())
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in manifest["devDependencies"].values())
 
 
-@pytest.mark.parametrize("path", ["constraints.txt", "pyproject.toml", "Makefile", "widgets/package-lock.json"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "constraints.txt",
+        "pyproject.toml",
+        "Makefile",
+        *(f"{each.relative_to(ROOT)}/package-lock.json" for each in NODE),
+    ],
+)
 def test_nothing_is_fetched_from_a_named_place(path):
     """The user chooses the index or registry of the packages."""
     assert not re.search(r"index-url|find-links|registry\.|pypi\.org|file://|git\+", (ROOT / path).read_text())

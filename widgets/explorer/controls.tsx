@@ -1,6 +1,7 @@
 /** The controls: what a menu, a button or a box looks like; what they show, `placelab.app.widgets.controls` says. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { isCurrent } from "./current.ts";
 import { type Part, partOf, type Whole } from "./part.ts";
 import type {
   BoundedIntTextTraits,
@@ -14,6 +15,7 @@ import type {
   FloatSliderTraits,
   HTMLTraits,
   IntTextTraits,
+  PartTraits,
   Reference,
   SelectionTraits,
   StackTraits,
@@ -51,13 +53,41 @@ function sets<T, K extends keyof T & string>(model: Part<T>, name: K): (value: T
   };
 }
 
+const COMPUTING = "pl-computing";
+const LATE = 120; // ms; what is outdated for less, as during a drag, does not look so
+
+/** {@link COMPUTING} while a part shows the result of another state than the newest, else "". */
+function useComputing(model: Part<PartTraits>): string {
+  const [computing, set] = useState("");
+  useLayoutEffect(() => {
+    let waiting = 0;
+    const look = () => {
+      if (isCurrent(model.get("result_of"), model.whole.get("now") as string)) {
+        clearTimeout(waiting);
+        waiting = 0;
+        set("");
+      } else waiting ||= window.setTimeout(() => set(COMPUTING), LATE);
+    };
+    look();
+    model.on("change:result_of", look);
+    model.whole.on("change:now", look);
+    return () => {
+      clearTimeout(waiting);
+      model.off("change:result_of", look);
+      model.whole.off("change:now", look);
+    };
+  }, [model]);
+  return computing;
+}
+
 /** Class, place and width of a control. */
 function useLook(model: Part<ControlTraits>, kind: string): { class: string; style: JSX.CSSProperties } {
   const { hidden, classes, width } = useTraits(model, "hidden", "classes", "width");
+  const computing = useComputing(model);
   const style: JSX.CSSProperties = {};
   if (hidden) style.display = "none";
   if (width) style.width = width;
-  return { class: [kind, ...classes].join(" "), style };
+  return { class: [kind, ...classes, computing].filter(Boolean).join(" "), style };
 }
 
 const typed = (event: Event) => (event.currentTarget as HTMLInputElement).value;
@@ -305,12 +335,14 @@ function Stack({ model, whole }: Given<StackTraits>) {
 }
 
 /** A view with a module of its own, in an element of its own. */
-function Mounted({ model, kind }: { model: Part<never>; kind: string }) {
+function Mounted({ model, kind }: { model: Part<PartTraits>; kind: string }) {
+  const computing = useComputing(model);
   const element = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const end = VIEWS[kind]!.render({ model, el: element.current! } as never);
     return () => void (typeof end === "function" && end());
   }, [model]);
+  useLayoutEffect(() => void element.current!.classList.toggle(COMPUTING, computing !== "")); // views set classes, too
   return <div class="pl-view" ref={element} />;
 }
 
@@ -340,7 +372,11 @@ export const CONTROLS: Record<string, Draw> = {
 function One({ whole, name, kind }: { whole: Whole; name: string; kind: string }) {
   const model = useMemo(() => partOf<never>(whole, name), [whole, name]);
   const Control = CONTROLS[kind];
-  return Control ? <Control model={model} whole={whole} /> : <Mounted model={model} kind={kind} />;
+  return Control ? (
+    <Control model={model} whole={whole} />
+  ) : (
+    <Mounted model={model as unknown as Part<PartTraits>} kind={kind} />
+  );
 }
 
 /** Some parts, one after the other. */

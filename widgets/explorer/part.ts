@@ -18,6 +18,8 @@ export interface Whole {
 export interface Part<T> extends Model<T> {
   send(content: unknown, callbacks?: unknown, buffers?: ArrayBuffer[]): void;
   widget_manager?: unknown;
+  /** The model that it is a part of. */
+  readonly whole: Whole;
 }
 
 const CHANGE = "change:";
@@ -52,5 +54,6 @@ export function partOf<T>(whole: Whole, name: string): Part<T> {
     },
     send: (content, callbacks, buffers) => whole.send({ to: name, content }, callbacks, buffers),
     widget_manager: whole.widget_manager,
+    whole,
   };
 }

@@ -13,12 +13,20 @@ export interface ExplorerTraits {
   height: number;
   /** A style sheet that hides the saved picture. */
   hiding: string;
+  /** Key of the newest state, see current.ts. */
+  now: string;
   /** How often a user has asked for the hints, which a browser shows once by itself. */
   hints: number;
 }
 
+/** What every part has, views, too: `placelab.app.widgets.whole.Part`. */
+export interface PartTraits {
+  /** Key of the state whose result it shows, see current.ts. */
+  result_of: string;
+}
+
 /** What every control has: `placelab.app.widgets.controls.Control`. */
-export interface ControlTraits {
+export interface ControlTraits extends PartTraits {
   hidden: boolean;
   classes: string[];
   tooltip: string;

@@ -28,6 +28,7 @@ from placelab.app.explorer.panels.tabs import Tabs
 from placelab.app.explorer.saved_picture import SavedPicture, patience
 from placelab.app.explorer.session import Session, Undoable, costs_switched, memory_switched
 from placelab.app.explorer.state import Change, State, said_of_costs
+from placelab.app.explorer.state_key import key_of
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.cluster_canvas import ClusterCanvas
 from placelab.app.widgets.gantt_chart import CLICKED, Gantt
@@ -48,6 +49,9 @@ class Readable(Whole):
     height = traitlets.Int(0).tag(sync=True)  # in CSS pixels; 0: what the window leaves
     hints = traitlets.Int(0).tag(sync=True)  # how often a user has asked for the hints that a browser shows once
     hiding = traitlets.Unicode("").tag(sync=True)  # a style sheet that hides the saved picture
+    now = traitlets.Unicode("").tag(
+        sync=True
+    )  # key of the newest state; a part that shows a result of another one is outdated
 
     _session: Session
     _computation: Computation
@@ -429,6 +433,7 @@ class Explorer(Readable):
             if self.state is not asked:
                 return False
             self._session.correct(runnable)
+            self._announce()
             self._inputs.show()
             self.tabs.show(self.state, self.problem, self._dragging())
             self._say(
@@ -437,7 +442,12 @@ class Explorer(Readable):
             )
         return True
 
+    def _announce(self) -> None:
+        """Say which state is the newest, before its result is there."""
+        self.now = key_of(*self._session.now)
+
     def _compute(self) -> None:
+        self._announce()
         self._view.follow(self.problem)
         self._computation.start()
         self.tabs.show(self.state, self.problem, self._dragging())
@@ -515,6 +525,7 @@ class Explorer(Readable):
         with self._session.lock:
             self._inputs.show()
             self._session.renew()
+            self._announce()
             if self.views != 0:
                 self._computation.wake()
                 self.comparison.again()

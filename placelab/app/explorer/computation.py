@@ -22,7 +22,7 @@ from placelab.app.explorer.engine.solving import (
     searches,
     task,
 )
-from placelab.app.explorer.panels.numbers import is_outstanding, strip
+from placelab.app.explorer.panels.numbers import is_outstanding
 from placelab.app.explorer.panels.result_view import ResultView
 from placelab.app.explorer.state import State
 from placelab.app.widgets.proof_lane import proof_of
@@ -247,7 +247,7 @@ class Computation(Background):
                     self._solver.call(lambda: best_bound(problem), lambda: self._worker.woken, result.state)
             if result.violations is None:
                 self.result = result = replace(result, violations=validate(result.schedule, memory=False))
-            self._view.gantt.numbers, _ = strip(result.schedule, result.violations)
+            self._view.measure(result, self._view.gantt.result_of)
         if not result.violations:
             self._view.learn(result.schedule)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anywidget
 import ipywidgets
@@ -57,7 +57,16 @@ def pass_running_cells(comm: Any) -> None:
 
 
 class Part(ipywidgets.Widget):
-    """A widget that is a part of a whole if its comm is a :class:`PartComm`: hosts do not hear of it, and do not keep it."""
+    """A widget that is a part of a whole if its comm is a :class:`PartComm`: hosts do not hear of it, and do not keep it.
+
+    Attributes
+    ----------
+    result_of
+        Key of the state whose result it shows (:mod:`placelab.app.explorer.state_key`), or of the problem alone; "" for what
+        belongs to none. Where the whole is at another state, the page shows it grey, as what is being computed.
+    """
+
+    result_of = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, **traits: Any) -> None:
         if isinstance(traits.get("comm"), PartComm):
@@ -147,6 +156,13 @@ class Whole(anywidget.AnyWidget):
             for part in parts:
                 state.update(state_of(part))
         return state
+
+    if not TYPE_CHECKING:  # for which every attribute would be there
+
+        def __getattr__(self, name: str) -> None:
+            """None for the trait of a part: `ipywidgets.embed` looks whether what is in the state refers to other widgets."""
+            if name.partition(".")[0] not in self.__dict__.get("_parts", ()):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _relay(self, name: str, data: dict[str, Any], buffers: list[Any]) -> None:
         """Send a message of a part as one of the whole."""

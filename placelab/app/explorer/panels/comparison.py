@@ -19,6 +19,7 @@ from placelab.app.explorer.engine.pairs import KnownPairs, Pair, RivalSearch, me
 from placelab.app.explorer.engine.solving import Result, preparation
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import BY_HAND, HandPlan, Model, State
+from placelab.app.explorer.state_key import key_of_problem
 from placelab.app.widgets.tables import ComparisonTable
 from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import UnsupportedError
@@ -70,6 +71,7 @@ class Comparison(Background):
         self._state: State | None = None
         self._newest: Subject | None = None  # what the explorer shows
         self._subject: Subject | None = None  # what is compared: the newest that no hand was dragging
+        self._of = ""  # its key
         self._prepare: Callable = chain()
         self._version = 0
         self._pairs = KnownPairs()
@@ -193,6 +195,7 @@ class Comparison(Background):
     def _begin(self) -> None:
         assert self._state is not None
         self._subject = self._newest
+        self._of = key_of_problem(self._state, self._subject[0]) if self._subject is not None else ""
         self._prepare = cache(chain(preparation(self._state)))
         self._pairs.begin()
         self._asked = set()
@@ -330,6 +333,7 @@ class Comparison(Background):
             wanted = [name for name in names if self._wanted(name)]
             left = [name for name in wanted if name not in done]
             table = self.table
+            table.result_of = self._of
             table.schedulers = list(self._columns())
             table.unitless = self._subject is not None and not self._subject[0].cluster.units.si
             table.rows = [*self._row_by_hand(), *(self._row(name) for name in names)]

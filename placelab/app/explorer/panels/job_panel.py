@@ -20,6 +20,7 @@ from placelab.app.explorer.panels.plan_page import PlanPage
 from placelab.app.explorer.panels.training_run import TrainingRun
 from placelab.app.explorer.planned import planned_of
 from placelab.app.explorer.state import ALL_REDUCE, KINDS, PIPELINE, SERVERS, Job, State
+from placelab.app.explorer.state_key import key_of
 from placelab.app.widgets import controls as w
 from placelab.base.errors import PlacelabError
 from placelab.base.progress import Progress
@@ -354,7 +355,9 @@ class JobPanel(Background):
             step = item("step", "Step", took, "Makespan over the number of iterations")
             details = job_details(schedule)
             items = [each for each in job_items(schedule) if each["key"] != "activations" or not details]
-            self.numbers.value = _table([step, *items, *details])
+            with self.numbers.hold_sync():
+                self.numbers.result_of = key_of(result.state, schedule.problem)
+                self.numbers.value = _table([step, *items, *details])
         self.orders.follow(schedule)
         self.run.follow(schedule, self.page.value)
 
@@ -408,6 +411,7 @@ class JobPanel(Background):
         self.result(self._result)
 
     def _say(self, text: str) -> None:
+        self.numbers.result_of = ""
         self.numbers.value = f"<p>{text}</p>" if text else ""
 
     def _turn(self, _: Any = None) -> None:

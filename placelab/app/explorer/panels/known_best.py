@@ -73,8 +73,8 @@ class BestKnown(Background):
         if self.switch.value and problem is not self._searched:
             self._worker.wake()
 
-    def write(self, schedule: Schedule | None) -> None:
-        """Say what is known beside a schedule that is shown; None: there is none."""
+    def write(self, schedule: Schedule | None, of: str = "") -> None:
+        """Say what is known beside the schedule that is shown of the state with the key `of`; None: there is none."""
         best = self._shared.best
         self.box.hidden = schedule is None or not isfinite(best)
         if schedule is None or not isfinite(best):
@@ -84,12 +84,18 @@ class BestKnown(Background):
         far = _far(best, bound)
         shown = schedule.makespan <= best * (1 + SAME)
         text = f"★ {'optimal' if far == 'optimal' else 'best known'}" if shown else f"★ {time(best)} best known"
-        self.chip.description = " · ".join([text, *([far] if far and not (shown and far == "optimal") else [])])
         said = "The shortest legal schedule of this problem in this session"
-        self.chip.tooltip = f"{said} is shown." if shown else f"{said}; a click shows it. pl.best_known(problem) is it."
-        self.chip.disabled = shown
+        with self.chip.hold_sync():
+            self.chip.result_of = of
+            self.chip.description = " · ".join([text, *([far] if far and not (shown and far == "optimal") else [])])
+            self.chip.tooltip = (
+                f"{said} is shown." if shown else f"{said}; a click shows it. pl.best_known(problem) is it."
+            )
+            self.chip.disabled = shown
         self.switch.hidden = far == "optimal"  # nothing is left to look for
-        self.par.value = par(schedule.makespan, best, bound, time)
+        with self.par.hold_sync():
+            self.par.result_of = of
+            self.par.value = par(schedule.makespan, best, bound, time)
 
     def show_best(self) -> None:
         """Show the best known schedule, as a step of the history."""

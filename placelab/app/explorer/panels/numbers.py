@@ -430,13 +430,14 @@ class Numbers:
         beside = [chip] if chip is not None else []
         self.box = w.HBox([self.text, *beside, said]).add_class("pl-numbers")
 
-    def show(self, items: Sequence[Item], warning: str) -> None:
-        """Show numbers, as :func:`placelab.app.explorer.panels.numbers.numbers` writes them, and a warning."""
+    def show(self, items: Sequence[Item], warning: str, of: str) -> None:
+        """Show the numbers of the state with the key `of`, as :func:`numbers` writes them, and a warning."""
         first = sorted(items, key=lambda item: ORDER.index(item["key"]) if item["key"] in ORDER else len(ORDER))
         all_of_them = " · ".join(f"{item['label']} {item['value']}" for item in first)
-        self.text.value = (
-            f'<div role="list">{"".join(_figure(item, all_of_them * (not i)) for i, item in enumerate(first))}</div>'
-        )
+        figures = "".join(_figure(item, all_of_them * (not i)) for i, item in enumerate(first))
+        with self.text.hold_sync():
+            self.text.result_of = of
+            self.text.value = f'<div role="list">{figures}</div>'
         self.warning.value = f'<div role="status" title="{escape(warning)}">{escape(warning)}</div>' if warning else ""
         self.warning.hidden = not warning
 

@@ -31,10 +31,11 @@ from placelab.app.explorer.panels.numbers import (
     with_proof,
     with_stars,
 )
-from placelab.app.explorer.panels.panel import Message, Puzzle, Shared, button
+from placelab.app.explorer.panels.panel import Item, Message, Puzzle, Shared, button
 from placelab.app.explorer.panels.pickers import ChangeState, Pickers
 from placelab.app.explorer.panels.tabs import Tabs
 from placelab.app.explorer.state import State
+from placelab.app.explorer.state_key import key_of
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.cluster_canvas import ClusterCanvas
 from placelab.app.widgets.gantt_chart import Gantt
@@ -367,7 +368,8 @@ class ResultView:
         self._shared = shared
         self.say = message.say
         self.aside = ""
-        self._shown: Schedule | None = None  # whose numbers are shown
+        # The schedule whose numbers are shown, the key of its state, numbers and warning; replaced as a whole, for other threads.
+        self._shown: tuple[Schedule, str, list[Item], str] | None = None
         self._decided: tuple[Schedule, tuple[int, int, np.ndarray]] | None = None  # of a schedule, while a plan is made
         self._placed: np.ndarray | None = None  # which ops are, where they are placed one by one
         self._orders: tuple[str, ...] = ()  # published orders that it has, where it is of a pipeline
@@ -383,7 +385,6 @@ class ResultView:
         self.failure_panel = FailurePanel(again, undo)
         self.tabs = Tabs(shared)
         self.box = w.Box([self.gantt, self.rejection.box, self.failure_panel.box]).add_class("pl-chart")
-        self.gantt.observe(self._write_numbers, ["numbers", "warning"])
         shared.observe(self._write_numbers, ["bound", "best"])
         traitlets.link((self.gantt, "selection"), (shared, "selection"))
         decisions = self.tabs.panels[DecisionsPanel.title]
@@ -415,31 +416,37 @@ class ResultView:
         gantt = self.gantt
         self._shared.prove(schedule.problem, schedule.placement.proven(schedule.makespan))
         self._decided = None  # of the schedule before; the panel tells it anew
-        was = self._placed
         self._placed = result.state.placed
         if self._placed is not None:
             self._decided = schedule, tray.so_far(schedule, self._placed)
+        of = key_of(result.state, schedule.problem)
         with gantt.hold_sync():
+            gantt.result_of = of
             gantt.decided = b"" if self._decided is None else self._decided[1][2].astype(np.uint8).tobytes()
             gantt.show(schedule, dragging=self._shared.dragging())
             gantt.detail = ""
             gantt.details = {}
         sleep(SENDING)
-        self._shown = schedule
         self._orders = ()
         self._stars = -1
-        with gantt.hold_sync():
-            gantt.numbers, gantt.warning = strip(schedule, result.violations)
-        if self._placed is not None or was is not None:
-            self._write_numbers()  # the schedule behind it may have the same ones as before
+        self.measure(result, of)
         self.rest(result)
         self._prepare.show_count(schedule.problem.graph.n_ops, result.ops)
         self.tabs.result(result)
         limited = result.state.memory != "none" and np.isfinite(result.state.cluster.memory).any()
         with self._canvas.hold_sync():
+            self._canvas.result_of = of
             self._canvas.peak = _used(result).tolist() if limited else []
             drawn = schedule.problem.cluster.n_devices == result.state.cluster.n_devices <= FEW
             self._canvas.load = link_load(schedule).tolist() if drawn else []
+
+    def measure(self, result: Result, of: str) -> None:
+        """Show the numbers of a result, the key of whose state is `of`."""
+        numbers, warning = strip(result.schedule, result.violations)
+        self._shown = result.schedule, of, numbers, warning
+        with self.gantt.hold_sync():
+            self.gantt.numbers, self.gantt.warning = numbers, warning
+        self._write_numbers()
 
     def learn(self, schedule: Schedule) -> None:
         """Remember a legal schedule; show what else is known of its problem, the order of a pipeline, the stars of a puzzle."""
@@ -464,7 +471,7 @@ class ResultView:
         self.box.add_class("pl-failed")
         self._shown = None  # its numbers are of another state
         self.best.write(None)
-        self.numbers.show(no_schedule(f"{state.placer} + {state.scheduler}"), "")
+        self.numbers.show(no_schedule(f"{state.placer} + {state.scheduler}"), "", key_of(state, problem))
         self.clear_canvas()
         self.tabs.result(None)
         self.line.rest((), stopped=isinstance(error, StoppedError))
@@ -496,16 +503,17 @@ class ResultView:
 
     def _write_numbers(self, _: object = None) -> None:
         with self._writing:
-            schedule = self._shown
+            if self._shown is None:
+                return self.best.write(None)
+            schedule, of, items, warning = self._shown
             decided = self._decided  # may still be of the schedule before
-            part = decided is not None and decided[0] is schedule
-            if schedule is not None and part and decided is not None:
-                self.numbers.show(plan_so_far(schedule, *decided[1]), "")
-            elif schedule is not None:
-                items = with_proof(self.gantt.numbers, schedule, self._shared.bound)
-                items = with_stars(with_order(items, self._orders), self.puzzle, self._stars)
-                self.numbers.show(with_change(items, schedule, self._shared.kept), self.gantt.warning)
-            self.best.write(None if part else schedule)
+            if decided is not None and decided[0] is schedule:
+                self.numbers.show(plan_so_far(schedule, *decided[1]), "", of)
+                return self.best.write(None)
+            items = with_proof(items, schedule, self._shared.bound)
+            items = with_stars(with_order(items, self._orders), self.puzzle, self._stars)
+            self.numbers.show(with_change(items, schedule, self._shared.kept), warning, of)
+            self.best.write(schedule, of)
 
     def _show_so_far(self, schedule: Schedule, so_far: tuple[int, int, np.ndarray] | None) -> None:
         """Draw what is decided so far, and say nothing of what is to come."""
@@ -513,7 +521,7 @@ class ResultView:
             return  # what is placed by hand is drawn
         if so_far is not None and so_far[0] == so_far[1]:
             so_far = None  # all of it
-        if schedule is not self._shown or (so_far is None and self._decided is None):
+        if self._shown is None or schedule is not self._shown[0] or (so_far is None and self._decided is None):
             return  # as with each result of a drag in another tab
         self._decided = None if so_far is None else (schedule, so_far)
         self.gantt.decided = b"" if so_far is None else so_far[2].astype(np.uint8).tobytes()

@@ -1,0 +1,86 @@
+"""One state of truth: what belongs to another state than the newest is grey and says that it is computed, never a mixture."""
+
+from __future__ import annotations
+
+import pytest
+from browser.bare_page import portable, show
+from playwright.sync_api import Locator, Page, expect
+
+import placelab as pl
+
+COMPUTING = "pl-computing"
+
+
+@pytest.fixture
+def explorer():
+    """Heft on a small graph, with a training job's numbers."""
+    opened = pl.explore(pl.generators.layered(60, seed=3), pl.clusters.pcie_box())
+    assert opened.settled(60) and opened.comparison.settled(60)
+    yield opened
+    opened.close()
+
+
+def grey(where: Locator) -> None:
+    """Whether what stands there looks outdated, and says so."""
+    said = where.evaluate(
+        "e => [getComputedStyle(e, '::after').content, getComputedStyle(e.firstElementChild).opacity]"
+    )
+    assert said == ['"computing …"', "0.5"]
+
+
+def test_results_that_come_out_of_order_are_never_mixed(page: Page, explorer, screenshot):
+    """The newest state first; then numbers, comparison and chart of it, in an order that is not the kernel's; then an old one."""
+    show(page, explorer)
+    root = page.locator(".placelab-explorer")
+    figures = root.locator(".pl-figures")
+    chart, table = (root.locator(f".pl-view:has(> .pl-{view})") for view in ("gantt", "comparison"))
+    expect(figures).to_contain_text("legal")
+    expect(root.locator(f".{COMPUTING}")).to_have_count(0)
+    before = state_of(explorer)
+    explorer.change(lambda state: state.with_strategy("partitioner", "round-robin"))
+    assert explorer.settled(60)
+    after = state_of(explorer)
+    gantt, text = explorer.gantt.model_id, explorer.numbers.text.model_id
+
+    def receive(*names: str, of: dict) -> None:
+        page.evaluate("news => model.receive(news)", {name: of[name] for name in names})
+
+    receive("now", of=after)
+    for each in (figures, chart):
+        expect(each).to_contain_class(COMPUTING)
+        grey(each)
+    expect(table).not_to_contain_class(COMPUTING)  # it is of the problem, which is the same
+    expect(figures).to_contain_text(explorer_time(before, text))
+    screenshot("computing")
+    receive(f"{text}.result_of", f"{text}.value", of=after)
+    expect(figures).not_to_contain_class(COMPUTING)
+    expect(chart).to_contain_class(COMPUTING)
+    receive(*(name for name in after if name.startswith(f"{gantt}.")), of=after)
+    expect(chart).not_to_contain_class(COMPUTING)
+    receive(*after, of=after)
+    expect(root.locator(f".{COMPUTING}")).to_have_count(0)
+    receive(f"{text}.result_of", f"{text}.value", of=before)  # late, as from another thread
+    expect(figures).to_contain_class(COMPUTING)
+    expect(chart).not_to_contain_class(COMPUTING)
+
+
+def test_another_problem_leaves_no_number_that_looks_like_its_own(page: Page, explorer):
+    """The comparison and the best known are of the problem before, too."""
+    show(page, explorer, "dark")
+    root = page.locator(".placelab-explorer")
+    expect(root.locator(".pl-figures")).to_contain_text("legal")
+    page.evaluate("() => model.receive({now: 'another:state'})")
+    for part in (".pl-figures", ".pl-chip", ".pl-par", ".pl-view:has(> .pl-gantt)", ".pl-view:has(> .pl-comparison)"):
+        expect(root.locator(part)).to_contain_class(COMPUTING)
+    page.evaluate("now => model.receive({now})", explorer.now)
+    expect(root.locator(f".{COMPUTING}")).to_have_count(0)
+
+
+def state_of(explorer) -> dict:
+    """What the page knows of the explorer, as it is sent."""
+    return {name: portable(value) for name, value in explorer.get_state().items() if not name.startswith("_")}
+
+
+def explorer_time(state: dict, text: str) -> str:
+    """The makespan as the numbers write it."""
+    return state[f"{text}.value"].partition('data-key="makespan"')[2].partition("<b>")[2].partition("</b>")[0]
