@@ -33,5 +33,11 @@ def computed(function: Callable[Concatenate[Any, P], T], owner: Any, *args: P.ar
     return vars(owner).get(_name(function), {}).get((args, tuple(kwargs.items())))
 
 
+def handed_on(function: Callable, owner: Any, to: Any) -> None:
+    """Let `to` have what `function` has computed once for `owner`, because it is the same for both."""
+    name = _name(function)
+    vars(to).setdefault(name, {}).update(vars(owner).get(name, {}))
+
+
 def _name(function: Callable) -> str:
     return f"_once_{function.__module__}.{function.__name__}"

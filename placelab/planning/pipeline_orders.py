@@ -213,12 +213,14 @@ def sequence(ranks: Ranks, plans: Sequence[Sequence[Slot]]) -> np.ndarray:
     pipeline = ranks.pipeline
     op = ranks.pipeline.op
     number: list[int] = []
+    receives = np.isin(pipeline.phase, list(RECEIVE.values())).any()
     for plan in plans:
-        for phase, microbatch, stage in plan:
-            receive = op.get((RECEIVE.get(phase, ""), microbatch, stage))
-            number += [] if receive is None else [receive]
-            v = op[phase, microbatch, stage]
-            number += [v] if number[-1:] != [v] else []  # a forward and a backward pass together are one op
+        for slot in plan:
+            if receives and (receive := op.get((RECEIVE.get(slot[0], ""), *slot[1:]))) is not None:
+                number.append(receive)
+            v = op[slot]
+            if number[-1:] != [v]:  # a forward and a backward pass together are one op
+                number.append(v)
     last = np.flatnonzero(np.isin(pipeline.phase, ("AR", "U")))
     return np.concatenate([np.flatnonzero(pipeline.phase == "P"), np.array(number, np.int64), last])
 

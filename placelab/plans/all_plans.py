@@ -292,12 +292,12 @@ class _Search:
         if not self.across and any(len(set(hosts[g : g + plan.tp])) > 1 for g in groups):
             return f"tp {plan.tp} would span hosts"
         plan = planner.checked(plan)
-        memory = planner.memory(plan)
-        lacks = memory["total"] - memory["capacity"]
-        full = int(lacks.to_numpy().argmax())
-        row |= {name: float(memory[name].iloc[full]) for name in CATEGORIES}
-        if lacks.iloc[full] > 0:
-            return self._lacking(plan, row, float(lacks.iloc[full]), full)
+        held = planner.bytes(plan)
+        lacks = held.sum(axis=1) - planner.capacity(plan)
+        full = int(lacks.argmax())
+        row |= dict(zip(CATEGORIES, held[full].tolist(), strict=True))
+        if lacks[full] > 0:
+            return self._lacking(plan, row, float(lacks[full]), full)
         self.left.append((planner.bound(plan, planner.step(plan)), plan, row))
         return LEFT
 

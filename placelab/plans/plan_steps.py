@@ -18,11 +18,12 @@ from placelab.plans.degrees import Plan
 from placelab.plans.divided_blocks import DividedBlocks
 from placelab.plans.every_rank import every_rank
 from placelab.plans.gathered_units import actions, every_gathered_rank, gathered_seconds, joined
+from placelab.plans.memory import training_bytes
 from placelab.plans.overlap import overlap_seconds
 from placelab.plans.pass_parts import COMPUTE, Part, parts_of
 from placelab.plans.plan_collectives import Collectives, rank_groups, stage_devices
-from placelab.plans.stage_memory import stage_memory
-from placelab.plans.stage_pipeline import Step, pipeline_of, placed, run_placed
+from placelab.plans.stage_memory import as_frame, rank_bytes
+from placelab.plans.stage_pipeline import Step, costed, placed, run_placed, unit_pipeline
 from placelab.plans.stage_ranks import MERGED, layout_of, rank_of, splits, stages_of
 from placelab.problem.cluster import Cluster
 from placelab.problem.hardware import SPECS
@@ -223,17 +224,19 @@ class Planner:
 
     def memory(self, plan: Plan) -> pd.DataFrame:
         """Bytes of each rank by category, and its capacity."""
-        m = plan.microbatches(self.batch)
-        key = ("memory", replace(plan, layers=tuple(plan.layers or ())))
-        sizes = dict(batch=plan.microbatch, sequence=self.sequence, microbatches=m, chunks=plan.chunks)
-        found = self._once(
-            key,
-            lambda: stage_memory(
-                self.model, plan.training(), layers=plan.layers or (), schedule=plan.schedule, **sizes
-            ),  # type: ignore[arg-type]
-        )
-        capacity = [self.cluster.memory[rank_groups(plan, j)].min() for j in range(plan.pp)]
-        return found.assign(capacity=capacity)
+        return as_frame(self.bytes(plan)).assign(capacity=self.capacity(plan))
+
+    def bytes(self, plan: Plan) -> np.ndarray:
+        """Bytes of each rank by category, shape (ranks, categories)."""
+        how, m = plan.training(), plan.microbatches(self.batch)
+        key = "bytes", how, plan.microbatch
+        blocks = self._once(key, lambda: training_bytes(self.model, how, plan.microbatch, self.sequence))
+        rows = lambda: rank_bytes(blocks, plan.layers or (), m, plan.schedule, plan.chunks)  # noqa: E731
+        return self._once(("memory", *key[1:], plan.layers, m, plan.schedule, plan.chunks), rows)
+
+    def capacity(self, plan: Plan) -> list[float]:
+        """Bytes that the smallest device of each rank has."""
+        return [float(self.cluster.memory[rank_groups(plan, j)].min()) for j in range(plan.pp)]
 
     def step(self, plan: Plan) -> Step:
         """Seconds of each stage and of what follows the last backward op."""
@@ -351,7 +354,17 @@ class Planner:
         small = Cluster(
             [1.0] * plan.pp, bandwidth=c.bandwidth[inner], latency=c.latency[inner], names=[c.names[d] for d in ranks]
         )
-        placement = placed(pipeline_of(step, m, plan, small), plan.schedule, step.both)
+        key = (
+            "unit",
+            plan.pp,
+            m,
+            plan.chunks,
+            splits(plan.schedule),
+            layout_of(plan.schedule, plan.chunks),
+            tuple(ranks),
+        )
+        unit = self._once(key, lambda: unit_pipeline(m, plan, small))
+        placement = placed(costed(unit, step, plan), plan.schedule, step.both)
         schedule = run_placed(placement, plan.schedule)
         ends = np.array([schedule.finish[schedule.device == d].max() for d in range(plan.pp)])
         return placement, ends, float((schedule.finish - schedule.start).sum())

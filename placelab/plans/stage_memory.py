@@ -12,9 +12,10 @@ from placelab.base.errors import FormatError, UnsupportedError, count
 from placelab.base.interrupts import need
 from placelab.graphs.training_steps import pipeline_training
 from placelab.models import Transformer
-from placelab.plans.memory import CATEGORIES, Training, training_bytes
+from placelab.plans.memory import CATEGORIES, BlockMemory, Training, training_bytes
 from placelab.plans.stage_ranks import layout_of, splits, stages_of
 from placelab.problem.pipeline_columns import required
+from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import find, schedulers
 from placelab.schedule.placement import Placement
 
@@ -68,9 +69,6 @@ def stage_memory(
     >>> (found["activations"] / found["activations"].iloc[-1]).tolist()
     [4.0, 3.0, 2.0, 1.0]
     """
-    need("pandas")
-    import pandas as pd
-
     chunks = count(chunks, "chunks")
     stages = [count(n, "layers of a stage", 0) for n in layers]
     if not stages or len(stages) % chunks or sum(stages) != model.layers:
@@ -79,15 +77,28 @@ def stage_memory(
             f"{model.layers} layers in all"
         )
     memory = training_bytes(model, how, count(batch, "batch"), count(sequence, "sequence"))
-    ends = np.concatenate([[0], 1 + np.cumsum(stages)])
+    return as_frame(rank_bytes(memory, stages, microbatches, schedule, chunks))
+
+
+def as_frame(rows: np.ndarray) -> pd.DataFrame:
+    """A row per rank: bytes by category, and their sum."""
+    need("pandas")
+    import pandas as pd
+
+    frame = pd.DataFrame(rows, columns=list(CATEGORIES))
+    return frame.assign(total=rows.sum(axis=1))
+
+
+def rank_bytes(memory: BlockMemory, layers: Sequence[int], microbatches: int, schedule: str, chunks: int) -> np.ndarray:
+    """Bytes of each rank by category, shape (ranks, categories); arguments as those of :func:`stage_memory`."""
+    ends = np.concatenate([[0], 1 + np.cumsum(layers)])
     ends[-1] += 1
     ranges = list(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
     saved = np.array([memory.activations[first:last].sum() for first, last in ranges])
     held, _ = held_activations(schedule, saved, microbatches, chunks)
     own = [[ranges[s] for s in stages_of(schedule, rank, len(held), chunks)] for rank in range(len(held))]
     rows = [memory.of_device(mine, float(most)) for mine, most in zip(own, held, strict=True)]
-    frame = pd.DataFrame(rows, columns=list(CATEGORIES))
-    return frame.assign(total=frame.sum(axis=1))
+    return np.array([[row[name] for name in CATEGORIES] for row in rows])
 
 
 def held_activations(schedule: str, saved: Any, microbatches: int, chunks: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -129,9 +140,7 @@ class _Order(NamedTuple):
 @lru_cache(512)  # plans that differ in all else have the same order
 def _order(schedule: str, p: int, microbatches: int, chunks: int) -> _Order:
     rule: Any = schedulers()[schedule]
-    weight = 1.0 if splits(schedule) else None
-    layout = layout_of(schedule, chunks)
-    problem = pipeline_training(1.0, 1.0, weight, microbatches=microbatches, stages=p, chunks=chunks, layout=layout)
+    problem = _pipeline(p, microbatches, chunks, splits(schedule), layout_of(schedule, chunks))
     placement = Placement(problem, problem.may_run.argmax(axis=1))
     pipeline = required(problem.graph, schedule)
     sequence = rule(problem, placement).op
@@ -145,3 +154,9 @@ def _order(schedule: str, p: int, microbatches: int, chunks: int) -> _Order:
     first = pipeline.replica <= 0
     rank[pipeline.stage[first]] = placement.device[first]
     return _Order(changes, rank)
+
+
+@lru_cache(8)  # schedulers of the same stages, one after the other
+def _pipeline(p: int, microbatches: int, chunks: int, split: bool, layout: Any) -> Problem:
+    weight = 1.0 if split else None
+    return pipeline_training(1.0, 1.0, weight, microbatches=microbatches, stages=p, chunks=chunks, layout=layout)

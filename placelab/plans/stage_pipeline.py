@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
+from placelab.base.once import handed_on
 from placelab.graphs.training_steps import pipeline_training
 from placelab.graphs.transforms.passes_together import together
 from placelab.plans.degrees import Plan
 from placelab.plans.stage_ranks import MERGED, layout_of, splits
 from placelab.problem.cluster import Cluster
+from placelab.problem.pipeline_columns import pipeline_of as columns_of
+from placelab.problem.pipeline_columns import required
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
@@ -30,11 +35,33 @@ class Step(NamedTuple):
 
 def pipeline_of(step: Step, m: int, plan: Plan, cluster: Cluster) -> Problem:
     """The pipeline of a step."""
-    weight = step.weight if splits(plan.schedule) else None
+    return costed(unit_pipeline(m, plan, cluster), step, plan)
+
+
+def unit_pipeline(m: int, plan: Plan, cluster: Cluster) -> Problem:
+    """The pipeline with passes of 1 s and borders of 1 byte, which many steps have in common."""
     return pipeline_training(
-        step.forward, step.backward, weight, microbatches=m, stages=plan.pp, chunks=plan.chunks,
-        transfer=step.transfer, layout=layout_of(plan.schedule, plan.chunks), cluster=cluster,
+        1.0, 1.0, 1.0 if splits(plan.schedule) else None, microbatches=m, stages=plan.pp, chunks=plan.chunks,
+        transfer=1.0, layout=layout_of(plan.schedule, plan.chunks), cluster=cluster,
     )  # fmt: skip
+
+
+def costed(unit: Problem, step: Step, plan: Plan) -> Problem:
+    """The pipeline of :func:`unit_pipeline` with the seconds and bytes of a step."""
+    graph = unit.graph
+    columns = required(graph, "a plan")
+    whole = [b + w for b, w in zip(step.backward, step.weight, strict=True)]
+    seconds = {"F": step.forward, "B": step.backward, "W": step.weight, "BW": whole}
+    taken = np.zeros(graph.n_ops)
+    for phase, each in seconds.items():
+        ops = columns.phase == phase
+        taken[ops] = np.array(each)[columns.stage[ops]]
+    speed = unit.cluster.speed[unit.may_run.argmax(axis=1)]
+    made = graph.replace(
+        compute=taken * speed, tensor_bytes=graph.tensor_bytes * step.transfer, memory=graph.memory * step.transfer
+    )
+    handed_on(columns_of, graph, made)
+    return unit.replace(graph=made)
 
 
 def placed(problem: Problem, schedule: str, both: tuple[float, ...] = ()) -> Placement:

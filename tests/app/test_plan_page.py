@@ -174,6 +174,8 @@ def test_the_cell_makes_the_plan(plan):
 def test_the_search_finds_what_the_library_finds_and_a_row_is_applied(opened):
     """The same winners in the same order, none lost; a click is one step, and its numbers are those of the row."""
     tab = page(opened)
+    tab.sizes["batch"].value = 8  # of few micro-batches
+    assert opened.settled(PATIENCE)
     state = opened.state
     tab.find.click()
     assert tab.pages.value == "winners"
@@ -201,7 +203,9 @@ def test_a_row_is_kept():
     """Its schedule is the one to compare with, marked in its row, while another is shown; once more, and it is none."""
     explorer = pl.explore(pl.models.read("gpt2"), cluster(2), tab="Job")
     explorer.tabs.panels[JobPanel.title].to_plan.click()
-    tab, before = page(explorer), explorer.state.planned
+    tab = page(explorer)
+    tab.sizes["batch"].value = 8
+    before = explorer.state.planned
     tab.search.start(before, explorer.state.cluster)
     assert tab.search.settled(PATIENCE)
     tab.board.asked = dict(row=3, keep=True, seq=1)
@@ -217,6 +221,8 @@ def test_a_row_is_kept():
 def test_the_plane_has_the_best_plan_of_each_pair(opened):
     """By the library's table; a cell without one says why."""
     tab = page(opened)
+    tab.sizes["batch"].value = 8  # of few micro-batches
+    assert opened.settled(PATIENCE)
     tab.search.start(opened.state.planned, opened.state.cluster)
     assert tab.search.settled(PATIENCE)
     tab.pages.value = "plane"

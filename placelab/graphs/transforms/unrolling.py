@@ -77,82 +77,112 @@ def unrolled(
         parts, tensors = _with_receives(parts, tensors, cluster)
     if len(parts) * m > MAX_OPS:
         raise FormatError(f"{m} micro-batches have {len(parts) * m:,} ops; at most {MAX_OPS:,} are made")
-    number, rows = _numbered(parts, m)
-    columns = [parts[k] for _, k in rows]
-    edges = _edges(parts, tensors, number, m)
-    speed = cluster.speed[[part.device for part in columns]]
+    rows = _Rows(parts, m)
+    columns = [parts[k] for k in rows.part]
+    edges = _edges(parts, tensors, rows)
+    named = [_name(part) for part in parts]
+    ties = {part.device: (cluster.names[part.device],) for part in parts}  # one for all ops of a device
+    first = np.array(rows.microbatch) <= 0
+    of_part = np.array(rows.part)
+    device = np.array([part.device for part in parts])[of_part]
     pipeline = {
-        "microbatch": [i for i, _ in rows],
+        "microbatch": rows.microbatch,
         "stage": [part.stage for part in columns],
         "phase": [part.phase for part in columns],
     }
     return OpGraph.from_arrays(
-        [_name(part, i) for (i, _), part in zip(rows, columns, strict=True)],
-        np.array([part.seconds for part in columns]) * speed,
-        edges.pairs,
-        edge_bytes=edges.bytes,
+        [_numbered(named[k], i) for i, k in zip(rows.microbatch, rows.part, strict=True)],
+        np.array([part.seconds for part in parts])[of_part] * cluster.speed[device],
+        np.stack([edges.producer, edges.consumer], axis=1),
+        edge_bytes=np.where(edges.control, 0.0, edges.bytes),
         edge_output=edges.output,
         edge_control=edges.control,
         outputs=edges.outputs,
-        persistent=[part.persistent if i <= 0 else 0.0 for (i, _), part in zip(rows, columns, strict=True)],
-        temporary=[part.temporary for part in columns],
-        kind=[part.phase for part in columns],
-        devices={v: (cluster.names[part.device],) for v, part in enumerate(columns)},
+        persistent=np.where(first, np.array([part.persistent for part in parts])[of_part], 0.0),
+        temporary=np.array([part.temporary for part in parts])[of_part],
+        kind=pipeline["phase"],
+        devices={v: ties[d] for v, d in enumerate(device.tolist())},
         metadata={**metadata, KEY: pipeline},
     )
 
 
-def _name(part: StagePart, microbatch: int) -> str:
-    stage = part.stage if part.stage >= 0 else f"device{part.device}"
-    return f"{part.phase}{microbatch if microbatch >= 0 else ''}.{stage}"
+def _name(part: StagePart) -> tuple[str, str]:
+    """What stands before and after the number of a micro-batch."""
+    return part.phase, f".{part.stage if part.stage >= 0 else f'device{part.device}'}"
+
+
+def _numbered(name: tuple[str, str], microbatch: int) -> str:
+    return f"{name[0]}{microbatch if microbatch >= 0 else ''}{name[1]}"
+
+
+class _Rows:
+    """Micro-batch and part of each op; micro-batch -1 for parts that run once, which are first or last."""
+
+    def __init__(self, parts: Sequence[StagePart], m: int) -> None:
+        micro = [k for k, part in enumerate(parts) if part.phase not in ONCE]
+        first = [k for k, part in enumerate(parts) if part.phase == "P"]
+        last = [k for k, part in enumerate(parts) if part.phase == "U"]
+        self.m = m
+        self.part = [*first, *micro * m, *last]
+        self.microbatch = [-1] * len(first) + [i for i in range(m) for _ in micro] + [-1] * len(last)
+        self.own = {k: v for v, k in enumerate(first)} | {k: len(first) + v for v, k in enumerate(micro)}
+        self.own |= {k: len(first) + m * len(micro) + v for v, k in enumerate(last)}
+        self.step = len(micro)
+
+    def op(self, part: int, microbatch: int) -> int:
+        """The op of a part in a micro-batch; -1 for what runs once."""
+        return self.own[part] + max(microbatch, 0) * self.step
+
+    def ops(self, part: int) -> np.ndarray:
+        """The ops of a part in all micro-batches."""
+        return self.own[part] + self.step * np.arange(self.m)
 
 
 @dataclass
 class _Edges:
-    pairs: list[tuple[int, int]]
-    bytes: list[float]
-    output: list[int]
-    control: list[bool]
+    producer: np.ndarray
+    consumer: np.ndarray
+    bytes: np.ndarray
+    output: np.ndarray
+    control: np.ndarray
     outputs: list[tuple[int, int, float]]
 
-    def add(self, u: int, v: int, size: float, output: int, control: bool) -> None:
-        self.pairs.append((u, v))
-        self.bytes.append(0.0 if control else size)
-        self.output.append(output)
-        self.control.append(control)
 
-
-def _numbered(parts: Sequence[StagePart], m: int) -> tuple[dict[tuple[int, int], int], list[tuple[int, int]]]:
-    """Op number of (micro-batch, part), and the reverse; micro-batch -1 for parts that run once."""
-    micro = [k for k, part in enumerate(parts) if part.phase not in ONCE]
-    first = [(-1, k) for k, part in enumerate(parts) if part.phase == "P"]
-    last = [(-1, k) for k, part in enumerate(parts) if part.phase == "U"]
-    rows = [*first, *((i, k) for i in range(m) for k in micro), *last]
-    return {row: v for v, row in enumerate(rows)}, rows
-
-
-def _edges(
-    parts: Sequence[StagePart], tensors: Sequence[Carried], number: dict[tuple[int, int], int], m: int
-) -> _Edges:
-    made = _Edges([], [], [], [], [])
+def _edges(parts: Sequence[StagePart], tensors: Sequence[Carried], rows: _Rows) -> _Edges:
+    """Edges of each tensor: within each micro-batch, or from and to parts that run once."""
+    found: list[tuple] = []  # producers, consumers, bytes, output, whether it only orders
+    outputs: list[tuple[int, int, float]] = []
+    last = rows.m - 1
     for t, tensor in enumerate(tensors):
-        u = tensor.producer
-        once = parts[u].phase in ONCE
-        for i in (-1,) if once else range(m):
-            here = number[i, u]
-            if 0 < i == m - 1 and not tensor.control and _leaves(parts, tensor):
-                made.add(number[0, u], here, tensor.bytes, t, False)  # held until then
-            if not tensor.consumers and i <= 0:
-                made.outputs.append((here, t, tensor.bytes))
-            for v in tensor.consumers:
-                if parts[v].phase in ONCE:  # a gradient exists once: other micro-batches only precede its reader
-                    away = parts[v].device != parts[u].device  # sent when it is complete
-                    only = tensor.control or i not in (-1, m - 1 if away else 0)
-                    made.add(here, number[-1, v], tensor.bytes, len(tensors) + t if only else t, only)
-                else:
-                    for j in range(m) if once else (i,):
-                        made.add(here, number[j, v], tensor.bytes, t, tensor.control)
-    return made
+        u, once = tensor.producer, parts[tensor.producer].phase in ONCE
+        here = np.array([rows.op(u, -1)]) if once else rows.ops(u)
+        if not once and last > 0 and not tensor.control and _leaves(parts, tensor):
+            found.append((here[:1], here[-1:], tensor.bytes, t, False))  # held until then
+        if not tensor.consumers:
+            outputs.append((int(here[0]), t, tensor.bytes))
+        for v in tensor.consumers:
+            if parts[v].phase not in ONCE:
+                found.append((here, rows.ops(v), tensor.bytes, t, tensor.control))
+                continue
+            away = parts[v].device != parts[u].device  # sent when it is complete
+            whole = 0 if once or not away else last
+            for i, op in enumerate(
+                here.tolist()
+            ):  # a gradient exists once: other micro-batches only precede its reader
+                only = tensor.control or i != whole
+                found.append(([op], [rows.op(v, -1)], tensor.bytes, len(tensors) + t if only else t, only))
+    pairs = [np.broadcast_arrays(u, v) for u, v, *_ in found] or [np.empty((2, 0), int)]
+    count = [len(u) for u, _ in pairs][: len(found)]
+    columns = (np.repeat([each[k] for each in found], count) for k in (2, 3, 4))
+    size, output, control = columns
+    return _Edges(
+        np.concatenate([u for u, _ in pairs]),
+        np.concatenate([v for _, v in pairs]),
+        size,
+        output.astype(int),
+        control.astype(bool),
+        outputs,
+    )
 
 
 def _leaves(parts: Sequence[StagePart], tensor: Carried) -> bool:
