@@ -14,6 +14,12 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[1]
 
 
+def command(*words: str) -> str:
+    """What the command line prints."""
+    line = [sys.executable, "-c", "from placelab.app.cli import main; main()", *words]
+    return subprocess.run(line, check=True, capture_output=True, text=True).stdout
+
+
 def main() -> None:
     """Fail at the first thing that does not work."""
     os.chdir(tempfile.mkdtemp())
@@ -31,8 +37,8 @@ def main() -> None:
     explorer = pl.explore(problem)
     assert explorer.settled(300) and explorer.result is not None
     explorer.close()
-    command = [sys.executable, "-c", "from placelab.app.cli import main; main()", "inspect", "convolutional_network"]
-    assert "367" in subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "367" in command("inspect", "convolutional_network")
+    assert "answers.md" in command("lessons", "course", "--instructor") and Path("course", "puzzles.ipynb").exists()
     print(f"placelab {pl.__version__} from {Path(pl.__file__).parent} works on Python {sys.version.split()[0]}")
 
 
