@@ -62,6 +62,48 @@ def test_a_layer_by_hand():
     assert run(made, with_streams(4, bandwidth=4.0, latency=0.5)).makespan == 1 + 3 + 1 + 3
 
 
+def layer_of_e1() -> pl.OpGraph:
+    """A layer of golden E1: attention and experts of 1 s, in the backward pass of 2 s; 8 bytes are exchanged."""
+    names = ["attention", "experts.mlp", "combine"]
+    names = [*names, *(f"{name}.backward" for name in names[::-1]), "attention.update"]
+    edges = [(k, k + 1) for k in range(6)]
+    return pl.OpGraph.from_arrays(
+        names, [1.0, 1.0, 0.0, 0.0, 2.0, 2.0, 0.0], edges, edge_bytes=[8.0, 8.0, 0.0, 8.0, 8.0, 0.0]
+    )
+
+
+@pytest.mark.parametrize(("exchange", "forward", "backward", "both"), [(1, 4, 6, 6), (0.5, 3, 5, 6), (1.5, 5, 7, 7)])
+def test_two_micro_batches_of_a_layer(exchange, forward, backward, both):
+    """Golden E1: the passes that run together take the proven optimum; all of it is F, F&B, B."""
+    cluster = with_streams(2, bandwidth=4.0 / exchange)
+    assert run(expert_parallel(layer_of_e1(), 2), cluster).makespan == forward + backward
+    schedule = run(expert_parallel(layer_of_e1(), 2, overlap=True), cluster)
+    assert schedule.makespan == forward + both + backward
+
+
+@pytest.mark.parametrize("model", [MODEL, SHARED])
+def test_overlap_hides_what_is_exchanged(model):
+    """Two micro-batches take less than twice one, and no less than a device is busy; ops and exchanges are there twice."""
+    graph = model.graph("train", sequence=256)
+    alone, both = expert_parallel(graph, 4), expert_parallel(graph, 4, overlap=True)
+    hop = both.kind == "exchange"
+    assert (
+        both.edge_bytes[hop[both.consumer]].sum()
+        == 2 * alone.edge_bytes[(alone.kind == "exchange")[alone.consumer]].sum()
+    )
+    assert both.persistent.sum() == alone.persistent.sum()
+    updates = [name for name in both.names if name.endswith(".update")]
+    assert len(updates) == sum(name.endswith(".update") for name in alone.names) and "mb1/" in updates[0]
+    assert both.compute.sum() == pytest.approx(
+        2 * alone.compute.sum() - sum(alone.compute[alone.index(name.replace("mb1/", ""))] for name in updates)
+    )
+    for bandwidth in (1e4, 1e6, 1e9):
+        cluster = with_streams(4, bandwidth=bandwidth).replace(speed=[1e9] * 4 + [1.0] * 4)
+        one, two = run(alone, cluster), run(both, cluster)
+        busy = both.compute.sum() / 4 / 1e9
+        assert busy <= two.makespan < 2 * one.makespan
+
+
 @pytest.mark.parametrize(
     ("graph", "arguments", "words"),
     [
@@ -69,6 +111,7 @@ def test_a_layer_by_hand():
         (MODEL, dict(e=0), "e is 0"),
         (MODEL, dict(e=2, capacity=0), "capacity is 0"),
         (pl.models.read("gpt2"), dict(e=2), "has no experts"),
+        (MODEL, dict(e=2, overlap=True), "has no backward pass to overlap with; give the graph of a training step"),
     ],
 )
 def test_what_is_refused(graph, arguments, words):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +16,7 @@ from placelab.problem.graph import OpGraph
 EXPERTS = re.compile(r"^(.*?)(?:^|\.)experts\.")
 
 
-def expert_parallel(graph: OpGraph, e: int, *, capacity: float | None = None) -> OpGraph:
+def expert_parallel(graph: OpGraph, e: int, *, capacity: float | None = None, overlap: bool = False) -> OpGraph:
     """The graph of e ranks that hold E/e experts of each layer: tokens go to their experts and back by all-to-alls.
 
     Per layer of experts there is one all-to-all before them, of the bytes that a rank sends to experts, and one after them; in
@@ -30,28 +32,34 @@ def expert_parallel(graph: OpGraph, e: int, *, capacity: float | None = None) ->
     capacity
         Tokens that an expert takes over those of even routing: exchanges and experts have so many times the bytes and operations,
         padding included. None: as many as there are.
+    overlap
+        Two micro-batches, each as large as the graph's: the second one's forward pass runs together with the first one's
+        backward pass, a part of one between two parts of the other, so that either computes while tokens of the other are
+        exchanged. Updates run once, at the end.
 
     Returns
     -------
     OpGraph
         ``w{w}/op`` on ``worker:w``, in program order; on streams ``dispatch/{module}/…@w`` and ``combine/{module}/…``, with
-        ``.backward`` after the module in the backward pass.
+        ``.backward`` after the module in the backward pass. With `overlap` ``w{w}/mb{i}/op`` and ``mb{i}/dispatch/…``.
 
     Raises
     ------
     UnsupportedError
-        A graph without experts; e does not divide them.
+        A graph without experts; e does not divide them; overlap without a backward pass.
     FormatError
         A number out of range.
 
     Notes
     -----
     Routing is even. Gradients are not summed: those of experts would be over the ranks that have the same ones, all others over
-    all. O(e² · layers + e · edges).
+    all. Parts end at exchanges: with `overlap`, on a device and on its stream, the k-th part of the backward pass is before
+    the k-th of the forward pass, which for a layer takes the least possible time where its exchanges are as long as each other.
+    O(e² · layers + e · edges).
 
     References
     ----------
-    Lepikhin et al. (2021), GShard.
+    Lepikhin et al. (2021), GShard; DeepSeek-AI (2024), DeepSeek-V3 §3.2.1, for overlap.
 
     Examples
     --------
@@ -70,12 +78,14 @@ def expert_parallel(graph: OpGraph, e: int, *, capacity: float | None = None) ->
     experts = graph.metadata.get("model", {}).get("experts")
     if experts and experts % ranks:
         raise UnsupportedError(f"e is {ranks}, which does not divide {experts} experts")
-    exchanges = _exchanges(graph)
+    exchanges = sorted(_exchanges(graph), key=lambda found: max(found.after))
     ops = RankOps(graph, ranks)
-    number = ops.copy(range(graph.n_ops))
-    for each in sorted(exchanges, key=lambda found: max(found.after)):
-        last = ops.collective(each.label, "all-to-all", each.size * factor, list(number[each.after]))
-        ops.then(last, number[min(each.readers)])
+    if overlap:
+        _overlapped(ops, exchanges, factor)
+    else:
+        number = ops.copy(range(graph.n_ops))
+        for each in exchanges:
+            _exchange(ops, each, factor, number)
     inside = np.array([EXPERTS.search(name) is not None for name, _ in forward_names(graph)])
     padded = np.where(inside, factor, 1.0)
     kept = {key: value for key, value in graph.metadata.items() if key not in ("forward", "parameters", "cluster")}
@@ -84,6 +94,66 @@ def expert_parallel(graph: OpGraph, e: int, *, capacity: float | None = None) ->
     weights = np.array([suffix == WEIGHTS for _, suffix in forward_names(graph)])
     tensors = np.where(weights[graph.tensor_producer] & inside[graph.tensor_producer], 1 / ranks, tensors)
     return ops.graph(padded, np.where(inside, 1 / ranks, 1.0), tensors, {**kept, "name": title})
+
+
+def _exchange(ops: RankOps, each: _Exchange, factor: float, number: np.ndarray, prefix: str = "") -> list[np.ndarray]:
+    """Add an exchange of a copy that has its producers, and let its readers wait if they are there; else what they wait for."""
+    last = ops.collective(prefix + each.label, "all-to-all", each.size * factor, list(number[each.after]))
+    if number[min(each.readers), 0] >= 0:
+        ops.then(last, number[min(each.readers)])
+    return last
+
+
+class _Part(NamedTuple):
+    """Ops of a pass up to an exchange, and the exchange after them; None at the end of the pass."""
+
+    ops: list[int]
+    exchange: _Exchange | None
+
+
+def _parts(ops: Sequence[int], exchanges: Sequence[_Exchange]) -> list[_Part]:
+    """The parts of a pass, which runs its `ops` in this order."""
+    found, own = list[_Part](), set(ops)
+    left = list(ops)
+    for each in exchanges:
+        if own.issuperset(each.after):
+            n = sum(v < min(each.readers) for v in left)
+            found.append(_Part(left[:n], each))
+            left = left[n:]
+    return [*found, _Part(left, None)]
+
+
+def _overlapped(ops: RankOps, exchanges: Sequence[_Exchange], factor: float) -> None:
+    """Add two micro-batches: a forward pass, a backward pass together with the other forward pass, the other backward pass."""
+    suffixes = [suffix for _, suffix in forward_names(ops.model)]
+    passes = [[v for v, s in enumerate(suffixes) if s != UPDATE and bool(s) == back] for back in (False, True)]
+    if not passes[1]:
+        raise UnsupportedError(
+            f"{ops.model.title} has no backward pass to overlap with; give the graph of a training step"
+        )
+    forward, backward = (_parts(own, exchanges) for own in passes)
+    numbers = [ops.copy(()), ops.copy(())]
+    arrives: list[tuple[_Exchange, list[np.ndarray]] | None] = [
+        None,
+        None,
+    ]  # what the next part of a micro-batch waits for
+
+    def add(i: int, part: _Part | None) -> None:
+        if part is None:
+            return
+        ops.copy(part.ops, f"mb{i}/", numbers[i])
+        if arrived := arrives[i]:
+            ops.then(arrived[1], numbers[i][min(arrived[0].readers)])
+        arrives[i] = part.exchange and (part.exchange, _exchange(ops, part.exchange, factor, numbers[i], f"mb{i}/"))
+
+    for each in forward:
+        add(0, each)
+    for back, ahead in zip_longest(backward, forward):
+        add(0, back)
+        add(1, ahead)
+    for each in backward:
+        add(1, each)
+    ops.copy([v for v, suffix in enumerate(suffixes) if suffix == UPDATE], "mb1/", numbers[1])
 
 
 class _Exchange(NamedTuple):

@@ -40,6 +40,7 @@ class RankOps:
         self.columns: dict[str, list[np.ndarray]] = {"device": [], "cost": [], "first": []}
         self.edges: list[tuple[np.ndarray, ...]] = []  # producers, consumers, bytes, outputs, whether they only order
         self.copies: list[np.ndarray] = []
+        self.held = np.zeros(model.n_ops, bool)  # whether an op has a copy, which holds its persistent bytes
         self.last: np.ndarray | None = None  # ops that ranks run last so far, shape (1, ranks)
         self.before: dict[str, list[np.ndarray]] = {}  # of each queue what the next collective waits for, by rank
         self.steps: dict[tuple[str, int], Hops] = {}
@@ -57,24 +58,31 @@ class RankOps:
             raise FormatError(f"{self.ranks:,} ranks have more than {MAX_OPS:,} ops; give fewer ranks")
         return np.arange(made, made + len(names))
 
-    def copy(self, order: Sequence[int], prefix: str = "") -> np.ndarray:
-        """Add a copy of the model on each rank, whose ops run in `order`; numbers, shape (n_ops, ranks); -1: not in `order`."""
+    def copy(self, order: Sequence[int], prefix: str = "", into: np.ndarray | None = None) -> np.ndarray:
+        """Add a copy of the model on each rank, whose ops run in `order`; numbers, shape (n_ops, ranks); -1: not in `order`.
+
+        With `into`, what this returned, it goes on with that copy.
+        """
         ranks, kinds = range(self.ranks), self.model.kind
+        number = np.full((self.model.n_ops, self.ranks), -1) if into is None else into
+        if into is None:
+            self.copies.append(number)
+        if not len(order):
+            return number
         own = self.model.names[list(order)].tolist()
         made = self.add(
             [f"w{w}/{prefix}{name}" for name in own for w in ranks],
             [kind for kind in kinds[list(order)].tolist() for _ in ranks],
             np.tile(np.arange(self.ranks), len(own)),
             np.repeat(np.array(order), self.ranks),
-            not self.copies,
+            np.repeat(~self.held[list(order)], self.ranks),
         ).reshape(-1, self.ranks)
-        number = np.full((self.model.n_ops, self.ranks), -1)
+        self.held[list(order)] = True
         number[list(order)] = made
         if self.last is not None:
             self.wait(self.last, made[:1])
         self.wait(made[:-1], made[1:])
         self.last = made[-1:]
-        self.copies.append(number)
         return number
 
     def wait(self, producers: Any, consumers: Any, size: Any = 0.0, output: Any = None) -> None:

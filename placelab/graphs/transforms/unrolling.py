@@ -100,7 +100,7 @@ def unrolled(
         outputs=edges.outputs,
         persistent=np.where(first, np.array([part.persistent for part in parts])[of_part], 0.0),
         temporary=np.array([part.temporary for part in parts])[of_part],
-        kind=pipeline["phase"],
+        kind=[part.phase for part in columns],
         devices={v: ties[d] for v, d in enumerate(device.tolist())},
         metadata={**metadata, KEY: pipeline},
     )
@@ -171,13 +171,13 @@ def _edges(parts: Sequence[StagePart], tensors: Sequence[Carried], rows: _Rows) 
             ):  # a gradient exists once: other micro-batches only precede its reader
                 only = tensor.control or i != whole
                 found.append(([op], [rows.op(v, -1)], tensor.bytes, len(tensors) + t if only else t, only))
-    pairs = [np.broadcast_arrays(u, v) for u, v, *_ in found] or [np.empty((2, 0), int)]
-    count = [len(u) for u, _ in pairs][: len(found)]
-    columns = (np.repeat([each[k] for each in found], count) for k in (2, 3, 4))
-    size, output, control = columns
+    pairs = [np.array(np.broadcast_arrays(u, v)) for u, v, *_ in found] or [np.empty((2, 0), int)]
+    count = [pair.shape[1] for pair in pairs][: len(found)]
+    size, output, control = (np.repeat([each[k] for each in found], count) for k in (2, 3, 4))
+    producer, consumer = np.concatenate(pairs, axis=1)
     return _Edges(
-        np.concatenate([u for u, _ in pairs]),
-        np.concatenate([v for _, v in pairs]),
+        producer,
+        consumer,
         size,
         output.astype(int),
         control.astype(bool),
