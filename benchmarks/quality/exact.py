@@ -23,6 +23,7 @@ from placing import chains, layered
 
 import placelab as pl
 from placelab.strategies.searches import cp_sat_model as exact
+from placelab.strategies.searches import cp_sat_search as turns
 from placelab.strategies.searches.tables import tables
 
 PAGE = Path(__file__).with_name("exact.md")
@@ -109,7 +110,7 @@ def searching_only(solve: Any) -> Any:
         model: exact.Model, options: dict, part: Any, expected: float, end: float, cancel: Any, refuting: bool
     ) -> str:
         kept = {name: options[name] for name in ("max_deterministic_time", "random_seed")}
-        options = exact.SEARCH | kept | dict(use_objective_lb_search=refuting)
+        options = turns.SEARCH | kept | dict(use_objective_lb_search=refuting)
         stopped = solve(model, options, part, expected, end, cancel)
         model.reach = 0.0  # each search twice as long as the one before
         return stopped
@@ -121,9 +122,9 @@ VARIANTS: dict[str, list[tuple[Any, str, Any]]] = {
     "as it is": [],
     "no refuting": [(exact.Model, "solve", searching_only(exact.Model.solve))],
     "no heads and tails": [(exact, "windows", no_windows(exact.windows))],
-    "no plan of portfolio": [(exact, "LARGE", 10**9)],
+    "no plan of portfolio": [(turns, "LARGE", 10**9)],
     "no shared Booleans": [(exact.Model, "_precedence", one_per_device)],
-    "with linear relaxation": [(exact, "REFUTE", exact.SEARCH)],
+    "with linear relaxation": [(turns, "REFUTE", turns.SEARCH)],
     "all units ordered": [(exact, "ORDERED", 10**9)],
     "none ordered": [(exact, "ORDERED", 0)],
 }

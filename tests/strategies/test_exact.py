@@ -16,7 +16,7 @@ from list_scheduling_graphs import nine_ops, peft_graph
 
 import placelab as pl
 from placelab.base.progress import Progress
-from placelab.strategies.searches import cp_sat_model
+from placelab.strategies.searches import cp_sat_model, cp_sat_search
 from placelab.strategies.searches.cp_sat_model import renamed
 from placelab.strategies.searches.cp_sat_resources import transfer_seconds
 from placelab.strategies.searches.incumbent import Incumbent
@@ -66,7 +66,7 @@ def test_equals_trying_everything(name, count):
 
 def test_refuting_alone_finds_and_proves(monkeypatch):
     """Where the searches for shorter plans get no time, makespans that are met or refuted lead to the same optimum."""
-    monkeypatch.setattr(cp_sat_model, "WORK", {False: 0.0, True: 0.5})
+    monkeypatch.setattr(cp_sat_search, "WORK", {False: 0.0, True: 0.5})
     asked = []
     build = cp_sat_model.Model.build
     monkeypatch.setattr(cp_sat_model.Model, "build", lambda *given: asked.append(given[2:]) or build(*given))

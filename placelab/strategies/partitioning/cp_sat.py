@@ -17,7 +17,7 @@ from placelab.strategies.partitioning.heft import heft
 from placelab.strategies.partitioning.portfolio import portfolio
 from placelab.strategies.partitioning.sct import m_sct
 from placelab.strategies.partitioning.tf_greedy import tf_greedy
-from placelab.strategies.searches.cp_sat_model import left_out, search
+from placelab.strategies.searches.cp_sat_search import left_out, search
 from placelab.strategies.searches.fallback import warm
 from placelab.strategies.searches.incumbent import Incumbent
 

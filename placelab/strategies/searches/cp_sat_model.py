@@ -11,12 +11,11 @@ A Boolean y per unit (op or colocation group) and device says whether the unit i
 - transfers that wait for each other, and ``dynamic`` memory over time: :mod:`placelab.strategies.searches.cp_sat_resources`.
 
 Added because they shorten the proof and lose no optimum: windows of the starts under the makespan of a known plan, by the longest
-paths and by the heads and tails of :func:`placelab.planning.input_bound.windows`; all ops as one cumulative resource of
-as many units as
-there are devices; and of interchangeable devices the next is used only after the one before it.
+paths and by the heads and tails of :func:`placelab.planning.input_bound.windows`; all ops as one cumulative resource of as many
+units as there are devices; and of interchangeable devices the next is used only after the one before it.
 
-The bound is raised by refuting: the model without its objective, in the windows under a makespan between bound and plan, has
-either no solution, which is a new bound, or one, which is a new plan.
+To refute a makespan is to solve the model without its objective, in the windows under that makespan: it has either no solution,
+which is a new bound, or one, which is a new plan. When that is done, :mod:`placelab.strategies.searches.cp_sat_search` decides.
 
 Times are whole units (:func:`placelab.strategies.searches.tables.whole`), rounded down, so what is proven holds for the problem
 as it is.
@@ -35,7 +34,6 @@ import numpy as np
 
 from placelab.base.errors import PlacelabError, UnsupportedError
 from placelab.base.interrupts import need
-from placelab.base.progress import never
 from placelab.planning.input_bound import windows
 from placelab.planning.list_scheduler import planned_order
 from placelab.planning.lower_bounds import best_bound
@@ -49,94 +47,9 @@ from placelab.strategies.searches.tables import Tables, infeasible, interchangea
 
 POLL = 0.05  # seconds between two looks at whether to stop
 ORDERED = 32  # units for which the order among interchangeable devices is spelt out
-WORK = {False: 0.13, True: 0.06}  # what the solver counts in a second here: searching, refuting
-FIRST_SHARE = 1.0  # seconds, about
-LARGE = 30  # ops from which on a plan is worth seconds: fewer are soon searched
-SEARCH = dict(use_overload_checker_in_cumulative=True, use_timetable_edge_finding_in_cumulative=True)
-REFUTE = SEARCH | dict(
-    linearization_level=0
-)  # the linear relaxation takes most of the time, and knows little of orders
 REACH = 0.5  # how far from the bound to the plan the first makespan lies that is to be refuted
 NEAR = 0.8  # where that far was refuted, all of the rest is tried at once
-LEAST_REACH = 0.1  # where even that is too far, searches get more time
 HAIR = 1e-9  # rounding of heads and tails
-
-
-def search(
-    problem: Problem,
-    incumbent: Incumbent,
-    effort: float,
-    time_limit: float,
-    seed: int = 0,
-    cancel: Callable[[], bool] = never,
-    improve: Callable[[], object] = lambda: None,
-) -> str:
-    """Improve the incumbent and its bound, until it is proven optimal or until one of the limits.
-
-    Parameters
-    ----------
-    incumbent
-        The search begins with its best plan; plans that are found are offered to it.
-    effort
-        Work, roughly in seconds of an idle core; the solver counts it itself, so that the search is the same everywhere.
-    time_limit
-        Wall-clock seconds.
-    cancel
-        Called several times a second; returns True to stop.
-    improve
-        Called once if the first search does not end by itself, on 30 ops or more: may offer the incumbent a better plan.
-
-    Returns
-    -------
-    str
-        The limit that ended the search, or ``""`` where it ended by itself.
-
-    Raises
-    ------
-    InfeasibleError
-        The ops' memory fits on the devices in no way.
-
-    Notes
-    -----
-    One core. Searches for shorter plans and for a better bound take turns, and begin with the best plan and bound so far. A
-    makespan half-way between the two is refuted first; then one nearer to the plan where that succeeded, nearer to the bound
-    where it did not; where even a tenth of the way is too far, each search gets twice the time. What :func:`left_out` says is
-    not in the model, so the bound holds with it; the makespan of every plan found is that of its run with it.
-    """
-    end = monotonic() + time_limit
-    model = Model(problem, incumbent)
-    left = effort
-    share = FIRST_SHARE
-    refuting = False
-    while not (incumbent.proven or model.closed):
-        if left <= 0:
-            return f"after {effort:g} s of work"
-        spent = min(share, left)
-        work = WORK[refuting] * spent
-        options = (REFUTE if refuting else SEARCH) | dict(max_deterministic_time=work, random_seed=seed)
-        seed += 1
-        stopped = model.solve(options, (1 - left / effort, 1 - (left - spent) / effort), spent, end, cancel, refuting)
-        if stopped:
-            return stopped
-        first = left == effort
-        left -= min(model.spent / WORK[True], spent) if refuting else spent
-        if first and left > 0 and problem.graph.n_ops >= LARGE and not model.closed:
-            improve()
-            model.begin()
-        if refuting and model.reach < LEAST_REACH:
-            share *= 2
-            model.reach = REACH
-        refuting = not refuting or model.decided or model.reach < REACH
-    return ""
-
-
-def left_out(problem: Problem) -> str:
-    """Parts of a problem that the model leaves out, so that its bound holds but may be out of reach; "" if none."""
-    what = ["the order in which transfers are requested"] if waiting(problem) else []
-    what += ["links that transfers share"] if problem.transfer_model.shared else []
-    what += ["the time that Sends take of devices"] if problem.transfer_ops else []
-    what += ["memory over time"] if problem.memory == "edges" and can_bind(problem) else []
-    return " and ".join(what)
 
 
 def _solver() -> Any:

@@ -19,7 +19,7 @@ from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.trace import PLANNED_FINISH, Trace
 from placelab.simulation.event_simulation import simulate
-from placelab.strategies.searches.cp_sat_model import left_out, search
+from placelab.strategies.searches.cp_sat_search import left_out, search
 from placelab.strategies.searches.incumbent import Incumbent, run
 
 EACH = 8  # devices; of more, every half of their number is tried
