@@ -237,6 +237,22 @@ def test_the_chart_is_told_what_is_decided_so_far(panel):
     assert panel.settled(30) and told[-1][0] == panel.view.step
 
 
+def test_it_goes_to_where_two_partitioners_part(panel):
+    """The step is the first that differs, which the chart is told to mark; nothing is marked of an unseen tab."""
+    told = []
+    panel.on_part = lambda schedule, row, op: told.append((row, op))
+    show(panel, solved("cpop"))
+    assert told[-1] == (-1, -1)
+    for step in (7, 9):  # the same again, when the comparison is there already
+        panel.view.step = step
+        panel.beside("heft")
+        assert panel.settled(30)
+        row = panel.view.differs[0]
+        assert 0 <= row == panel.view.step and told[-1] == (row, panel.view.op_of(row))
+    panel.visible = False
+    assert told[-1] == (-1, -1)
+
+
 @given(placements_with_traces())
 def test_what_is_decided_grows_to_the_whole(placement):
     """Op by op and transfer by transfer; a transfer comes with its producer and one of its readers there, never before."""

@@ -125,3 +125,19 @@ def test_ops_in_no_scope_have_a_row_without_a_name():
     problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))
     _, _, rows = contents(pl.solve(problem, "single"), pl.solve(problem, "heft"))
     assert "" in [row["name"] for row in of(rows, "scope")]
+
+
+def test_decisions_can_be_laid_beside_those_of_the_kept_partitioner(panel, shared):
+    """Where both record them and they are two; the button then asks with the kept one's name."""
+    asked = []
+    panel.on_part = asked.append
+    shared.kept = solved("heft")
+    give(panel, solved("heft"))
+    assert panel.view.beside == ""
+    own = solved("heft")
+    give(panel, pl.simulate(own.problem, pl.Placement(own.problem, own.device), "fifo"))  # nobody's in particular
+    assert panel.view.beside == ""
+    give(panel, solved("etf"))
+    assert panel.view.beside == "heft"
+    panel.view._handle_custom_msg({"part": True}, [])
+    assert asked == ["heft"]

@@ -344,7 +344,7 @@ def test_why_not_faster(explore, screenshot):
     stage = hand.root.locator(".stage")
     high = stage.bounding_box()["height"]
     stage.focus()
-    hand.page.keyboard.press("w")
+    hand.page.keyboard.press("y")
     expect(hand.root.locator(".proof")).to_be_hidden()
     assert stage.bounding_box()["height"] == high + 18
     hand.becomes("explorer.gantt.proof_shown", False)
@@ -518,13 +518,13 @@ def test_decisions_draw_the_plan_so_far(explore, screenshot):
     expect(chart).to_have_attribute("data-part", "true")
     panel = hand.root.locator(".pl-decisions")
     for _ in range(3):
-        panel.get_by_role("button", name="Next (→)").click()
+        chart.get_by_role("button", name="Next decision").click()
     figures = hand.root.locator(".pl-figures")
     expect(figures).to_contain_text("4 of 10 ops")
     assert "80" not in figures.inner_text()
     expect(chart.locator(".detail")).to_contain_text("T2 on P1")
     panel.get_by_role("button", name="Predict first").click()
-    panel.get_by_role("button", name="Next (→)").click()
+    chart.get_by_role("button", name="Next decision").click()
     expect(panel).to_contain_text("Where does T5 go?")
     expect(chart.locator(".detail")).to_have_text("")
     expect(figures).to_contain_text("4 of 10 ops")
@@ -534,6 +534,50 @@ def test_decisions_draw_the_plan_so_far(explore, screenshot):
     hand.button("Comparison").click()
     expect(chart).to_have_attribute("data-part", "false")
     assert hand.number("makespan") == "80"
+
+
+def test_one_transport_plays_time_or_decisions(explore):
+    """The chart's buttons, slider and keys move through decisions while these are in sight, else through time."""
+    hand = explore('"topcuoglu", tab="Decisions"')
+    chart = hand.root.locator(".pl-gantt")
+    line = chart.locator(".time")
+    expect(line).to_have_text("decision 1 of 10")
+    assert not hand.root.locator(".pl-decisions").get_by_role("button", name="Play").is_visible()
+    chart.locator(".stage").press(".")
+    expect(line).to_have_text("decision 2 of 10")
+    chart.get_by_label("Decision", exact=True).fill("10000")
+    expect(line).to_have_text("decision 10 of 10")
+    chart.get_by_role("button", name="time", exact=True).click()
+    expect(line).to_have_text("t = 80 of 80")
+    chart.locator(".stage").press("r")
+    expect(line).to_have_text("t = 0 of 80")
+    chart.get_by_role("button", name="decisions", exact=True).click()
+    chart.locator(".stage").press("r")
+    expect(line).to_have_text("decision 1 of 10")
+    chart.locator(".stage").press("Space")  # one a second
+    expect(line).to_have_text("decision 3 of 10")
+    expect(chart.get_by_role("button", name="Pause")).to_be_visible()
+    hand.button(RESTING).click()
+    expect(line).to_have_text("t = 0 of 80")
+    expect(chart.get_by_role("group", name="What is played")).to_be_hidden()
+
+
+def test_where_two_partitioners_part(explore, screenshot):
+    """From the difference to the kept schedule, in one click: both side by side, marked on the axis."""
+    hand = explore('"topcuoglu"', tab=RESTING)
+    hand.button("◈ Keep").click()
+    hand.menu("Partitioner").select_option("cpop")
+    hand.root.get_by_role("button", name="where they part").click()
+    panel = hand.root.locator(".pl-decisions")
+    expect(panel.get_by_role("region", name="heft")).to_be_visible()
+    row = hand.notebook.value(
+        "pl.analysis.two_schedules.first_difference(*(pl.place(explorer.problem, p, trace=True) for p in ('cpop', 'heft')))"
+    )
+    hand.becomes("explorer.tabs.panels['Decisions'].view.step", row)
+    hand.becomes("explorer.gantt.mark['text'].split(',')[0]", f"first difference: decision {row + 1}")
+    screenshot("parted")
+    hand.button(RESTING).click()
+    hand.becomes("explorer.gantt.mark", {})
 
 
 def test_the_axis_holds_while_a_hand_drags(explore):
@@ -567,8 +611,8 @@ def test_an_area_tells_what_is_in_it(explore):
     hand.page.keyboard.up("Shift")
     drawer = hand.root.locator(".drawer")
     expect(drawer.locator("header")).to_contain_text("on P1 to P3")
-    start, finish, first, last = hand.notebook.value("explorer.gantt.area")
-    assert (first, last) == (0, 2)
+    start, finish, *devices = hand.notebook.value("explorer.gantt.area")
+    assert devices == [0, 1, 2]
     busy = hand.notebook.value(
         f"float((explorer.schedule.finish.clip({start}, {finish}) - explorer.schedule.start.clip({start}, {finish})).sum())"
     )

@@ -66,11 +66,7 @@ export function controls(on: ControlsEvents): Controls {
   const element = h(
     "div.controls",
     { role: "toolbar", "aria-label": "Steps" },
-    first,
-    back,
-    play,
-    next,
-    slider,
+    h("span.steps", {}, first, back, play, next, slider), // beside a chart, its transport has them
     place,
     predict,
     ranks,

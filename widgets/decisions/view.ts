@@ -1,4 +1,5 @@
 /** The view as a whole: what is on show, where the reader is, and what keys and clicks do. */
+import { publish, subscribe } from "../shared/bus.ts";
 import { h, listen, style } from "../shared/dom.ts";
 import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
 import { ghosts } from "./candidates.ts";
@@ -55,6 +56,8 @@ export function decisionsView(on: Events) {
   let guessed = -1;
   let chosen = ""; // the strategy that was just chosen to compare with; its first difference is gone to
   let playing = 0; // of the timer
+  let inSight = false;
+  let home: Element | null = null; // the explorer, also when its tab no longer holds this element
   let asked = ""; // what was asked for last: a row of a mode of a generation
   let known: { generation: number; row: DecisionRow | RankRow } | undefined; // the current row, also when its page is gone
 
@@ -203,6 +206,7 @@ export function decisionsView(on: Events) {
     on.ghosts(lit);
     if (focused && (!focused.isConnected || focused.matches(":disabled"))) rows.element.focus({ preventScroll: true }); // keys go on
     ask();
+    tellPlace();
 
     function details(found: DecisionRow | RankRow): HTMLElement[] {
       if ("terms" in found) return rankDetail(found, about, (op) => go(total - 1 - op));
@@ -240,9 +244,33 @@ export function decisionsView(on: Events) {
     if (facts!.against && row >= 0) go(row);
   }
   const seen = new IntersectionObserver(([entry]) => {
-    if (!entry!.isIntersecting && playing) pause();
+    inSight = entry!.isIntersecting;
+    if (!inSight && playing) pause();
+    tellPlace();
   });
   seen.observe(element);
+  /** Tells the chart beside this list where it is. */
+  function tellPlace(): void {
+    if (!facts) return;
+    const open = inSight && facts.mode === "decisions";
+    home = element.closest(".placelab-explorer") ?? home;
+    publish(home ?? element, "decisions", {
+      row: current(),
+      count: count(),
+      playing: playing > 0,
+      open,
+      waits: quiz.on,
+    });
+  }
+  const unheard = subscribe<{ row?: number; play?: boolean; guess?: number }>(
+    element,
+    "decide",
+    ({ row, play: plays, guess: device }) => {
+      if (row !== undefined) go(row);
+      if (plays) play();
+      if (device !== undefined && facts && hidden()) predicted(device);
+    },
+  );
   markTheme(element);
   const unwatch = watchTheme(() => markTheme(element));
 
@@ -264,7 +292,10 @@ export function decisionsView(on: Events) {
     },
     dispose(): void {
       clearInterval(playing);
+      inSight = false;
+      tellPlace();
       seen.disconnect();
+      unheard();
       unwatch();
       rows.dispose();
     },

@@ -5,7 +5,7 @@ import { watchTheme } from "../shared/theme.ts";
 import type { DifferenceTraits } from "./traits.ts";
 import { DifferenceView } from "./view.ts";
 
-const READ = ["rows", "groups", "group", "summary", "stale", "selection", "unitless"] as const;
+const READ = ["rows", "groups", "group", "summary", "stale", "selection", "unitless", "beside"] as const;
 
 function render({ model, el }: { model: Model<DifferenceTraits>; el: HTMLElement }): () => void {
   const send =
@@ -14,7 +14,7 @@ function render({ model, el }: { model: Model<DifferenceTraits>; el: HTMLElement
       model.set(name, value);
       model.save_changes();
     };
-  const view = new DifferenceView(send("group"), send("selection"));
+  const view = new DifferenceView(send("group"), send("selection"), () => model.send?.({ part: true }));
   el.append(view.element);
   const ends = [redraw(model, READ, (traits) => view.show(traits)), watchTheme(() => view.redraw())];
   return () => ends.forEach((end) => end());

@@ -10,6 +10,8 @@ export interface DifferenceTraits {
   stale: boolean;
   /** Number of the op that all views show as selected, -1 for none; both ways. */
   selection: number;
+  /** The partitioner of the kept schedule, where its decisions can be laid beside those on show; "": they cannot. */
+  beside: string;
   /** Whether times are plain numbers. */
   unitless: boolean;
 }

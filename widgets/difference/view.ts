@@ -12,6 +12,7 @@ const STEPS: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, 
 
 export class DifferenceView {
   readonly element: HTMLElement;
+  readonly #part = h("button.part", { type: "button", hidden: true });
   readonly #summary = h("span.summary", { role: "status" });
   readonly #choice = h("span.choice", { role: "group", "aria-label": "What to compare" });
   readonly #heads = ["Name", "Moved", "Kept", "Now", "Saved or lost"].map((text) => h("th", { scope: "col" }, text));
@@ -24,7 +25,8 @@ export class DifferenceView {
   readonly #choose: (group: string) => void;
   readonly #select: (op: number) => void;
 
-  constructor(choose: (group: string) => void, select: (op: number) => void) {
+  /** `part` asks for the first decision that differs. */
+  constructor(choose: (group: string) => void, select: (op: number) => void, part: () => void) {
     this.#choose = choose;
     this.#select = select;
     this.#table = h(
@@ -37,9 +39,10 @@ export class DifferenceView {
       "div.placelab.pl-table.pl-difference",
       { "data-lm-suppress-shortcuts": "true" },
       style(THEME_CSS, TABLE_CSS, css),
-      h("div.head", {}, this.#choice, this.#summary),
+      h("div.head", {}, this.#choice, this.#part, this.#summary),
       h("div.scroll", {}, this.#table),
     );
+    listen(this.#part, "click", part);
     listen(this.#body, "click", (event) => this.#pick(this.#numberOf(event.target)));
     listen(this.#body, "keydown", (event) => this.#key(event));
   }
@@ -49,6 +52,9 @@ export class DifferenceView {
     this.#traits = traits;
     markTheme(this.element);
     this.#summary.textContent = this.#summary.title = traits.summary;
+    this.#part.hidden = !traits.beside;
+    this.#part.textContent = "where they part";
+    this.#part.title = `The first decision that differs from those of ${traits.beside}, which made the kept schedule: opens Decisions with both`;
     this.element.classList.toggle("stale", traits.stale);
     this.#table.hidden = !traits.rows.length;
     this.element.classList.toggle("empty", !traits.rows.length);

@@ -12,7 +12,7 @@ import { chart } from "./scene/scene.ts";
 import { GanttView } from "./view.ts";
 import { decodeNames } from "./wire/decode.ts";
 import { decodeMemory } from "./wire/memory.ts";
-import type { GanttTraits, Hold } from "./wire/traits.ts";
+import type { GanttTraits, Hold, LaneChoice } from "./wire/traits.ts";
 
 const SAME = 2_000; // ms after which a kernel that is back has no other schedule than the page
 const OUTDATED = { incoming: [], candidates: [], proof: [], stale: false }; // what was said of the kernel's schedule
@@ -32,7 +32,7 @@ function render({ model: python, el, alone = false }: Context): () => void {
   };
   const tell = {
     selected: ({ op, gap, transfer, lane, area }: Picked) => {
-      model.set("area", area ? [area.from, area.to, area.first, area.last] : []);
+      model.set("area", area ? [area.from, area.to, ...area.devices] : []);
       model.set("gap", gap);
       model.set("transfer", transfer);
       model.set("lane", lane);
@@ -46,6 +46,7 @@ function render({ model: python, el, alone = false }: Context): () => void {
     axis: (kept: boolean) => send("keep_axis", kept),
     colour: (way: string) => send("colour_by", way),
     byHand: (on: boolean) => send("by_hand", on),
+    arranged: (choice: LaneChoice) => send("lanes", choice),
     predicts: (on: boolean) => send("predicts", on),
     hold: (at: Hold) => {
       publish(el, HELD, at);
@@ -125,6 +126,7 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
       kinds: bytes(model.get("kinds")),
       kindNames: model.get("kind_names"),
       devices: model.get("devices"),
+      hosts: model.get("hosts") ?? [],
       units: unitsOf(model.get("unitless")),
       shared: model.get("shared_links") ?? [],
     });
@@ -152,6 +154,8 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
     ["kinds", labels],
     ["kind_names", labels],
     ["devices", labels],
+    ["hosts", labels],
+    ["lanes", () => view.arrange(model.get("lanes") ?? {})],
     ["unitless", labels],
     ["shared_links", labels],
     ["embedded", () => view.embed(model.get("embedded"))],
@@ -185,6 +189,7 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
     ["selection", () => view.showSelection(model.get("selection"))],
     ["decided", () => view.showDecided(bytes(model.get("decided") ?? new DataView(new ArrayBuffer(0))))],
     ["incoming", () => view.showIncoming(model.get("incoming"))],
+    ["mark", () => view.mark(model.get("mark") ?? {})],
     ["candidates", () => view.showCandidates(model.get("candidates"))],
   ];
 }

@@ -11,12 +11,15 @@ import { Commands, type Shown } from "./hands/commands.ts";
 import { drawer } from "./hands/drawer.ts";
 import { Drawing } from "./hands/drawing.ts";
 import { actionOf, KEY_HELP } from "./hands/keyboard.ts";
+import { laneMenu, toggled } from "./hands/lanemenu.ts";
+import { minimap } from "./hands/minimap.ts";
 import { savePicture, type Wanted } from "./hands/picture.ts";
 import { Player } from "./hands/playing.ts";
 import { NOTHING, type Picked, Pointing } from "./hands/pointing.ts";
 import { proofLane } from "./hands/prooflane.ts";
 import { Report } from "./hands/report.ts";
 import { stage } from "./hands/stage.ts";
+import { Steps } from "./hands/steps.ts";
 import { strip } from "./hands/strip.ts";
 import { toolbar } from "./hands/toolbar.ts";
 import { tray } from "./hands/tray.ts";
@@ -24,13 +27,15 @@ import { words } from "./hands/words.ts";
 import { closeUp, whole } from "./scene/camera.ts";
 import type { Kept } from "./scene/kept.ts";
 import { scrub } from "./scene/playback.ts";
-import type { Chart, Labels } from "./scene/scene.ts";
+import { type Chart, deviceOf, type Labels } from "./scene/scene.ts";
 import { isDrawn } from "./scene/sofar.ts";
 import type { CurveSoFar, Details, Step } from "./wire/details.ts";
 import type { Memory } from "./wire/memory.ts";
-import type { Candidate, Hand, Proof, Waiting } from "./wire/traits.ts";
+import type { Candidate, Hand, LaneChoice, Mark, Proof, Waiting } from "./wire/traits.ts";
 
 const DIMMED_AFTER = 300; // ms
+const MAP = 28; // CSS pixels of the whole run above the axis
+const ROOM_FOR_MAP = 330; // and of a chart that has room for it
 
 /** Called when the user changes something that other views need to know. */
 export interface Tell extends Omit<HandTell, "chosen"> {
@@ -46,6 +51,8 @@ export interface Tell extends Omit<HandTell, "chosen"> {
   axis(kept: boolean): void;
   /** Another meaning of the colours was chosen. */
   colour(way: string): void;
+  /** Lanes were put in order, pinned, hidden or folded. */
+  arranged(choice: LaneChoice): void;
   /** The mode by hand was begun or ended. */
   byHand(on: boolean): void;
   /** Where an op would run is hidden until it is set, or not. */
@@ -70,6 +77,8 @@ export class GanttView {
     say: (text) => this.#report.note(text),
   });
   readonly #proof = proofLane((op) => this.#choose(op));
+  readonly #map = minimap(() => this.#board);
+  readonly #lanes = laneMenu((choice) => this.#arrange(choice));
   readonly #tray = tray({
     look: (op) => this.#byHand.lookAt(op),
     take: (op) => this.#byHand.takeNew(op),
@@ -84,6 +93,7 @@ export class GanttView {
   readonly #controls;
   #offered = false; // moves by hand
   readonly #player: Player;
+  readonly #steps: Steps;
   readonly #pointing: Pointing;
   readonly #commands: Commands;
   readonly #drawing: Drawing;
@@ -101,7 +111,9 @@ export class GanttView {
     this.#controls = toolbar(
       {
         act: (action) => this.#commands.perform(action),
-        seek: (fraction) => this.#player.move(fraction * this.#board.makespan),
+        seek: (fraction) =>
+          this.#steps.on ? this.#steps.seek(fraction) : this.#player.move(fraction * this.#board.makespan),
+        turn: (decisions) => this.#steps.turn(decisions),
         speed: (speed) => this.#player.set({ ...this.#player.head, speed }),
         colour: (way) => tell.colour(way),
         find: (text) => this.#commands.look(text),
@@ -120,9 +132,15 @@ export class GanttView {
     this.#player = new Player(this.#board, this.element, (head) =>
       this.#controls.show(head, this.#board.makespan, this.#board.labels.units),
     );
+    this.#steps = new Steps(this.element, () => {
+      this.#controls.step(this.#steps);
+      if (!this.#steps.on) this.#player.set(this.#player.head);
+    });
     const pointed = {
       choose: (picked: Picked) => this.#pick(picked),
       fit: () => this.#board.fit(),
+      unfold: (host: string) =>
+        this.#arrange({ ...this.#board.lanes, folded: toggled(this.#board.lanes.folded, host, false) }),
       scrub: (time: number) => this.#player.move(time),
     };
     this.#pointing = new Pointing(this.#board, this.element, this.#bubble, pointed, this.#byHand, {
@@ -138,13 +156,15 @@ export class GanttView {
         this.showProofLane(!this.#proof.shown);
         this.#tell.proof(this.#proof.shown);
       },
+      pin: () => this.#pin(),
       byHand: () => {
         if (this.#offered) tell.byHand(!this.#byHand.on);
         this.#surface.element.focus(); // for the keys that move ops
       },
     };
     this.#texts.opens.hidden = alone; // the drawer says what Python finds out
-    this.#commands = new Commands(this.#board, this.#player, this.#report, asked);
+    this.#texts.foot.insertBefore(this.#lanes.button, this.#texts.more);
+    this.#commands = new Commands(this.#board, this.#player, this.#steps, this.#report, asked);
     this.#drawing = new Drawing(
       this.element,
       this.#board,
@@ -154,6 +174,7 @@ export class GanttView {
       this.#report,
       this.#proof,
       this.#byHand,
+      this.#map,
     );
     this.#forgetTheme = watchTheme(() => this.#onTheme());
     this.#connect();
@@ -166,6 +187,7 @@ export class GanttView {
     this.#clock.stop();
     this.#forgetTheme();
     this.#report.stop();
+    this.#steps.stop();
   }
 
   // ---- what is shown -----------------------------------------------------------------------------------------------
@@ -179,7 +201,15 @@ export class GanttView {
     this.#pointing.leave();
     this.element.dataset.makespan = String(chart.columns.makespan);
     this.#report.soon();
+    this.#lanes.show(this.#board, this.#focused);
     this.#sayHeld("");
+  }
+
+  /** Puts the lanes in an order, pins, hides and folds some. */
+  arrange(choice: LaneChoice): void {
+    this.#board.arrange(choice);
+    this.#board.reveal();
+    this.#lanes.show(this.#board, this.#focused);
   }
 
   /** Memory of the schedule on show, or of the one that comes with it. */
@@ -242,6 +272,12 @@ export class GanttView {
     this.#board.redraw("overlay");
   }
 
+  /** A line at a time with a text on the axis, or none. */
+  mark({ time, text = "" }: Partial<Mark>): void {
+    this.#board.mark = time === undefined ? null : { time, text };
+    this.#board.redraw();
+  }
+
   /** An op, and the transfers that bring its inputs. */
   showIncoming(incoming: readonly number[]): void {
     this.#board.incoming = incoming;
@@ -259,6 +295,7 @@ export class GanttView {
   restart(): void {
     this.#byHand.forget();
     this.#board.seen = whole(this.#board.extent);
+    this.#board.forgetOrder();
     this.#player.head = scrub(this.#player.head, Infinity, this.#board.makespan);
     this.#board.redraw();
   }
@@ -278,9 +315,19 @@ export class GanttView {
     const { chart } = this.#board;
     this.#board.picked = chart && op < chart.bars.nOps ? op : -1;
     if (op >= 0) this.#board.area = null; // another view has selected it
+    this.#unfold();
     this.#board.reveal();
     this.#report.now();
+    this.#lanes.show(this.#board, this.#focused);
     this.#board.redraw("overlay");
+  }
+
+  /** Unfolds the host whose device runs the selected op: its bar is to be seen. */
+  #unfold(): void {
+    const { chart, picked, labels, lanes } = this.#board;
+    const host = chart && picked >= 0 ? labels.hosts?.[chart.columns.ops.device[picked]!] : undefined;
+    if (host !== undefined && lanes.folded?.includes(host))
+      this.#arrange({ ...lanes, folded: toggled(lanes.folded, host, false) });
   }
 
   /** Says at once that the schedule is outdated; it looks so only after a moment, because to dim the chart costs a whole frame. */
@@ -398,12 +445,41 @@ export class GanttView {
     this.#report.soon();
   }
 
+  /** Shows the whole run above the axis where the chart is so high that lanes do not miss the room. */
+  #offerMap(): void {
+    const room = this.#surface.room + (this.#map.shown ? MAP : 0);
+    const shown = this.element.dataset.fill === "true" && room >= ROOM_FOR_MAP;
+    if (shown === this.#map.shown) return;
+    this.#map.reveal(shown);
+    this.#surface.measure();
+  }
+
   #resized(): void {
     this.#board.resize();
     this.#report.soon();
   }
 
   // ---- what the user does ------------------------------------------------------------------------------------------
+
+  /** The device that is selected, or that runs the selected op; -1 for none. */
+  get #focused(): number {
+    const { chart, picked } = this.#board;
+    return chart && picked >= 0 ? chart.columns.ops.device[picked]! : this.#picked.lane;
+  }
+
+  #arrange(choice: LaneChoice): void {
+    this.arrange(choice);
+    this.#tell.arranged(choice);
+  }
+
+  #pin(): void {
+    const { lanes, labels } = this.#board;
+    const device = this.#focused;
+    if (device < 0) return this.#report.note("p pins the lane of the device or op that is selected: click one first");
+    const on = !lanes.pinned?.includes(device);
+    this.#arrange({ ...lanes, pinned: toggled(lanes.pinned, device, on) });
+    this.#report.note(`the lane of ${deviceOf(labels, device)} is ${on ? "pinned to the top" : "no longer pinned"}`);
+  }
 
   #choose(op: number): void {
     this.#pick({ ...NOTHING, op });
@@ -448,7 +524,10 @@ export class GanttView {
   }
 
   /** Opens the box of the legend or of the keys, "" none; both are seen only where the height is given. */
-  #open(box: "legend" | "keys" | ""): void {
+  #open(box: "legend" | "keys" | "lanes" | ""): void {
+    this.#lanes.element.hidden = box !== "lanes";
+    this.#lanes.button.setAttribute("aria-expanded", String(box === "lanes"));
+    this.#lanes.show(this.#board, this.#focused);
     this.element.dataset.open = box;
     this.#texts.keys.hidden = box !== "keys";
     this.#texts.more.setAttribute("aria-expanded", String(box === "legend"));
@@ -474,6 +553,7 @@ export class GanttView {
           "div.frame",
           {},
           this.#tray.element,
+          this.#map.element,
           this.#proof.element,
           surface,
           h("span.badge", { "aria-hidden": "true" }, "updating …"),
@@ -483,6 +563,7 @@ export class GanttView {
       legend,
       foot,
       keys,
+      this.#lanes.element,
       this.#report.table.element,
       this.#bubble.element,
     );
@@ -495,10 +576,12 @@ export class GanttView {
     listen(element, "keydown", (event) => this.#key(event), { signal });
     listen(this.element, "keydown", (event) => this.#keepInside(event), { signal });
     listen(this.#texts.more, "click", () => this.#open(this.element.dataset.open === "legend" ? "" : "legend"));
+    listen(this.#lanes.button, "click", () => this.#open(this.#lanes.element.hidden ? "lanes" : ""));
     listen(this.#texts.opens, "click", () => this.#toggleDrawer(!this.#drawer.open));
     listen(element, "pointerdown", () => this.#open(""), { signal });
     const sized = new ResizeObserver(() => {
       this.#surface.measure();
+      this.#offerMap();
       this.#board.resize();
     });
     sized.observe(element);
@@ -525,6 +608,8 @@ export class GanttView {
       if (this.#drawer.element.contains(event.target as Node)) this.#toggleDrawer(false);
       this.#open("");
     }
-    if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!(event.target as Element).matches("input, select") && this.#steps.guess(event.key)) event.preventDefault();
+    event.stopPropagation();
   }
 }

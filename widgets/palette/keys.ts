@@ -11,7 +11,7 @@ export function commandOf({ key, ctrlKey, metaKey, altKey, shiftKey }: Key): "op
   return letter === "y" && !shiftKey ? "redo" : "";
 }
 
-const OF_THE_CHART = [" ", "/"]; // play and find
+const OF_THE_CHART = [" ", "/", "w", "a", "s", "d"]; // play, find, zoom and pan
 
 const CONTROLS = "button, input, select, textarea, summary, [tabindex='0']";
 

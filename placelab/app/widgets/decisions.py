@@ -283,6 +283,12 @@ class Decisions(View):
             n = schedule.problem.graph.n_ops
             return int(mask[:n].sum()), n, mask
 
+    def op_of(self, row: int) -> int:
+        """The number of the op that decision `row` is about."""
+        with self._lock:
+            assert self._traces is not None
+            return int(self._traces.trace.op[row])
+
     def _current_row(self) -> int:
         """The current row of the present mode."""
         if self.mode == "decisions":

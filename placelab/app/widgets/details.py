@@ -38,7 +38,7 @@ class Subject(NamedTuple):
     lane
         Number of the device whose name was clicked.
     area
-        What was brushed: start and finish [s], numbers of the first and the last device; () for nothing.
+        What was brushed: start and finish [s], then the numbers of its devices; () for nothing.
     value
         What was chosen on the cluster canvas, of which all others are forgotten: ``kind``, ``label``, and ``device``, ``pairs``
         or ``link``; {} for nothing.
@@ -83,7 +83,7 @@ def details_of(
     """
     if subject.value:
         return _of_value(schedule, subject.value)
-    if len(subject.area) == 4 and subject.op < 0:
+    if len(subject.area) > 2 and subject.op < 0:
         return of_area(schedule, subject.area)
     if subject.gap >= 0 and _waits_for(schedule, subject.gap, subject.op):
         return _of_gap(schedule, subject.gap, most, cancel)

@@ -23,20 +23,20 @@ def of_area(schedule: Schedule, area: tuple[float, ...]) -> Details:
     """Totals of a span of time on some devices: what ops, transfers and gaps have of it."""
     cluster = schedule.problem.cluster
     units = cluster.units
-    first, last = (min(max(int(d), 0), cluster.n_devices - 1) for d in area[2:])
+    chosen = np.zeros(cluster.n_devices, bool)
+    chosen[[int(d) for d in area[2:] if 0 <= d < cluster.n_devices]] = True
+    devices = np.flatnonzero(chosen).tolist()
     began, ended = max(area[0], 0.0), min(area[1], schedule.makespan)
     within = lambda rows: np.maximum(  # noqa: E731
         np.minimum(rows["finish"], ended) - np.maximum(rows["start"], began), 0.0
     )
     runs = np.maximum(np.minimum(schedule.finish, ended) - np.maximum(schedule.start, began), 0.0)
-    runs[(schedule.device < first) | (schedule.device > last)] = 0.0
+    runs[~chosen[schedule.device]] = 0.0
     all_gaps = idle_gaps(schedule)
-    gaps = all_gaps[(all_gaps["device"] >= first) & (all_gaps["device"] <= last)]
+    gaps = all_gaps[chosen[all_gaps["device"]]]
     idle = within(gaps)
     moved = schedule.transfers
-    here = np.zeros(len(moved), bool)
-    for end in ("source", "destination"):
-        here |= (moved[end] >= first) & (moved[end] <= last)
+    here = chosen[moved["source"]] | chosen[moved["destination"]]
     here &= (moved["start"] < ended) & (moved["finish"] > began)
     size = float(schedule.problem.graph.tensor_bytes[moved["tensor"][here]].sum())
     sending = np.zeros(cluster.n_devices)
@@ -44,23 +44,21 @@ def of_area(schedule: Schedule, area: tuple[float, ...]) -> Details:
         sending += np.bincount(moved["source"], within(schedule.sends), minlength=cluster.n_devices)
     path = critical_steps(schedule)
     of_path = np.bincount(path["kind"], within(path), minlength=len(KINDS))
-    total = max((ended - began) * (last - first + 1), 1e-300)
+    total = max((ended - began) * len(devices), 1e-300)
     facts = [
         ("ops", f"{int((runs > 0).sum()):,}, {units.time(float(runs.sum()))}, {percent(float(runs.sum()) / total)}"),
-        ("Send ops", _nonzero(units, float(sending[first : last + 1].sum()), total)),
+        ("Send ops", _nonzero(units, float(sending[chosen].sum()), total)),
         ("idle", f"{units.time(float(idle.sum()))}, {percent(float(idle.sum()) / total)}"),
         ("moved", f"{units.amount(size, 'B')} in {counted(int(here.sum()), 'transfer')}, each counted whole"),
         (
             "critical path",
             " · ".join(f"{kind} {units.time(t)}" for kind, t in zip(KINDS, of_path, strict=True) if t > 0),
         ),
-        *_shares(schedule, range(first, last + 1), runs, sending, gaps, idle, ended - began),
+        *_shares(schedule, devices, runs, sending, gaps, idle, ended - began),
     ]
-    names = cluster.names
-    where = names[first] if first == last else f"{names[first]} to {names[last]}"
     return {
-        "title": f"{span_said(schedule, began, ended)} on {where}",
-        "note": f"{units.time(max(ended - began, 0.0))} × {counted(last - first + 1, 'device')}",
+        "title": f"{span_said(schedule, began, ended)} on {_named(cluster, devices)}",
+        "note": f"{units.time(max(ended - began, 0.0))} × {counted(len(devices), 'device')}",
         "facts": [(label, text) for label, text in facts if text],
         "bars": _kinds(schedule, runs),
         "chain": longest_of(schedule, gaps, idle, "longest idle gaps in it"),
@@ -68,9 +66,17 @@ def of_area(schedule: Schedule, area: tuple[float, ...]) -> Details:
     }
 
 
+def _named(cluster: Cluster, devices: list[int]) -> str:
+    """Devices in words: neighbours as "a to b", and a few others one by one."""
+    names = [cluster.names[d] for d in devices]
+    if len(devices) > 1 and devices[-1] - devices[0] == len(devices) - 1:
+        return f"{names[0]} to {names[-1]}"
+    return ", ".join(names) if len(names) <= FEW else f"{', '.join(names[:FEW])} and {len(names) - FEW} more"
+
+
 def _shares(
     schedule: Schedule,
-    devices: range,
+    devices: list[int],
     runs: np.ndarray,
     sending: np.ndarray,
     gaps: np.ndarray,

@@ -42,6 +42,7 @@ def gantt_traits(schedule: Schedule) -> dict[str, object]:
         "kinds": kinds,
         "kind_names": kind_names,
         "devices": list(schedule.problem.cluster.names),
+        "hosts": list(schedule.problem.cluster.hosts),
         "schedule": pack_schedule(schedule),
         "memory": pack_memory(schedule, most=PAGE_POINTS),
         "memory_shown": memory_matters(schedule),
@@ -113,6 +114,8 @@ class Gantt(View):
     kinds = traitlets.Bytes().tag(sync=True)  # colour index per op, uint8
     kind_names = traitlets.List(traitlets.Unicode()).tag(sync=True)  # meaning of each colour index
     devices = traitlets.List(traitlets.Unicode()).tag(sync=True)  # device names
+    hosts = traitlets.List(traitlets.Unicode()).tag(sync=True)  # and the host of each
+    lanes = traitlets.Dict().tag(sync=True)  # order ("number", "busy"), hides (idle ones), pinned, folded; both ways
     memory = traitlets.Bytes().tag(sync=True)  # memory in use, see placelab.app.widgets.gantt_wire
     memory_shown = traitlets.Bool(False).tag(sync=True)  # lanes of memory are drawn; both ways
     selection = traitlets.Int(-1).tag(sync=True)  # op number, -1 for none
@@ -123,7 +126,7 @@ class Gantt(View):
     lane = traitlets.Int(-1).tag(sync=True)  # device whose name was clicked, which selects no op; -1 for none
     area = traitlets.List(traitlets.Float()).tag(
         sync=True
-    )  # brushed: start, finish [s], first and last device; or empty
+    )  # brushed: start, finish [s], then its devices; or empty
     value = traitlets.Dict().tag(
         sync=True
     )  # chosen on a cluster canvas, see ClusterCanvas.chosen; a click here ends that
@@ -152,6 +155,7 @@ class Gantt(View):
     shared_links = traitlets.List(traitlets.Dict()).tag(sync=True)  # of several pairs of devices: name, pairs
     incoming = traitlets.List(traitlets.Int()).tag(sync=True)  # the selected op, and the transfers to it, by row
     decided = traitlets.Bytes().tag(sync=True)  # what is drawn of ops, then of transfers, uint8; empty: everything
+    mark = traitlets.Dict().tag(sync=True)  # a line at a time [s] with a text on the axis; {} for none
     candidates = traitlets.List(traitlets.Dict()).tag(sync=True)  # ghosts of bars: device (number), start, finish [s]
     can_hand = traitlets.Bool(False).tag(sync=True)  # somebody hears of moves by hand
     by_hand = traitlets.Bool(False).tag(sync=True)  # bars can be moved by hand; both ways
@@ -204,7 +208,10 @@ class Gantt(View):
                 self.colour_ways = job_ways(graph)
                 if self.colour_by in JOB_WAYS and self.colour_by not in self.colour_ways:
                     self.colour_by = "kind"
+            if self.devices != list(cluster.names):
+                self.lanes = {**self.lanes, "pinned": [], "folded": []}  # of other devices
             self.devices = list(cluster.names)
+            self.hosts = list(cluster.hosts)
             self.unitless = not cluster.units.si
             self.shared_links = shared_links(schedule.problem)
             self.schedule = pack_schedule(schedule)

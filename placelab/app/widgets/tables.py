@@ -61,6 +61,9 @@ class DifferenceTable(View):
         A sentence above the rows, or why there are none.
     stale
         Whether the rows belong to a schedule before.
+    beside
+        The partitioner of the kept schedule, where its decisions can be laid beside those of the one on show; "": they cannot.
+        A button asks for that by the message ``{"part": True}``.
     unitless
         Whether times are plain numbers.
 
@@ -77,6 +80,7 @@ class DifferenceTable(View):
     group = traitlets.Unicode("scope").tag(sync=True)
     summary = traitlets.Unicode("").tag(sync=True)
     stale = traitlets.Bool(False).tag(sync=True)
+    beside = traitlets.Unicode("").tag(sync=True)
     unitless = traitlets.Bool(False).tag(sync=True)
     selection = traitlets.Int(-1).tag(sync=True)  # number of the op that all views show as selected
 

@@ -11,10 +11,11 @@ import { matching } from "../scene/find.ts";
 import type { Kept } from "../scene/kept.ts";
 import { gutterWidth, type Layout, layout, preferredHeight, steady } from "../scene/layout.ts";
 import { type Links, links } from "../scene/links.ts";
+import { allRows, busySeconds, type Rows, rowsOf } from "../scene/rows.ts";
 import type { Area, Chart, Labels, Scene } from "../scene/scene.ts";
 import { soFar } from "../scene/sofar.ts";
 import type { Memory } from "../wire/memory.ts";
-import type { Candidate } from "../wire/traits.ts";
+import type { Candidate, LaneChoice, Mark } from "../wire/traits.ts";
 import type { Stage } from "./stage.ts";
 
 export class Board {
@@ -24,6 +25,7 @@ export class Board {
   labels: Labels = { names: [], kinds: new Uint8Array(), kindNames: [], devices: [], units: SI };
   kept: Kept | null = null;
   candidates: readonly Candidate[] = [];
+  mark: Mark | null = null;
   /** Selected op, -1 for none. */
   picked = -1;
   /** What was brushed. */
@@ -36,6 +38,10 @@ export class Board {
   /** Whether there are lanes of memory, and of links. */
   laned = false;
   linked = false;
+  /** What was chosen of the lanes, and the rows that follow from it. */
+  lanes: LaneChoice = {};
+  rows: Rows = allRows(0);
+  #busy: Float64Array = new Float64Array(); // seconds per device when the lanes were put in order: a new schedule does not move them
   look!: Paint;
   colours: Colouring = { index: new Uint8Array(), names: [], palette: null };
   seen: Span = whole(0);
@@ -88,16 +94,20 @@ export class Board {
     const ratio = ratioOf(this.surface.element);
     const gutter = Math.min(gutterWidth(labels.devices), width / 3);
     const drawn = this.linked && !chart.drawn ? this.links : null;
-    const lay = layout(chart.lanes, width, height, ratio, gutter, this.laned, drawn?.pairs.length, kept !== null);
+    const n = drawn?.pairs.length;
+    const lay = layout(chart.lanes, width, height, ratio, gutter, this.laned, n, kept !== null, this.rows);
+    const scroll = this.surface.scroll * ratio;
     return {
       ...{ chart, labels, kept, links: drawn },
+      mark: this.mark,
       memory: chart.drawn ? null : this.memory,
       colours: this.colours.index,
       match: this.match,
       layout: this.#held ? steady(lay, this.#held.layout, chart.lanes) : lay,
       paint: this.look,
       span: this.seen,
-      scroll: Math.round(this.surface.scroll * ratio),
+      // below pinned lanes by whole rows, so that none is seen in part
+      scroll: this.rows.pinned ? Math.ceil(scroll / lay.row - 1e-6) * lay.row : Math.round(scroll),
     };
   }
 
@@ -108,8 +118,8 @@ export class Board {
     const { lanes } = scene.chart;
     const gutter = Math.min(gutterWidth(this.labels.devices), width / 3);
     const drawn = scene.links?.pairs.length;
-    const height = preferredHeight(lanes, this.laned, drawn);
-    const lay = layout(lanes, width, height, ratio, gutter, this.laned, drawn, this.kept !== null);
+    const height = preferredHeight(lanes, this.laned, drawn, this.rows.of.length);
+    const lay = layout(lanes, width, height, ratio, gutter, this.laned, drawn, this.kept !== null, this.rows);
     return {
       ...scene,
       layout: { ...lay, height: lay.content + lay.axis },
@@ -129,6 +139,8 @@ export class Board {
     if (this.#keepsAxis || this.#drags) this.#reserved = Math.max(this.#reserved, this.extent);
     if (!this.#held) this.seen = first ? whole(this.extent) : carried(this.seen, before, this.extent);
     if (this.picked >= chart.bars.nOps) this.picked = -1;
+    if (this.#busy.length !== chart.lanes.nDevices) this.#busy = busySeconds(chart);
+    this.#arrange();
     this.#recolour();
     this.resize();
   }
@@ -138,7 +150,25 @@ export class Board {
     this.#decided = decided;
     if (!this.#whole) return;
     this.chart = soFar(this.#whole, decided);
+    this.#arrange();
     this.redraw();
+  }
+
+  /** Another graph comes: its schedule puts the lanes in order anew. */
+  forgetOrder(): void {
+    this.#busy = new Float64Array();
+  }
+
+  /** Puts the lanes in the order that is chosen, as busy as their devices are now. */
+  arrange(choice: LaneChoice): void {
+    this.lanes = choice;
+    if (this.chart) this.#busy = busySeconds(this.chart);
+    this.#arrange();
+    this.resize();
+  }
+
+  #arrange(): void {
+    if (this.#whole) this.rows = rowsOf(this.lanes, this.#whole, this.#busy, this.labels.hosts ?? []);
   }
 
   showKept(kept: Kept | null): void {
@@ -179,7 +209,9 @@ export class Board {
   }
 
   label(labels: Labels): void {
+    const moved = labels.hosts?.join("\n") !== this.labels.hosts?.join("\n");
     this.labels = labels;
+    if (moved) this.#arrange();
     this.match = matching(labels.names, this.wanted);
     this.#recolour();
   }
@@ -214,9 +246,10 @@ export class Board {
     const { lanes } = this.chart;
     const ratio = ratioOf(this.surface.element);
     const n = this.linked ? this.links.pairs.length : 0;
-    const room = height < 0 ? this.surface.room : height || preferredHeight(lanes, this.laned, n);
-    const { content, axis } = layout(lanes, 0, room, ratio, 0, this.laned, n, this.kept !== null);
-    const all = (content + axis) / ratio;
+    const room = height < 0 ? this.surface.room : height || preferredHeight(lanes, this.laned, n, this.rows.of.length);
+    const lay = layout(lanes, 0, room, ratio, 0, this.laned, n, this.kept !== null, this.rows);
+    const spare = this.rows.pinned ? lay.row : 0; // scrolled by whole rows
+    const all = (lay.content + lay.axis + (lay.content + lay.axis > room * ratio ? spare : 0)) / ratio;
     this.surface.resize(height || Math.min(room, all + 2), all);
     this.redraw();
   }
@@ -263,9 +296,11 @@ export class Board {
     if (!scene || this.picked < 0) return;
     const { bars, columns } = scene.chart;
     this.setSpan(showing(this.seen, bars.start[this.picked]!, bars.finish[this.picked]!));
-    const { row, ratio, axis, height } = scene.layout;
-    const y = columns.ops.device[this.picked]! * row;
-    if (y < scene.scroll) this.surface.scroll = y / ratio;
+    const { row, ratio, axis, height, rows } = scene.layout;
+    const place = rows.at[columns.ops.device[this.picked]!]!;
+    if (place < rows.pinned) return; // always in view, or nowhere
+    const y = place * row;
+    if (y < scene.scroll + rows.pinned * row) this.surface.scroll = (y - rows.pinned * row) / ratio;
     else if (y + row > scene.scroll + height - axis) this.surface.scroll = (y + row - height + axis) / ratio;
   }
 

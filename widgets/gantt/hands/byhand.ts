@@ -1,6 +1,7 @@
 /** The mode *By hand*: which op is held, where it was, and what goes to Python. */
 import type { Description } from "../../shared/tooltip.ts";
 import type { Held, Was } from "../scene/held.ts";
+import { nearestRow } from "../scene/places.ts";
 import { type Area, type Scene, xOf } from "../scene/scene.ts";
 import { isDrawn } from "../scene/sofar.ts";
 import type { Hand, Hold } from "../wire/traits.ts";
@@ -53,11 +54,11 @@ export class ByHand {
   }
 
   /** Lets the ops whose bars lie wholly in an area move together. */
-  chooseIn({ from, to, first, last }: Area): void {
+  chooseIn({ from, to, devices }: Area): void {
     const { bars, columns } = this.#board.chart!;
     this.chosen.clear();
     columns.ops.device.forEach((device, op) => {
-      const inside = bars.start[op]! >= from && bars.finish[op]! <= to && device >= first && device <= last;
+      const inside = bars.start[op]! >= from && bars.finish[op]! <= to && devices.includes(device);
       if (inside && isDrawn(this.#board.chart!, op)) this.chosen.add(op);
     });
     this.#told();
@@ -166,8 +167,8 @@ export class ByHand {
 
   #hold(scene: Scene, x: number, y: number, swap: boolean): Hold {
     const { layout, chart } = scene;
-    const row = Math.floor((y * layout.ratio - layout.axis + scene.scroll) / layout.row);
-    const device = Math.min(Math.max(row, 0), chart.columns.nDevices - 1);
+    const which = layout.rows.of[nearestRow(scene, y * layout.ratio)] ?? -1;
+    const device = which < 0 ? chart.columns.ops.device[this.held!.op]! : which; // a folded host has no places
     const time = Math.max(this.#board.timeAt(swap ? x : x - this.#dx), 0);
     return { grip: this.#grip, ...this.#moving, device, time, ...(swap && { swap }) };
   }

@@ -6,6 +6,7 @@ import type { Board } from "./board.ts";
 import { type Action, moveSelection } from "./keyboard.ts";
 import type { Player } from "./playing.ts";
 import type { Report } from "./report.ts";
+import type { Steps } from "./steps.ts";
 
 export type Shown = "memory" | "links" | "axis";
 
@@ -18,6 +19,8 @@ export interface Asked {
   details(): void;
   /** Shows or hides the lane "why not faster". */
   proof(): void;
+  /** Pins the lane of what is selected, or releases it. */
+  pin(): void;
   /** Begins or ends moving bars by hand. */
   byHand(): void;
 }
@@ -30,12 +33,14 @@ export class Commands {
   readonly #actions: Partial<Record<Action, () => unknown>>;
   readonly #board: Board;
   readonly #player: Player;
+  readonly #steps: Steps;
   readonly #report: Report;
   readonly #ask: Asked;
 
-  constructor(board: Board, player: Player, report: Report, ask: Asked) {
+  constructor(board: Board, player: Player, steps: Steps, report: Report, ask: Asked) {
     this.#board = board;
     this.#player = player;
+    this.#steps = steps;
     this.#report = report;
     this.#ask = ask;
     this.#actions = {
@@ -54,6 +59,7 @@ export class Commands {
       find: () => ask.find(),
       details: () => ask.details(),
       proof: () => ask.proof(),
+      pin: () => ask.pin(),
       "by-hand": () => ask.byHand(),
       "find-next": () => this.#findNext(1),
       "find-previous": () => this.#findNext(-1),
@@ -63,10 +69,11 @@ export class Commands {
   }
 
   perform(action: Action): void {
-    const { chart, picked, seen } = this.#board;
+    const { chart, picked, seen, rows } = this.#board;
+    if (this.#steps.perform(action)) return;
     const act = this.#actions[action];
     if (act) act();
-    else if (chart) this.#ask.choose(moveSelection(chart, picked, action, seen.from));
+    else if (chart) this.#ask.choose(moveSelection(chart, picked, action, seen.from, rows));
   }
 
   /** Looks for ops by a part of their name. */

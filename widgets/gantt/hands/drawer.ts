@@ -38,7 +38,7 @@ export function drawer(on: DrawerEvents): Drawer {
   const columns = h("div.columns");
   const copy = h("button", { type: "button", title: "Copy all of it as text" }, "Copy");
   const zoom = h("button", { type: "button", title: "Show only this span of time (z)", hidden: true }, "Zoom here");
-  const close = h("button", { type: "button", title: "Close the details (d)", "aria-label": "Close the details" }, "✕");
+  const close = h("button", { type: "button", title: "Close the details (i)", "aria-label": "Close the details" }, "✕");
   const grip = h("div.grip", {
     role: "separator",
     tabindex: 0,

@@ -7,6 +7,7 @@ import { type Scene, xOf } from "../scene/scene.ts";
 import type { Board } from "./board.ts";
 import type { ByHand } from "./byhand.ts";
 import type { Commands } from "./commands.ts";
+import type { Minimap } from "./minimap.ts";
 import type { Player } from "./playing.ts";
 import type { Pointing } from "./pointing.ts";
 import type { ProofLane } from "./prooflane.ts";
@@ -22,6 +23,7 @@ export class Drawing {
   readonly #report: Report;
   readonly #proof: ProofLane;
   readonly #byHand: ByHand;
+  readonly #map: Minimap;
 
   constructor(
     root: HTMLElement,
@@ -32,6 +34,7 @@ export class Drawing {
     report: Report,
     proof: ProofLane,
     byHand: ByHand,
+    map: Minimap,
   ) {
     this.#root = root;
     this.#board = board;
@@ -41,6 +44,7 @@ export class Drawing {
     this.#report = report;
     this.#proof = proof;
     this.#byHand = byHand;
+    this.#map = map;
     this.#drawRows = painter(board.surface.base);
   }
 
@@ -67,6 +71,7 @@ export class Drawing {
     const { width, ratio } = scene.layout;
     for (const canvas of [board.surface.base, board.surface.overlay]) canvas.style.width = `${width / ratio}px`;
     if (this.#proof.shown) this.#proof.place(scene);
+    this.#map.draw(scene, board);
     this.#root.dataset.row = String(scene.layout.row / ratio);
     this.#root.dataset.span = `${scene.span.from} ${scene.span.to}`;
   }

@@ -3,11 +3,12 @@
 import type { Description, Tooltip } from "../../shared/tooltip.ts";
 import { boxOf, inside } from "../../shared/zoom.ts";
 import { barOf } from "../scene/bars.ts";
-import { describe, describeLink, keptNote, shortLine, usageLine } from "../scene/describe.ts";
-import { type Hit, hit, laneAt } from "../scene/hit.ts";
+import { describe, describeHost, describeLink, keptNote, shortLine, usageLine } from "../scene/describe.ts";
+import { type Hit, hit, namedAt } from "../scene/hit.ts";
 import { AXIS } from "../scene/layout.ts";
 import { carriedAt } from "../scene/links.ts";
-import { type Area, type Chart, rowAt } from "../scene/scene.ts";
+import { devicesOf, nearestRow } from "../scene/places.ts";
+import type { Area, Chart } from "../scene/scene.ts";
 import { shortIn } from "../wire/memory.ts";
 import type { Board } from "./board.ts";
 import type { ByHand } from "./byhand.ts";
@@ -29,6 +30,8 @@ export interface Pointed {
   /** An op, or with it the idle gap or the transfer that is the reason for it; or a device. */
   choose(picked: Picked): void;
   fit(): void;
+  /** The name of a folded host was clicked. */
+  unfold(host: string): void;
   scrub(time: number): void;
 }
 
@@ -78,11 +81,7 @@ export class Pointing {
       onAxis: (x: number, y: number) => y < AXIS && x >= board.plot().left,
       hover: (x: number, y: number) => this.#hover(x, y),
       leave: () => this.leave(),
-      click: (x: number, y: number, more: boolean) => {
-        const picked = this.#pickedAt(x, y);
-        if (more && byHand.on) byHand.toggle(picked.op);
-        on.choose(picked);
-      },
+      click: (x: number, y: number, more: boolean) => this.#click(byHand, x, y, more),
       doubleClick: (x: number, y: number) => this.#doubleClick(this.#at(x, y)),
       pan: (dx: number, dy: number) => this.#pan(dx, dy),
       scrub: (x: number) => on.scrub(board.timeAt(x)),
@@ -172,14 +171,14 @@ export class Pointing {
     const board = this.#board;
     const scene = board.scene();
     if (!scene) return null;
-    const at = (y: number) => rowAt(scene, y * scene.layout.ratio);
+    const at = (y: number) => nearestRow(scene, y * scene.layout.ratio);
     const [from, to] = [board.timeAt(Math.min(x0, x1)), board.timeAt(Math.max(x0, x1))];
-    const last = this.#alone ? scene.chart.lanes.nDevices - 1 : at(Math.max(y0, y1));
+    const all = scene.layout.rows.of.length - 1;
+    const [first, last] = this.#alone ? [0, all] : [at(Math.min(y0, y1)), at(Math.max(y0, y1))];
     return {
       from: Math.max(from, 0),
       to: Math.min(to, board.extent),
-      first: this.#alone ? 0 : at(Math.min(y0, y1)),
-      last,
+      devices: devicesOf(scene, first, last),
     };
   }
 
@@ -192,6 +191,10 @@ export class Pointing {
   #described(found: Hit, t: number): Description | null {
     const { chart, labels, memory, kept, links } = this.#board;
     if (found.kind === "link") return describeLink(chart!, links, labels, found.link, t);
+    if (found.kind === "host") {
+      const { rows } = this.#board;
+      return describeHost(chart!, labels, rows.hosts[found.host]!, t);
+    }
     const row = memory ? shortIn(memory, found.device, t) : -1;
     const short = row < 0 ? [] : [["out of memory", shortLine(memory!, labels, row)] as const];
     if (found.kind === "memory") {
@@ -204,10 +207,18 @@ export class Pointing {
     return { title, rows: [...rows, ...before, ...short] };
   }
 
-  #pickedAt(x: number, y: number): Picked {
+  #click(byHand: ByHand, x: number, y: number, more: boolean): void {
     const scene = this.#board.scene();
-    const lane = scene ? laneAt(scene, x * scene.layout.ratio, y * scene.layout.ratio) : -1;
-    if (lane >= 0) return { ...NOTHING, lane };
+    const named = scene && namedAt(scene, x * scene.layout.ratio, y * scene.layout.ratio);
+    if (named === null) {
+      const picked = this.#pickedAt(x, y);
+      if (more && byHand.on) byHand.toggle(picked.op);
+      this.#on.choose(picked);
+    } else if (named < 0) this.#on.unfold(this.#board.rows.hosts[-1 - named]!.name);
+    else this.#on.choose({ ...NOTHING, lane: named });
+  }
+
+  #pickedAt(x: number, y: number): Picked {
     const found = this.#at(x, y);
     const op = this.#opAt(found, this.#board.timeAt(x));
     return {
@@ -220,7 +231,7 @@ export class Pointing {
 
   #opAt(found: Hit | null, time: number): number {
     const { chart, links } = this.#board;
-    if (!found || !chart) return -1;
+    if (!found || !chart || found.kind === "host") return -1;
     if (found.kind !== "link") return opOf(chart, found);
     const [first] = carriedAt(links, chart.bars, found.link, time);
     return first === undefined ? -1 : opOf(chart, { ...barOf(chart.bars, first), bar: first, device: -1 });
@@ -228,7 +239,7 @@ export class Pointing {
 }
 
 /** The op that a click on `found` selects: itself, the producer of what travels, or what the device waited for. */
-function opOf(chart: Chart, found: Exclude<Hit, { kind: "link" }>): number {
+function opOf(chart: Chart, found: Exclude<Hit, { kind: "link" | "host" }>): number {
   const { idle, sends, transfers, nOps } = chart.columns;
   if (found.kind === "op") return found.row;
   if (found.kind === "memory") return -1;

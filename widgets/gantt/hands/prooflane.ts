@@ -19,7 +19,7 @@ export interface ProofLane {
 export function proofLane(choose: (op: number) => void): ProofLane {
   const name = h(
     "span.name",
-    { title: "Why no schedule is faster: what must happen one after the other (w)" },
+    { title: "Why no schedule is faster: what must happen one after the other (y)" },
     "why not faster",
   );
   const plot = h("div.plot");

@@ -1,10 +1,11 @@
 /** Playback, what is shown, and zoom. */
 import { h, listen, set } from "../../shared/dom.ts";
-import type { Units } from "../../shared/format.ts";
+import { count as grouped, type Units } from "../../shared/format.ts";
 import { type Icon, icon } from "../../shared/icons.ts";
 import { OF_JOBS, SENT, WAYS, type Way } from "../scene/colouring.ts";
 import { DURATION, type Playhead, SPEEDS } from "../scene/playback.ts";
 import { type Action, KEY_HELP } from "./keyboard.ts";
+import type { Steps } from "./steps.ts";
 
 const FINISH = "Local search from here; Stop keeps the best so far";
 const FINISH_ALONE =
@@ -19,6 +20,8 @@ export type Toggle = "table" | "memory" | "links" | "axis" | "byHand" | "predict
 export interface Toolbar {
   readonly element: HTMLElement;
   show(head: Playhead, makespan: number, units: Units): void;
+  /** Shows the transport's place among decisions, if it moves through these. */
+  step(steps: Steps): void;
   press(toggle: Toggle, down: boolean): void;
   colour(way: string, more: readonly string[]): void;
   /** Offers to move bars by hand, or not. */
@@ -31,6 +34,8 @@ export interface ToolbarEvents {
   act(action: Action): void;
   seek(fraction: number): void;
   speed(speed: number): void;
+  /** The transport is to move through decisions, or through time. */
+  turn(decisions: boolean): void;
   colour(way: string): void;
   find(text: string): void;
   table(): void;
@@ -102,6 +107,7 @@ export function toolbar(on: ToolbarEvents, alone: boolean): Toolbar {
   return {
     element,
     show: player.show,
+    step: player.step,
     press: (toggle, down) => set(toggles[toggle], { "aria-pressed": String(down) }),
     colour: (way, more) => {
       for (const option of ways.options)
@@ -125,14 +131,44 @@ function playing(on: ToolbarEvents) {
   const scrub = h("input.scrub", { ...range, "aria-label": "Time", title: "Time: drag to scrub" });
   listen(scrub, "input", () => on.seek(Number(scrub.value) / STEPS));
   const time = h("span.time"); // no live region: it changes sixty times a second
-  const [restart, back] = [
-    act("restart", "Back to the start (r)", "restart"),
-    act("stepBack", "Previous event (,)", "step-back"),
-  ];
+  const restart = act("restart", "Back to the start (r)", "restart");
+  const back = act("stepBack", "Previous event (,)", "step-back");
+  const next = act("step", "Next event (.)", "step");
+  const ways = (["time", "decisions"] as const).map((way) => {
+    const made = h("button.word", { type: "button", title: `Play ${way === "time" ? "the schedule" : way}` }, way);
+    listen(made, "click", () => on.turn(way === "decisions"));
+    return made;
+  });
+  const turn = h("span.turn", { role: "group", "aria-label": "What is played", hidden: true }, ...ways);
   let running = false;
+  let decides = false; // what is shown are decisions
+  const shownAs = (playing: boolean, what: string) => {
+    running = playing;
+    relabel(play, playing ? "pause" : "play", playing ? "Pause (Space)" : "Play (Space)");
+    relabel(back, "stepBack", `Previous ${what} (,)`);
+    relabel(next, "step", `Next ${what} (.)`);
+  };
   return {
-    elements: [restart, back, play, act("step", "Next event (.)", "step"), speed, scrub, time],
+    elements: [turn, restart, back, play, next, speed, scrub, time],
+    step({ on, place: { row, count, playing, open, waits } }: Steps) {
+      turn.hidden = !open || !count;
+      ways.forEach((button, i) => set(button, { "aria-pressed": String(on === (i === 1)) }));
+      speed.hidden = on;
+      play.disabled = on && waits;
+      if (on !== decides || (on && playing !== running)) shownAs(on && playing, on ? "decision" : "event");
+      decides = on;
+      set(scrub, {
+        "aria-label": on ? "Decision" : "Time",
+        title: on ? "Decision: drag to go there" : "Time: drag to scrub",
+      });
+      if (!on) return;
+      const text = `decision ${count && row + 1} of ${grouped(count)}`;
+      time.textContent = text;
+      scrub.value = String(count > 1 ? Math.round((row / (count - 1)) * STEPS) : 0);
+      scrub.setAttribute("aria-valuetext", text);
+    },
     show(head: Playhead, makespan: number, units: Units) {
+      if (decides) return;
       const text = `t = ${units.time(head.time)} of ${units.time(makespan)}`;
       if (time.textContent !== text) time.textContent = text;
       scrub.value = String(makespan ? Math.round((head.time / makespan) * STEPS) : 0);
@@ -140,9 +176,7 @@ function playing(on: ToolbarEvents) {
       speed.value = String(head.speed);
       const rate = `Playback speed: one second of watching shows ${units.time((makespan / DURATION) * head.speed, 2)}`;
       if (speed.title !== rate) speed.title = rate;
-      if (running === head.playing) return;
-      running = head.playing;
-      relabel(play, running ? "pause" : "play", running ? "Pause (Space)" : "Play (Space)");
+      if (running !== head.playing) shownAs(head.playing, "event");
     },
   };
 }

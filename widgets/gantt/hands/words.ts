@@ -22,7 +22,7 @@ export function words(): Words {
   const more = h("button.more", { type: "button", "aria-expanded": "false" }, "legend");
   const opens = h(
     "button.opens",
-    { type: "button", "aria-expanded": "false", title: "Facts, why here, why then (d)" },
+    { type: "button", "aria-expanded": "false", title: "Facts, why here, why then (i)" },
     "details",
   );
   const help = KEY_HELP.split(" · ").map((line) => h("li", {}, line));

@@ -28,6 +28,7 @@ export function drawAxis(context: CanvasRenderingContext2D, scene: Scene): void 
     context.fillRect(Math.round(x), layout.axis - 4 * ratio, 1, 4 * ratio);
   }
   context.fillRect(layout.gutter, layout.axis - 1, layout.width - layout.gutter, 1);
+  drawMark(context, scene);
   const end = chart.columns.makespan;
   if (span.to - span.from < end * 0.999) {
     const plot = layout.width - layout.gutter; // which part of the schedule is in view
@@ -41,4 +42,29 @@ export function drawAxis(context: CanvasRenderingContext2D, scene: Scene): void 
       3 * ratio,
     );
   }
+}
+
+/** A dashed line at a time, and its text over the ticks, on the side that has more room. */
+function drawMark(context: CanvasRenderingContext2D, scene: Scene): void {
+  const { mark, layout, paint } = scene;
+  if (!mark) return;
+  const { ratio, gutter, width, axis, height } = layout;
+  const x = Math.round(xOf(scene, mark.time));
+  if (x < gutter || x > width) return;
+  context.strokeStyle = context.fillStyle = paint.theme.accent;
+  context.lineWidth = 1.5 * ratio;
+  context.setLineDash([5 * ratio, 3 * ratio]);
+  context.beginPath();
+  context.moveTo(x, axis);
+  context.lineTo(x, height);
+  context.stroke();
+  context.setLineDash([]);
+  const right = x - gutter < width - x;
+  const room = (right ? width - x : x - gutter) - 12 * ratio;
+  const wide = Math.min(context.measureText(mark.text).width + 12 * ratio, room);
+  const left = right ? x : x - wide;
+  context.fillRect(left, 4 * ratio, wide, axis - 6 * ratio);
+  context.fillStyle = paint.theme.bg;
+  context.textAlign = "left";
+  context.fillText(mark.text, left + 6 * ratio, axis / 2 + 1, wide - 12 * ratio);
 }

@@ -4,8 +4,9 @@ import { percent } from "../../shared/format.ts";
 import { deviceColour } from "../../shared/palette.ts";
 import { clamp } from "../../shared/scale.ts";
 import { FONT } from "../scene/colours.ts";
-import { colourOf, deviceOf, nameOf, type Scene, xOf, yOf } from "../scene/scene.ts";
-import { isDrawn } from "../scene/sofar.ts";
+import { eachRow, nearOf } from "../scene/places.ts";
+import { busySeconds } from "../scene/rows.ts";
+import { colourOf, deviceOf, nameOf, type Scene, xOf } from "../scene/scene.ts";
 import { CRITICAL } from "../wire/decode.ts";
 import { drawAxis } from "./axis.ts";
 import { type Label, shareFor } from "./level.ts";
@@ -78,7 +79,9 @@ function drawArrows(context: CanvasRenderingContext2D, scene: Scene): void {
     const x0 = xOf(scene, start[i]!);
     const x1 = xOf(scene, start[i]! + duration[i]!);
     if (kind[i] !== CRITICAL.transfer || x1 < gutter || x0 > width) continue;
-    const [y0, y1] = [yOf(scene, transfers.source[row[i]!]!), yOf(scene, transfers.destination[row[i]!]!)];
+    const y0 = nearOf(scene, transfers.source[row[i]!]!);
+    const y1 = nearOf(scene, transfers.destination[row[i]!]!);
+    if (y0 === null || y1 === null || y0 === y1) continue;
     if (x1 - x0 < 8 * ratio) short++;
     else hops.push(y0 < y1 ? [x0, y0 + ops, x1, y1] : [x0, y0, x1, y1 + ops]);
   }
@@ -108,7 +111,7 @@ function arrow(c: CanvasRenderingContext2D, x0: number, y0: number, x1: number, 
 
 /** Device names, and how busy each device is over the whole schedule where the row has room for a second line. */
 function drawGutter(context: CanvasRenderingContext2D, scene: Scene): void {
-  const { layout, paint, chart, labels, scroll } = scene;
+  const { layout, paint, labels } = scene;
   const { ratio, gutter } = layout;
   const two = layout.below >= 30 * ratio;
   const size = clamp(layout.below - 2, 11 * ratio, 12 * ratio);
@@ -118,29 +121,34 @@ function drawGutter(context: CanvasRenderingContext2D, scene: Scene): void {
   context.beginPath();
   context.rect(0, layout.axis, gutter, layout.height);
   context.clip();
-  for (let d = Math.floor(scroll / layout.row); d < chart.lanes.nDevices; d++) {
-    const y = yOf(scene, d);
-    if (y > layout.height) break;
+  eachRow(scene, (which, y, row) => {
     const middle = y + layout.ops / 2;
-    context.fillStyle = deviceColour(d, paint.theme.dark);
+    const host = which < 0 ? layout.rows.hosts[-1 - which]! : null;
+    context.fillStyle = host ? paint.theme.faint : deviceColour(which, paint.theme.dark);
     context.fillRect(6 * ratio, y + ratio, 4 * ratio, layout.ops - 2 * ratio);
-    if (d % every) continue;
+    if (row % every) return;
     context.font = `600 ${size}px ${FONT}`;
     context.fillStyle = paint.theme.ink;
     context.textAlign = "left";
-    context.fillText(deviceOf(labels, d), 16 * ratio, two ? y + 8 * ratio : middle, gutter - (two ? 22 : 52) * ratio);
+    const pin = row < layout.rows.pinned ? "⚲ " : "";
+    const name = host ? `▸ ${host.name} (${host.devices.length})` : pin + deviceOf(labels, which);
+    context.fillText(name, 16 * ratio, two ? y + 8 * ratio : middle, gutter - (two ? 22 : 52) * ratio);
     context.font = `${Math.min(11 * ratio, size)}px ${FONT}`;
     context.fillStyle = paint.theme.faint;
-    const busy = busyFraction(scene, d);
-    drawDirections(context, scene, y + layout.ops);
+    const busy = busyFraction(scene, host?.devices ?? [which]);
+    if (!host) drawDirections(context, scene, y + layout.ops);
     if (two) context.fillText(`${percent(busy)} busy`, 16 * ratio, y + 21 * ratio);
     else {
       context.textAlign = "right"; // in whole percents, beside the name
       context.fillText(busy > 0 && busy < 0.01 ? "< 1 %" : `${Math.round(100 * busy)} %`, gutter - 6 * ratio, middle);
     }
-  }
+  });
   drawLinkNames(context, scene);
   context.restore();
+  if (layout.rows.pinned) {
+    context.fillStyle = paint.theme.line; // what is above does not scroll
+    context.fillRect(0, layout.axis + layout.rows.pinned * layout.row - 2 * ratio, layout.width, ratio);
+  }
 }
 
 /** "in" and "out" beside the transfer lanes, where they are high enough to carry a word. */
@@ -160,17 +168,10 @@ function drawDirections(context: CanvasRenderingContext2D, { layout, chart }: Sc
 
 const busyOf = new WeakMap<object, Float64Array>();
 
-function busyFraction(scene: Scene, device: number): number {
-  const { columns } = scene.chart;
-  let busy = busyOf.get(columns);
-  if (!busy) {
-    busy = new Float64Array(columns.nDevices);
-    const add = (device: Uint16Array, duration: Float32Array, first: number) => {
-      for (let i = 0; i < device.length; i++) if (isDrawn(scene.chart, first + i)) busy![device[i]!]! += duration[i]!;
-    };
-    add(columns.ops.device, columns.ops.duration, 0);
-    add(columns.sends.device, columns.sends.duration, columns.nOps);
-    busyOf.set(columns, busy);
-  }
-  return columns.makespan ? busy[device]! / columns.makespan : 0;
+/** The share of the whole schedule in which devices are busy, on average. */
+function busyFraction({ chart }: Scene, devices: readonly number[]): number {
+  const busy = busyOf.get(chart) ?? busySeconds(chart);
+  busyOf.set(chart, busy);
+  const { makespan } = chart.columns;
+  return makespan ? devices.reduce((sum, d) => sum + busy[d]!, 0) / devices.length / makespan : 0;
 }

@@ -2,7 +2,8 @@
 
 import { FONT } from "../scene/colours.ts";
 import type { Held, Was } from "../scene/held.ts";
-import { colourOf, nameOf, type Scene, xOf, yOf } from "../scene/scene.ts";
+import { yOf } from "../scene/places.ts";
+import { colourOf, nameOf, type Scene, xOf } from "../scene/scene.ts";
 import { isDrawn } from "../scene/sofar.ts";
 import type { Hand } from "../wire/traits.ts";
 

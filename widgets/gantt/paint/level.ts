@@ -129,6 +129,35 @@ export function paintTransfers(
   share.fill(0, 0, r.width);
 }
 
+/** Paints several tracks into one, [y, y + height): each column as high as the share of the tracks that is busy in it. */
+export function paintShare(
+  r: Raster,
+  tracks: Tracks,
+  all: Times,
+  which: readonly number[],
+  view: Window,
+  y: number,
+  height: number,
+  colour: number,
+  share: Float32Array,
+): void {
+  const until = view.from + (r.width - r.left) / view.perSecond;
+  for (const k of which) {
+    for (let i = firstAfter(tracks, k, view.from), end = tracks.ptr[k + 1]!; i < end; i++) {
+      const bar = tracks.bar[i]!;
+      if (all.start[bar]! > until) break;
+      const x0 = r.left + (all.start[bar]! - view.from) * view.perSecond;
+      const x1 = r.left + (all.finish[bar]! - view.from) * view.perSecond;
+      spread(share, 1, 0, x0, x1, r.left, r.width - 1);
+    }
+  }
+  for (let x = r.left; x < r.width; x++) {
+    const busy = Math.min(share[x]! / which.length, 1);
+    if (busy > 0) fill(r, x, y + height - Math.max(Math.round(busy * height), 1), x + 1, y + height, colour);
+  }
+  share.fill(0, 0, r.width);
+}
+
 /** Adds to each column in [low, high] the part of it that [x0, x1) covers, under colour `c` of `n`. */
 function spread(share: Float32Array, n: number, c: number, x0: number, x1: number, low: number, high: number): void {
   for (let x = Math.max(Math.floor(x0), low), end = Math.min(Math.floor(x1), high); x <= end; x++) {

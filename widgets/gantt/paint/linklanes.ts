@@ -2,6 +2,7 @@
 
 import { FONT, TRANSFER } from "../scene/colours.ts";
 import { firstAfter } from "../scene/lanes.ts";
+import { linkBox } from "../scene/places.ts";
 import { deviceOf, type Scene, windowOf } from "../scene/scene.ts";
 import { fill, type Raster } from "./raster.ts";
 
@@ -70,10 +71,9 @@ export function drawLinkNames(context: CanvasRenderingContext2D, scene: Scene): 
 /** Calls `act` for each link in view with the top of its lane on the canvas. */
 function eachLink(scene: Scene, act: (k: number, y: number) => void): void {
   const { layout, links, scroll } = scene;
-  const each = layout.link + layout.apart;
-  const top = layout.axis + layout.linksTop - scroll;
-  for (let k = Math.max(0, Math.floor((layout.axis - top) / each)); k < links!.pairs.length; k++) {
-    const y = top + k * each;
+  const hidden = Math.floor((scroll - layout.linksTop) / (layout.link + layout.apart));
+  for (let k = Math.max(0, hidden); k < links!.pairs.length; k++) {
+    const { y } = linkBox(scene, k);
     if (y > layout.height) return;
     act(k, y);
   }

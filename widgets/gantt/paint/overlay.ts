@@ -1,8 +1,9 @@
 /** Everything that moves over the bars: outlines, running devices, transfers in flight, the brush. Redrawn alone while playing. */
 import type { Held } from "../scene/held.ts";
 import { runningAt } from "../scene/lanes.ts";
-import { linkBox, trackBox } from "../scene/layout.ts";
-import { type Area, colourOf, type Scene, xOf, yOf } from "../scene/scene.ts";
+import { eachRow, linkBox, nearOf, topOf, trackBox, yOf } from "../scene/places.ts";
+import { computingAt } from "../scene/rows.ts";
+import { type Area, colourOf, type Scene, xOf } from "../scene/scene.ts";
 import { isDrawn } from "../scene/sofar.ts";
 import type { Candidate } from "../wire/traits.ts";
 import { drawHeld } from "./held.ts";
@@ -54,16 +55,17 @@ export function drawOverlay(canvas: HTMLCanvasElement, scene: Scene, moving: Mov
 /** A dot beside each device that runs something now, in the colour of what it runs. */
 function drawRunning(context: CanvasRenderingContext2D, scene: Scene, time: number): void {
   const { chart, layout, paint } = scene;
-  for (let d = 0; d < chart.lanes.nDevices; d++) {
-    const y = yOf(scene, d) + Math.min(layout.ops / 2, 8 * layout.ratio);
-    if (y < layout.axis || y > layout.height) continue;
-    const bar = runningAt(chart.lanes, chart.bars, d * chart.lanes.perDevice, time);
+  eachRow(scene, (d, top) => {
+    const y = top + Math.min(layout.ops / 2, 8 * layout.ratio);
+    const bar = d < 0 ? -1 : runningAt(chart.lanes, chart.bars, d * chart.lanes.perDevice, time);
+    const runs = d < 0 ? computingAt(chart, layout.rows.hosts[-1 - d]!.devices, time).length > 0 : bar >= 0;
     context.beginPath();
     context.arc(8 * layout.ratio, y, 3.5 * layout.ratio, 0, 2 * Math.PI);
-    context.strokeStyle = context.fillStyle = bar < 0 ? paint.theme.line : paint.barCss[colourOf(scene, bar)]!;
-    if (bar < 0) context.stroke();
-    else context.fill();
-  }
+    const colour = d < 0 ? paint.theme.faint : paint.barCss[bar < 0 ? 0 : colourOf(scene, bar)]!;
+    context.strokeStyle = context.fillStyle = runs ? colour : paint.theme.line;
+    if (runs) context.fill();
+    else context.stroke();
+  });
 }
 
 /** Each transfer in flight as a dot at the playhead, on its way from the row of its source to that of its destination. */
@@ -80,7 +82,9 @@ function drawFlights(context: CanvasRenderingContext2D, scene: Scene, time: numb
       if (bar < 0) continue;
       const done = (time - bars.start[bar]!) / (bars.finish[bar]! - bars.start[bar]!);
       const to = columns.transfers.destination[bar - bars.nOps - bars.nSends]!;
-      const y = yOf(scene, d) * (1 - done) + yOf(scene, to) * done + layout.ops / 2;
+      const [source, destination] = [nearOf(scene, d), nearOf(scene, to)];
+      if (source === null || destination === null) continue;
+      const y = source * (1 - done) + destination * done + layout.ops / 2;
       context.beginPath();
       context.arc(x, y, 3.5 * layout.ratio, 0, 2 * Math.PI);
       context.fill();
@@ -138,7 +142,7 @@ function outline(context: CanvasRenderingContext2D, scene: Scene, bar: number, t
   if (x1 < layout.gutter || x0 > layout.width) return;
   const line = thick * layout.ratio;
   for (const box of boxesOf(scene, bar)) {
-    const y = layout.axis + box.y - scene.scroll;
+    const { y } = box;
     for (const [colour, w] of [
       [paint.theme.bg, line + 2 * layout.ratio],
       [paint.theme.ink, line],
@@ -153,13 +157,13 @@ function outline(context: CanvasRenderingContext2D, scene: Scene, bar: number, t
 }
 
 function boxesOf(scene: Scene, bar: number): { y: number; height: number }[] {
-  const { chart, layout, links } = scene;
-  const boxes = tracksOf(scene, bar).map((track) => trackBox(layout, chart.lanes, track));
+  const { chart, links } = scene;
+  const boxes = tracksOf(scene, bar).map((track) => trackBox(scene, track));
   const t = bar - chart.bars.nOps - chart.bars.nSends;
   if (!links || t < 0) return boxes;
   const { source, destination } = chart.columns.transfers;
   const link = links.pairs.findIndex(([from, to]) => from === source[t] && to === destination[t]);
-  return [...boxes, linkBox(layout, link)];
+  return [...boxes, linkBox(scene, link)];
 }
 
 function tracksOf(scene: Scene, bar: number): number[] {
@@ -176,15 +180,22 @@ function tracksOf(scene: Scene, bar: number): number[] {
   });
 }
 
-function drawArea(context: CanvasRenderingContext2D, scene: Scene, { from, to, first, last }: Area): void {
-  const { row, ratio } = scene.layout;
+/** A frame around each group of neighbouring rows of an area; devices that were not in it may stand between. */
+function drawArea(context: CanvasRenderingContext2D, scene: Scene, { from, to, devices }: Area): void {
+  const { row, ratio, rows } = scene.layout;
   const [x0, x1] = [xOf(scene, from), xOf(scene, to)];
-  const y = yOf(scene, first);
-  const box = [x0, y, x1 - x0, (last - first + 1) * row] as const;
   context.fillStyle = context.strokeStyle = scene.paint.theme.accent;
-  context.globalAlpha = 0.2;
-  context.fillRect(...box);
-  context.globalAlpha = 1;
   context.lineWidth = 1.5 * ratio;
-  context.strokeRect(...box);
+  const inside = new Set(devices.map((d) => rows.at[d]!));
+  for (const first of inside) {
+    if (first < 0 || inside.has(first - 1)) continue;
+    let last = first;
+    while (inside.has(last + 1)) last++;
+    const y = topOf(scene, first);
+    const box = [x0, y, x1 - x0, topOf(scene, last) + row - y] as const;
+    context.globalAlpha = 0.2;
+    context.fillRect(...box);
+    context.globalAlpha = 1;
+    context.strokeRect(...box);
+  }
 }

@@ -1,10 +1,11 @@
 /** The rows of a scene as pixels: lanes, memory, grid, idle gaps, bars, and the critical path's underline. */
 
 import { isAwaited, TRANSFER } from "../scene/colours.ts";
-import { colourOf, type Scene, windowOf, xOf, yOf } from "../scene/scene.ts";
+import { eachRow, nearOf, yOf } from "../scene/places.ts";
+import { colourOf, type Scene, windowOf, xOf } from "../scene/scene.ts";
 import { CRITICAL, IDLE_REASONS } from "../wire/decode.ts";
 import { axisTicks } from "./axis.ts";
-import { type Label, paintTrack, paintTransfers } from "./level.ts";
+import { type Label, paintShare, paintTrack, paintTransfers } from "./level.ts";
 import { paintLinks } from "./linklanes.ts";
 import { fill, hatch, type Raster } from "./raster.ts";
 import { paintShort, paintUsage } from "./usage.ts";
@@ -15,9 +16,7 @@ const LABEL_FROM = 34; // CSS pixels that a bar needs to carry text
 export function paintRows(r: Raster, scene: Scene, share: Float32Array, labels: Label[]): boolean {
   const { chart, layout, paint } = scene;
   r.pixels.fill(paint.background);
-  const first = Math.max(0, Math.floor(scene.scroll / layout.row));
-  const last = Math.min(chart.lanes.nDevices, Math.ceil((scene.scroll + layout.height - layout.axis) / layout.row));
-  for (let d = first; d < last; d++) paintLane(r, scene, d);
+  eachRow(scene, (_, y) => paintLane(r, scene, y));
   paintLinks(r, scene);
   paintUsage(r, scene);
   paintGrid(r, scene);
@@ -32,8 +31,8 @@ export function paintRows(r: Raster, scene: Scene, share: Float32Array, labels: 
   };
   const colour = paint.bars[TRANSFER]!;
   let merged = false;
-  for (let d = first; d < last; d++) {
-    const y = yOf(scene, d);
+  eachRow(scene, (d, y) => {
+    if (d < 0) return paintHost(r, scene, -1 - d, y, share);
     const k = d * lanes.perDevice;
     paintKept(r, scene, d, share);
     const high = layout.ops - layout.kept - underline(scene);
@@ -42,18 +41,25 @@ export function paintRows(r: Raster, scene: Scene, share: Float32Array, labels: 
     const middle = y + layout.ops + lanes.incoming * layout.transfer;
     paintTransfers(r, lanes, bars, k + 1, split, view, y + layout.ops, layout.transfer, colour, share);
     paintTransfers(r, lanes, bars, split, k + lanes.perDevice, view, middle, layout.transfer, colour, share);
-  }
+  });
   paintShort(r, scene);
   paintCritical(r, scene);
   paintEnds(r, scene);
   return merged;
 }
 
-function paintLane(r: Raster, scene: Scene, device: number): void {
+function paintLane(r: Raster, scene: Scene, y: number): void {
   const { layout, paint } = scene;
-  const y = yOf(scene, device);
   fill(r, layout.gutter, y, layout.width, y + layout.ops, paint.lane);
   fill(r, layout.gutter, y + layout.ops, layout.width, y + layout.tracks, paint.thinLane);
+}
+
+/** Paints the share of a folded host's devices that are busy. */
+function paintHost(r: Raster, scene: Scene, host: number, y: number, share: Float32Array): void {
+  const { layout, paint, chart } = scene;
+  const { devices } = layout.rows.hosts[host]!;
+  const tracks = devices.map((d) => d * chart.lanes.perDevice);
+  paintShare(r, chart.lanes, chart.bars, tracks, windowOf(scene), y, layout.ops - underline(scene), paint.host, share);
 }
 
 function paintGrid(r: Raster, scene: Scene): void {
@@ -104,7 +110,9 @@ function paintCritical(r: Raster, scene: Scene): void {
     const x1 = Math.max(Math.round(xOf(scene, start[i]! + duration[i]!)), x0 + 1);
     if (x1 < r.left || x0 > r.width) continue;
     const under = (device: number) => {
-      const y = yOf(scene, device) + scene.layout.ops;
+      const top = nearOf(scene, device);
+      if (top === null) return;
+      const y = top + scene.layout.ops;
       hatch(r, x0, y - thick, x1, y, scene.paint.critical, kind[i] === CRITICAL.wait ? "diagonal" : "solid", 5 * thick);
     };
     const t = row[i]!;

@@ -1,7 +1,8 @@
 /** Lanes of memory: curve, capacity and peak; spans out of memory are red, also on the ops. */
 
 import { FONT } from "../scene/colours.ts";
-import { type Scene, windowOf, xOf, yOf } from "../scene/scene.ts";
+import { eachRow, yOf } from "../scene/places.ts";
+import { type Scene, windowOf, xOf } from "../scene/scene.ts";
 import { type Memory, pointAfter, shortIn, usedAt } from "../wire/memory.ts";
 import { fill, hatch, type Raster } from "./raster.ts";
 
@@ -129,13 +130,8 @@ export function drawUsed(context: CanvasRenderingContext2D, scene: Scene, time: 
 
 /** Calls `act` for each lane in view, if there are lanes, with its top on the canvas. */
 function eachLane(scene: Scene, act: (d: number, y: number) => void): void {
-  const { row, below, memory, height } = scene.layout;
-  if (!memory) return;
-  for (let d = Math.floor(scene.scroll / row); d < scene.chart.lanes.nDevices; d++) {
-    const y = yOf(scene, d) + below;
-    if (y > height) return;
-    act(d, y);
-  }
+  const { below, memory } = scene.layout;
+  if (memory) eachRow(scene, (d, y) => d >= 0 && act(d, y + below));
 }
 
 function dot(context: CanvasRenderingContext2D, scene: Scene, d: number, time: number, size: number): void {

@@ -43,6 +43,8 @@ export interface Paint {
   readonly thinLane: number;
   readonly grid: number;
   readonly critical: number;
+  /** Busy devices of a folded host. */
+  readonly host: number;
   /** Capacity of a device. */
   readonly line: number;
   /** Memory in use in all of a column, and in some of it; the same where it is short. */
@@ -75,6 +77,7 @@ export function paint(theme: Theme, palette: readonly string[] | "devices" | nul
     thinLane: over(theme.ink, 0.03),
     grid: over(theme.ink, 0.11),
     critical: pixel(theme.critical),
+    host: over(theme.ink, 0.5),
     line: over(theme.ink, 0.6),
     memory: [over(theme.accent, 0.5), over(theme.accent, 0.25)],
     short: [pixel(theme.critical), over(theme.critical, 0.5)],

@@ -8,11 +8,16 @@ import { IDLE_TEXT, isAwaited } from "./colours.ts";
 import type { Hit } from "./hit.ts";
 import type { Kept } from "./kept.ts";
 import { carriedAt, type Links } from "./links.ts";
+import { computingAt, type Rows } from "./rows.ts";
 import { type Chart, deviceOf, type Labels, nameOf } from "./scene.ts";
 
 const FEW = 6; // devices that a sentence can name
 
-export function describe(chart: Chart, labels: Labels, hit: Exclude<Hit, { kind: "memory" | "link" }>): Description {
+export function describe(
+  chart: Chart,
+  labels: Labels,
+  hit: Exclude<Hit, { kind: "memory" | "link" | "host" }>,
+): Description {
   const { columns, bars } = chart;
   if (hit.kind === "idle") return describeIdle(columns, labels, hit.row);
   const times = timesOf(bars, hit.bar, labels.units);
@@ -28,6 +33,21 @@ export function describe(chart: Chart, labels: Labels, hit: Exclude<Hit, { kind:
   return {
     title,
     rows: [["link", route], ...times, ...(hit.kind === "send" ? [] : criticalNote(columns, 1, hit.row))],
+  };
+}
+
+/** A folded host: how many of its devices run something at time `t`, and which. */
+export function describeHost(chart: Chart, labels: Labels, host: Rows["hosts"][number], t: number): Description {
+  const busy = computingAt(chart, host.devices, t);
+  const names = busy.slice(0, FEW).map((d) => deviceOf(labels, d));
+  const more = busy.length > FEW ? ` and ${busy.length - FEW} more` : "";
+  return {
+    title: host.name,
+    rows: [
+      ["now", `${busy.length} of ${count(host.devices.length)} devices busy`],
+      ...(busy.length ? [["busy", names.join(", ") + more] as const] : []),
+      ["", "click its name to unfold it"],
+    ],
   };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { PAIR, sceneOf } from "../example.ts";
 import { hit } from "./hit.ts";
-import { trackAt, trackBox } from "./layout.ts";
+import { trackAt, trackBox } from "./places.ts";
 
 const scene = sceneOf(PAIR); // 100 pixels per second, right of a gutter of 100
 const { axis, row, ops, transfer } = scene.layout;
@@ -43,9 +43,9 @@ describe("hit", () => {
 describe("layout", () => {
   it("maps a track to a box and back", () => {
     for (let k = 0; k < scene.chart.lanes.nDevices * scene.chart.lanes.perDevice; k++) {
-      const { y, height } = trackBox(scene.layout, scene.chart.lanes, k);
-      expect(trackAt(scene.layout, scene.chart.lanes, y)).toBe(k);
-      expect(trackAt(scene.layout, scene.chart.lanes, y + height - 1)).toBe(k);
+      const { y, height } = trackBox(scene, k);
+      expect(trackAt(scene, y)).toBe(k);
+      expect(trackAt(scene, y + height - 1)).toBe(k);
     }
   });
 

@@ -1,14 +1,15 @@
 /** Find what is under the pointer. Coordinates are device pixels of the canvas. */
 import { type BarKind, barOf } from "./bars.ts";
 import { firstAfter } from "./lanes.ts";
-import { linkAt, memoryAt, trackAt } from "./layout.ts";
+import { linkAt, memoryAt, trackAt, whoseAt } from "./places.ts";
 import { type Scene, windowOf } from "./scene.ts";
 
 export type Hit =
   | { readonly kind: BarKind; readonly bar: number; readonly row: number; readonly device: number }
   | { readonly kind: "idle"; readonly row: number; readonly device: number }
   | { readonly kind: "memory"; readonly device: number }
-  | { readonly kind: "link"; readonly link: number };
+  | { readonly kind: "link"; readonly link: number }
+  | { readonly kind: "host"; readonly host: number };
 
 const NEAR = 3; // pixels around a bar that still count as on it
 
@@ -16,14 +17,8 @@ const NEAR = 3; // pixels around a bar that still count as on it
 export function hit(scene: Scene, x: number, y: number): Hit | null {
   const { layout, chart } = scene;
   if (x < layout.gutter || y < layout.axis) return null;
-  const track = trackAt(layout, chart.lanes, y - layout.axis + scene.scroll);
-  if (track < 0) {
-    const inside = y - layout.axis + scene.scroll;
-    const link = scene.links ? linkAt(layout, scene.links.pairs.length, inside) : -1;
-    if (link >= 0) return { kind: "link", link };
-    const device = memoryAt(layout, chart.lanes.nDevices, inside);
-    return device < 0 ? null : { kind: "memory", device };
-  }
+  const track = trackAt(scene, y);
+  if (track < 0) return besides(scene, y);
   const device = Math.floor(track / chart.lanes.perDevice);
   const { from, perSecond } = windowOf(scene);
   const t = from + (x - layout.gutter) / perSecond;
@@ -33,11 +28,19 @@ export function hit(scene: Scene, x: number, y: number): Hit | null {
   return row < 0 ? null : { kind: "idle", row, device };
 }
 
-/** The device whose name is at (x, y), -1 elsewhere. */
-export function laneAt({ layout, chart, scroll }: Scene, x: number, y: number): number {
-  if (x >= layout.gutter || y < layout.axis) return -1;
-  const device = Math.floor((y - layout.axis + scroll) / layout.row);
-  return device < chart.lanes.nDevices ? device : -1;
+/** The memory, the link or the folded host at height `y`. */
+function besides(scene: Scene, y: number): Hit | null {
+  const link = scene.links ? linkAt(scene, scene.links.pairs.length, y) : -1;
+  if (link >= 0) return { kind: "link", link };
+  const which = whoseAt(scene, y) ?? 0;
+  if (which < 0) return { kind: "host", host: -1 - which };
+  const device = memoryAt(scene, y);
+  return device < 0 ? null : { kind: "memory", device };
+}
+
+/** What has its name at (x, y): a device, -1 - h for folded host h; null elsewhere. */
+export function namedAt(scene: Scene, x: number, y: number): number | null {
+  return x >= scene.layout.gutter || y < scene.layout.axis ? null : whoseAt(scene, y);
 }
 
 /** The bar of the track that holds `t`, the last to start if several do; else the closest within `reach` seconds; else -1. */

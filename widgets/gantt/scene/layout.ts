@@ -1,8 +1,11 @@
 /** Heights and places of lanes, from the number of devices and the space available. Device pixels throughout. */
 import { clamp } from "../../shared/scale.ts";
 import type { Lanes } from "./lanes.ts";
+import { allRows, type Rows } from "./rows.ts";
 
 export interface Layout {
+  /** Which lanes there are, from top to bottom. */
+  readonly rows: Rows;
   /** Width of the column of device names, and height of the time axis. */
   readonly gutter: number;
   readonly axis: number;
@@ -33,7 +36,7 @@ export interface Layout {
 export const AXIS = 24;
 
 const MIN_OPS = 11;
-const MAX_OPS = 34;
+const MAX_OPS = 52;
 const MAX_TRANSFER = 7;
 const MIN_MEMORY = 12;
 const MAX_MEMORY = 34;
@@ -53,11 +56,13 @@ export function layout(
   withMemory = false,
   links = 0,
   kept = false,
+  rows: Rows = allRows(tracks.nDevices),
 ): Layout {
+  const nRows = rows.of.length;
   const px = (css: number) => Math.round(css * ratio);
   const n = tracks.incoming + tracks.outgoing;
   const forLinks = Math.min(linksHeight(links), MOST_LINKS * (height - AXIS));
-  const each = (height - AXIS - forLinks) / Math.max(tracks.nDevices, 1) - GAP;
+  const each = (height - AXIS - forLinks) / Math.max(nRows, 1) - GAP;
   const memory = withMemory ? clamp(Math.floor((each - APART) * 0.4), MIN_MEMORY, MAX_MEMORY) : 0;
   const room = each - (withMemory ? memory + APART : 0);
   const transfer = n ? Math.min(Math.max(Math.floor((room * 0.45) / n), n > 4 ? 1 : 2), n > 4 ? 4 : MAX_TRANSFER) : 0;
@@ -66,6 +71,7 @@ export function layout(
   const below = all + px(GAP);
   const row = below + (withMemory ? px(memory) + px(APART) : 0);
   return {
+    rows,
     gutter: px(gutter),
     axis: px(AXIS),
     width: px(width),
@@ -79,25 +85,26 @@ export function layout(
     kept: kept ? Math.max(px(3), Math.round(px(ops) / 4)) : 0,
     link: px(LINK),
     apart: px(GAP),
-    linksTop: row * tracks.nDevices + px(LINKS),
-    content: row * tracks.nDevices + (links ? px(LINKS) + links * (px(LINK) + px(GAP)) : 0),
+    linksTop: row * nRows + px(LINKS),
+    content: row * nRows + (links ? px(LINKS) + links * (px(LINK) + px(GAP)) : 0),
     ratio,
   };
 }
 
 /** A layout whose rows are where they were in another one, however many transfers there are now: a hand aims at them. */
 export function steady(now: Layout, before: Layout, tracks: Lanes): Layout {
+  if (now.rows.of.length > before.rows.of.length) return now; // a lane that was hidden has something to show
   const n = tracks.incoming + tracks.outgoing;
-  const { row, ops, below, memory, linksTop, kept } = before;
+  const { rows, row, ops, below, memory, linksTop, kept } = before;
   const transfer = n ? Math.max(Math.floor((before.tracks - ops) / n), 1) : 0;
-  return { ...now, row, ops, below, memory, linksTop, kept, transfer, tracks: before.tracks };
+  return { ...now, rows, row, ops, below, memory, linksTop, kept, transfer, tracks: before.tracks };
 }
 
 /** Preferred CSS height of the chart: comfortable rows for a few devices, bounded for many. */
-export function preferredHeight(tracks: Lanes, withMemory: boolean, links = 0): number {
+export function preferredHeight(tracks: Lanes, withMemory: boolean, links = 0, nRows = tracks.nDevices): number {
   const n = tracks.incoming + tracks.outgoing;
   const row = 30 + n * (n > 4 ? 3 : 5) + GAP + (withMemory ? MAX_MEMORY + APART : 0);
-  return clamp(AXIS + row * tracks.nDevices, 96, withMemory ? 560 : 440) + Math.min(linksHeight(links), 160);
+  return clamp(AXIS + row * nRows, 96, withMemory ? 560 : 440) + Math.min(linksHeight(links), 160);
 }
 
 /** CSS height of the lanes of links. */
@@ -110,41 +117,4 @@ export function gutterWidth(devices: readonly string[]): number {
   const longest = Math.max(0, ...devices.map((name) => name.length));
   const share = devices.length > 6 ? 44 : 0; // narrow rows show the busy share beside the name, high ones below it
   return Math.round(Math.min(Math.max(26 + 7.4 * longest + share, 98), 210));
-}
-
-/** Top and height of track `k` relative to the top of all rows. */
-export function trackBox(lay: Layout, tracks: Lanes, k: number): { y: number; height: number } {
-  const device = Math.floor(k / tracks.perDevice);
-  const j = k - device * tracks.perDevice;
-  const y = device * lay.row;
-  return j === 0
-    ? { y: y + lay.kept, height: lay.ops - lay.kept }
-    : { y: y + lay.ops + (j - 1) * lay.transfer, height: lay.transfer };
-}
-
-/** The track at height `y` (relative to the top of all rows); -1 between devices and outside. */
-export function trackAt(lay: Layout, tracks: Lanes, y: number): number {
-  const device = Math.floor(y / lay.row);
-  if (y < 0 || device >= tracks.nDevices) return -1;
-  const inside = y - device * lay.row;
-  const j = inside < lay.ops ? 0 : 1 + Math.floor((inside - lay.ops) / Math.max(lay.transfer, 1));
-  return j < tracks.perDevice ? device * tracks.perDevice + j : -1;
-}
-
-/** The device whose memory is at height `y`; -1 elsewhere. */
-export function memoryAt(lay: Layout, nDevices: number, y: number): number {
-  const d = Math.floor(y / lay.row);
-  const inside = y - d * lay.row - lay.below;
-  return d < nDevices && inside >= 0 && inside < lay.memory ? d : -1;
-}
-
-/** The link whose lane is at height `y`; -1 elsewhere. */
-export function linkAt(lay: Layout, links: number, y: number): number {
-  const k = Math.floor((y - lay.linksTop) / (lay.link + lay.apart));
-  return k >= 0 && k < links && y < linkBox(lay, k).y + lay.link ? k : -1;
-}
-
-/** Top and height of link `k`'s lane relative to the top of all rows. */
-export function linkBox(lay: Layout, k: number): { y: number; height: number } {
-  return { y: lay.linksTop + k * (lay.link + lay.apart), height: lay.link };
 }

@@ -1,9 +1,9 @@
 /** Everything that a picture of a schedule depends on. */
 import type { Units } from "../../shared/format.ts";
-import { clamp, type Span } from "../../shared/scale.ts";
+import type { Span } from "../../shared/scale.ts";
 import { type Columns, decode } from "../wire/decode.ts";
 import type { Memory } from "../wire/memory.ts";
-import type { SharedLink } from "../wire/traits.ts";
+import type { Mark, SharedLink } from "../wire/traits.ts";
 import { type Bars, bars } from "./bars.ts";
 import { FADED, type Paint, TRANSFER } from "./colours.ts";
 import type { Kept } from "./kept.ts";
@@ -29,6 +29,8 @@ export interface Labels {
   readonly devices: readonly string[];
   /** How times and sizes are written. */
   readonly units: Units;
+  /** The host of each device; absent in pages of old. */
+  readonly hosts?: readonly string[];
   /** Links that several pairs of devices share; absent where transfers do not share links. */
   readonly shared?: readonly SharedLink[];
 }
@@ -48,15 +50,16 @@ export interface Scene {
   readonly match: Uint8Array | null;
   readonly layout: Layout;
   readonly paint: Paint;
+  /** A line at a time with a text on the axis. */
+  readonly mark?: Mark | null;
   readonly span: Span;
   /** Device pixels that the rows are scrolled up by. */
   readonly scroll: number;
 }
 
-/** Seconds, and devices by number, the last one included. */
+/** Seconds, and devices by number. */
 export interface Area extends Span {
-  readonly first: number;
-  readonly last: number;
+  readonly devices: readonly number[];
 }
 
 export interface Window {
@@ -80,16 +83,6 @@ export function windowOf({ layout, span }: Scene): Window {
 export function xOf(scene: Scene, t: number): number {
   const { from, perSecond } = windowOf(scene);
   return scene.layout.gutter + (t - from) * perSecond;
-}
-
-/** Top of device `d`'s row on the canvas. */
-export function yOf(scene: Scene, device: number): number {
-  return scene.layout.axis + device * scene.layout.row - scene.scroll;
-}
-
-/** The device whose row is at height `y` of the canvas, or the nearest one. */
-export function rowAt({ layout, chart, scroll }: Scene, y: number): number {
-  return clamp(Math.floor((y - layout.axis + scroll) / layout.row), 0, chart.lanes.nDevices - 1);
 }
 
 export function colourOf(scene: Scene, bar: number): number {

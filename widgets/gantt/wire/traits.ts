@@ -10,8 +10,11 @@ export interface GanttTraits {
   kinds: DataView;
   /** What each colour index stands for, for the legend. */
   kind_names: string[];
-  /** Device names. */
+  /** Device names, and the host of each. */
   devices: string[];
+  hosts: string[];
+  /** Order, pinned, hidden and folded lanes, nothing at first; both ways. */
+  lanes: LaneChoice;
   /** Memory in use over time, and where it is short; see memory.ts and placelab/app/widgets/gantt_wire.py. */
   memory: DataView;
   /** Whether lanes of memory are drawn; both ways, so that Python sends curves only when they are. */
@@ -23,7 +26,7 @@ export interface GanttTraits {
   /** Row of the transfer that a click chose, which selects the op that made the tensor; a device by its name; set here. */
   transfer: number;
   lane: number;
-  /** What was brushed: start and finish in seconds, first and last device; empty for nothing; set here. */
+  /** What was brushed: start and finish in seconds, then its devices; empty for nothing; set here. */
   area: number[];
   /** What the drawer says of what was clicked. */
   details: Details;
@@ -68,6 +71,8 @@ export interface GanttTraits {
   incoming: number[];
   /** What is drawn while a plan is made, uint8 per op, then per transfer; empty: everything. */
   decided: DataView;
+  /** A line at a time, and what it says on the axis; empty for none. */
+  mark: Partial<Mark>;
   /** Where and when an op might run: ghosts of bars. */
   candidates: Candidate[];
   /** Whether somebody hears of moves by hand. */
@@ -86,6 +91,17 @@ export interface GanttTraits {
   embedded: boolean;
   /** Whether times and sizes are plain numbers. */
   unitless: boolean;
+}
+
+/** What was chosen of the lanes, as it is synced; nothing chosen: by number, the busiest first where there are many devices. */
+export interface LaneChoice {
+  readonly order?: "number" | "busy";
+  /** Whether lanes of devices that run nothing are left out. */
+  readonly hides?: boolean;
+  /** Devices whose lanes come first and do not scroll. */
+  readonly pinned?: readonly number[];
+  /** Hosts whose devices share one lane. */
+  readonly folded?: readonly string[];
 }
 
 /** An op in the tray. */
@@ -152,6 +168,12 @@ export interface SharedLink {
   name: string;
   /** Source and destination, by number. */
   pairs: [number, number][];
+}
+
+export interface Mark {
+  /** Seconds. */
+  readonly time: number;
+  readonly text: string;
 }
 
 export interface Candidate {

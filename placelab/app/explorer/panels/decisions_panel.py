@@ -36,6 +36,9 @@ class DecisionsPanel(Background):
     ----------
     view
         The widget; its `candidates` are the ghost bars of the current step.
+    on_part
+        Called with the schedule, and the row and the op at which what it is compared with first decides otherwise; -1, -1 where
+        there is none.
     on_step
         Called with the schedule and what is decided of it so far, see :meth:`placelab.app.widgets.decisions.Decisions.so_far`.
     """
@@ -46,6 +49,8 @@ class DecisionsPanel(Background):
         self._shared = shared
         self._visible = True
         self.on_step: Callable[[Schedule, tuple[int, int, np.ndarray] | None], None] = lambda schedule, so_far: None
+        self.on_part: Callable[[Schedule, int, int], None] = lambda schedule, row, op: None
+        self._parting = False  # the first difference is to be gone to when it is known
         self._newest: Result | None = None
         self._shown: tuple[Result | None, str] | None = None  # the result on show, and what it is compared with
         self._worker = Worker(self._catch_up, "decisions")
@@ -71,6 +76,15 @@ class DecisionsPanel(Background):
         if result is not None:
             seen = self._visible and self._shown is not None and self._shown[0] is result
             self.on_step(result.schedule, self.view.so_far(result.schedule) if seen else None)
+            row = self.view.differs[0] if seen and not self.view.hides else -1
+            self.on_part(result.schedule, row, self.view.op_of(row) if row >= 0 else -1)
+
+    def beside(self, name: str) -> None:
+        """Lay the decisions of another partitioner beside these, and go to the first that differs."""
+        self._parting = True
+        self._shown = None if self.view.against == name else self._shown
+        self.view.against = name
+        self._worker.wake()
 
     def show(self, state: State, problem: Problem, dragging: bool) -> None:
         """Mark the decisions of another state as outdated; catch up after a drag whose last result is this state's."""
@@ -104,7 +118,7 @@ class DecisionsPanel(Background):
     def _fill(self, result: Result | None, against: str) -> None:
         if result is None:
             return self.view.clear(NOTHING)
-        self.view.choices = [name for name in _recording() if name != result.state.placer]
+        self.view.choices = [name for name in recording() if name != result.state.placer]
         problem = result.schedule.problem
         name = result.state.placer
         if problem.graph.n_ops * problem.cluster.n_devices > MOST:
@@ -123,6 +137,9 @@ class DecisionsPanel(Background):
             other, note = self._placed(place, f"Not compared with {against}")
         merged = MERGED if 0 < result.ops < problem.graph.n_ops else ""
         self.view.show(placement, other, note=" ".join(filter(None, (merged, note))))
+        if self._parting and other is not None:
+            self._parting = False
+            self.view.step = max(self.view.differs[0], 0)
 
     def _placed(self, place: Callable[[], Placement], failed: str) -> tuple[Placement | None, str]:
         """A placement, or None and why there is none; raise Abandoned if it runs on although something newer is due."""
@@ -134,7 +151,7 @@ class DecisionsPanel(Background):
             return None, f"{failed}: {_sentence(error)}"
 
 
-def _recording() -> list[str]:
+def recording() -> list[str]:
     """Partitioners that record their decisions and are quick."""
     return sorted(name for name, f in partitioners().items() if "trace" in f.reserved and not f.slow)
 

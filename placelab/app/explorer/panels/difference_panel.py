@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import traitlets
@@ -10,6 +10,7 @@ import traitlets
 from placelab.analysis.measures import metrics
 from placelab.analysis.two_schedules import Difference, difference
 from placelab.app.explorer.engine.solving import Result
+from placelab.app.explorer.panels.decisions_panel import recording
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
@@ -40,6 +41,8 @@ class DifferencePanel(Background):
     ----------
     view
         The widget.
+    on_part
+        Called with the partitioner of the kept schedule when the first decision that differs is asked for.
     """
 
     title = "Difference"
@@ -47,6 +50,8 @@ class DifferencePanel(Background):
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self.view = DifferenceTable(summary=HINT, comm=PartComm())
+        self.on_part: Callable[[str], None] = lambda name: None
+        self.view.on_msg(lambda _, content, __: self.on_part(self.view.beside) if self.view.beside else None)
         self.box: w.Widget = self.view
         self.visible = True
         self._schedule: Schedule | None = None
@@ -101,11 +106,20 @@ class DifferencePanel(Background):
             with self.view.hold_sync():
                 self.view.groups = groups
                 self.view.rows = rows
+                self.view.beside = _beside(before, after)
                 self.view.summary = summary
                 self.view.unitless = after is not None and not after.problem.cluster.units.si
                 self.view.group = self.view.group if self.view.group in groups or not groups else groups[0]
             self._known = (before, after)
         self.view.stale = False
+
+
+def _beside(before: Schedule | None, after: Schedule | None) -> str:
+    """The partitioner of `before` if it and that of `after` record decisions, and they are two; else ""."""
+    if before is None or after is None:
+        return ""
+    one, other = before.placement.partitioner, after.placement.partitioner
+    return one if one != other and {one, other} <= set(recording()) else ""
 
 
 def contents(before: Schedule | None, after: Schedule | None) -> tuple[str, list[str], list[Row]]:

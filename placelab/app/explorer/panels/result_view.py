@@ -17,6 +17,7 @@ from placelab.app.explorer.engine.failure import Failure, Remedies, RemedySearch
 from placelab.app.explorer.engine.solving import Result, RunningCall, StoppedError
 from placelab.app.explorer.panels import tray
 from placelab.app.explorer.panels.decisions_panel import DecisionsPanel
+from placelab.app.explorer.panels.difference_panel import DifferencePanel
 from placelab.app.explorer.panels.known_best import BestKnown
 from placelab.app.explorer.panels.numbers import (
     OPTIMAL,
@@ -390,6 +391,15 @@ class ResultView:
         decisions = self.tabs.panels[DecisionsPanel.title]
         assert isinstance(decisions, DecisionsPanel)
         decisions.on_step = self._show_so_far
+        decisions.on_part = self._mark
+        apart = self.tabs.panels[DifferencePanel.title]
+        assert isinstance(apart, DifferencePanel)
+
+        def part(name: str) -> None:
+            self.tabs.open(DecisionsPanel.title)
+            decisions.beside(name)
+
+        apart.on_part = part
         # in the page, ghosts of the bars that were considered
         self.links = [[f"{view.model_id}.candidates" for view in (decisions.view, self.gantt)]]
 
@@ -526,6 +536,13 @@ class ResultView:
         self._decided = None if so_far is None else (schedule, so_far)
         self.gantt.decided = b"" if so_far is None else so_far[2].astype(np.uint8).tobytes()
         self._write_numbers()
+
+    def _mark(self, schedule: Schedule, row: int, op: int) -> None:
+        """Mark where the first decision that differs has its op."""
+        if schedule is self._shown:
+            name = str(schedule.problem.graph.names[op])
+            said = f"first difference: decision {row + 1:,}, {name}"
+            self.gantt.mark = {"time": float(schedule.start[op]), "text": said} if row >= 0 else {}
 
     def _select(self, op: int) -> None:
         self.gantt.selection = op
