@@ -574,7 +574,7 @@ def test_where_two_partitioners_part(explore, screenshot):
         "pl.analysis.two_schedules.first_difference(*(pl.place(explorer.problem, p, trace=True) for p in ('cpop', 'heft')))"
     )
     hand.becomes("explorer.tabs.panels['Decisions'].view.step", row)
-    hand.becomes("explorer.gantt.mark['text'].split(',')[0]", f"first difference: decision {row + 1}")
+    hand.becomes("explorer.gantt.mark.get('text', '').split(',')[0]", f"first difference: decision {row + 1}")
     screenshot("parted")
     hand.button(RESTING).click()
     hand.becomes("explorer.gantt.mark", {})

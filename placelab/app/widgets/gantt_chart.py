@@ -124,9 +124,7 @@ class Gantt(View):
         sync=True
     )  # row of the transfer whose click selected the op that it brings, likewise
     lane = traitlets.Int(-1).tag(sync=True)  # device whose name was clicked, which selects no op; -1 for none
-    area = traitlets.List(traitlets.Float()).tag(
-        sync=True
-    )  # brushed: start, finish [s], then its devices; or empty
+    area = traitlets.List(traitlets.Float()).tag(sync=True)  # brushed: start, finish [s], then its devices; or empty
     value = traitlets.Dict().tag(
         sync=True
     )  # chosen on a cluster canvas, see ClusterCanvas.chosen; a click here ends that

@@ -539,7 +539,7 @@ class ResultView:
 
     def _mark(self, schedule: Schedule, row: int, op: int) -> None:
         """Mark where the first decision that differs has its op."""
-        if schedule is self._shown:
+        if self._shown is not None and schedule is self._shown[0]:
             name = str(schedule.problem.graph.names[op])
             said = f"first difference: decision {row + 1:,}, {name}"
             self.gantt.mark = {"time": float(schedule.start[op]), "text": said} if row >= 0 else {}
