@@ -115,8 +115,9 @@ def html(
 
     What a page can recompute: the partitioners ``heft``, ``peft``, ``cpop``, ``min-min``, ``tf-greedy``, ``etf`` and ``m-etf``,
     where all ops may run everywhere, else ops stay where they are, as with any other partitioner; the schedulers ``fifo``,
-    ``pct``, ``msr`` and ``planned``, all with their default options; all transfer models, without Send ops. A plan that is short
-    of memory it refuses in one sentence, as the library would plan around that. An idle device whose next op waits for room in
+    ``pct``, ``msr`` and ``planned``, all with their default options; all transfer models, without Send ops; all memory models,
+    within which it plans as these partitioners do. Where one finds no plan within memory, or contention makes its run short
+    of it, the page says so in one sentence; the library looks for others. An idle device whose next op waits for room in
     memory counts as "left waiting".
     """
     expect(schedule, Schedule, "export.html")

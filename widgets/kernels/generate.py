@@ -6,6 +6,7 @@ What it writes depends on the kernels' source alone; ``tests/house/test_live_pag
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from placelab.schedule.critical_steps import critical_steps
 TARGET = Path(__file__).with_name("kernels.generated.ts")
 WANTED = (  # by what calls them
     *("upward", "downward", "round_to_steps", "join_across_borders", "repair_ties", "precedence_order", "in_order"),
-    *("as_ready", "earliest_first", "optimistic_cost", "choose_ready", "choose_least"),
+    *("as_ready", "earliest_first", "optimistic_cost", "choose_ready", "choose_least", "one_by_one"),
     *("path_computation_time", "group_transfers", "run_events", "link_items", "walk_back", "idle_gaps"),
     *("memory_changes", "memory_levels", "mark_before_and_behind", "order_all", "heads", "least_span"),
 )
@@ -36,6 +37,9 @@ def text() -> str:
             problem = pl.Problem(pl.generators.layered(12, seed=1), pl.clusters.pcie_box(3), transfers=transfers)
             best_bound(problem)
             pl.place(problem.replace(cluster=pl.Cluster.uniform(5)), "min-min")  # many of a kind have another kernel
+            tight = problem.cluster.replace(memory=[0.7 * float(problem.graph.memory.sum())] * 3)
+            with suppress(pl.InfeasibleError):
+                pl.place(problem.replace(cluster=tight, memory="dynamic"), "heft")
             for partitioner in ("heft", "tf-greedy", "etf", "cpop", "peft", "min-min"):
                 for scheduler in ("fifo", "pct", "msr", "planned"):
                     schedule = pl.solve(problem, partitioner, scheduler)

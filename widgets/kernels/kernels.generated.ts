@@ -2086,6 +2086,149 @@ function choose_least(head, pred, succ, times, network, eligible, frontier, kind
   }
 }
 
+function key_of(v, place, agenda) {
+  return ((place.length > 0) ? Number(place[v]) : agenda.became[v]);
+}
+
+function start_agenda(place, pred, agenda) {
+  let size, v;
+  size = 0;
+  for (let v_1 = 0, end_1 = agenda.missing.length; v_1 < end_1; v_1 += 1) {
+    v = v_1;
+    agenda.became[v] = 0.0;
+    agenda.missing[v] = (pred.ptr[(v + 1)] - pred.ptr[v]);
+    if ((agenda.missing[v] === 0)) {
+      size = push_event(agenda.heap, size, key_of(v, place, agenda), Number(v));
+    }
+  }
+  return size;
+}
+
+function idle_from(d, time, length, insertion, busy) {
+  if (insertion) {
+    return gap(d, busy, time, length, 1.7e+308);
+  }
+  return $max(time, busy.ends[d]);
+}
+
+function release_list_schedule_in_memory(v, size, place, succ, plan, agenda) {
+  let e, w;
+  for (let e_1 = succ.ptr[v], end_1 = succ.ptr[(v + 1)]; e_1 < end_1; e_1 += 1) {
+    e = e_1;
+    w = succ.consumer[e];
+    agenda.missing[w] = (agenda.missing[w] - 1);
+    if ((plan.finish[v] > agenda.became[w])) {
+      agenda.became[w] = plan.finish[v];
+    }
+    if ((agenda.missing[w] === 0)) {
+      size = push_event(agenda.heap, size, key_of(w, place, agenda), Number(w));
+    }
+  }
+  return size;
+}
+
+function one_by_one(place, preferred, insertion, aim, pred, succ, times, network, eligible, inputs, memory, agenda, busy, plan) {
+  let attempt, begin, best, curve, d, fits, fixed, freed, held, high, i, k, key, least, length, low, n, n_aside, needs, placed, plain, ready, record, retried, s, size, soonest, spans, v, x;
+  needs = memory.needs; held = memory.held; curve = memory.curve; spans = memory.spans;
+  n = plan.device.length;
+  k = needs.limit.length;
+  record = (plan.score.length === (n * k));
+  plain = ((aim.rule === 0) && (aim.extra.length === 0));
+  clear_memory(pred, needs, held, curve);
+  clear_busy(busy);
+  clear_groups(eligible);
+  for (let v_1 = 0, end_1 = n; v_1 < end_1; v_1 += 1) {
+    v = v_1;
+    plan.device[v] = (-1);
+  }
+  size = start_agenda(place, pred, agenda);
+  n_aside = 0;
+  placed = 0;
+  retried = 0;
+  freed = false;
+  while ((placed < n)) {
+    if (((size === 0) && (retried === placed))) {
+      return placed;
+    }
+    if ((freed || (size === 0))) {
+      if ((size === 0)) {
+        retried = placed;
+      }
+      for (let i_3 = 0, end_3 = n_aside; i_3 < end_3; i_3 += 1) {
+        i = i_3;
+        size = push_event(agenda.heap, size, agenda.aside[(2 * i)], agenda.aside[((2 * i) + 1)]);
+      }
+      n_aside = 0;
+      freed = false;
+    }
+    key = agenda.heap[0];
+    v = Math.trunc(agenda.heap[1]);
+    size = pop_event(agenda.heap, size);
+    fixed = group_home(v, eligible);
+    best = (-1);
+    least = Infinity;
+    soonest = Infinity;
+    begin = 0.0;
+    for (let attempt_4 = 0, end_4 = 2; attempt_4 < end_4; attempt_4 += 1) {
+      attempt = attempt_4;
+      low = ((attempt === 0) ? preferred[v] : 0);
+      high = ((attempt === 0) ? (low + 1) : k);
+      if (((low < 0) || (best >= 0))) {
+        continue;
+      }
+      for (let d_5 = low, end_5 = high; d_5 < end_5; d_5 += 1) {
+        d = d_5;
+        if (!(may_go(v, d, fixed, eligible))) {
+          continue;
+        }
+        ready = inputs_at_once(v, d, pred, network, plan, inputs);
+        length = exec_time(v, d, times);
+        s = idle_from(d, ready, length, insertion, busy);
+        while (((s < Infinity) && (record || !(plain) || ((s + length) < soonest)))) {
+          fits = next_fit(v, d, s, length, pred, eligible, plan, inputs, needs, held, curve, spans);
+          if ((fits === s)) {
+            break;
+          }
+          s = fits;
+          if ((s < Infinity)) {
+            s = idle_from(d, s, length, insertion, busy);
+          }
+        }
+        if ((s === Infinity)) {
+          continue;
+        }
+        x = aimed(aim, ((v * k) + d), s, length);
+        if (record) {
+          plan.score[((v * k) + d)] = x;
+        }
+        if (((x < least) || ((aim.rule === 1) && (x === least) && ((s + length) < soonest)))) {
+          best = d;
+          least = x;
+          soonest = (s + length);
+          begin = s;
+        }
+      }
+    }
+    if ((best < 0)) {
+      agenda.aside[(2 * n_aside)] = key;
+      agenda.aside[((2 * n_aside) + 1)] = Number(v);
+      n_aside = (n_aside + 1);
+      continue;
+    }
+    inputs_at_once(v, best, pred, network, plan, inputs);
+    freed = take_memory(v, best, begin, soonest, pred, eligible, plan, inputs, needs, held, curve, spans);
+    plan.device[v] = best;
+    plan.start[v] = begin;
+    plan.finish[v] = soonest;
+    plan.order[placed] = v;
+    placed = (placed + 1);
+    fix_group(v, best, eligible);
+    run_on(best, insertion, busy, begin, soonest);
+    size = release_list_schedule_in_memory(v, size, place, succ, plan, agenda);
+  }
+  return placed;
+}
+
 function path_computation_time(exec_time, device, succ, network, rank, transfer_rank) {
   let away, d, e, home, i, k, link, longest, s, t, v, wanted, way, x;
   k = network.send.length;
@@ -4286,4 +4429,4 @@ function least_span(order, head, place, tail, work, most, added) {
   return span;
 }
 
-export { upward, downward, round_to_steps, join_across_borders, repair_ties, precedence_order, in_order, as_ready, earliest_first, optimistic_cost, choose_ready, choose_least, path_computation_time, group_transfers, run_events, link_items, walk_back, idle_gaps, memory_changes, memory_levels, mark_before_and_behind, order_all, heads, least_span };
+export { upward, downward, round_to_steps, join_across_borders, repair_ties, precedence_order, in_order, as_ready, earliest_first, optimistic_cost, choose_ready, choose_least, one_by_one, path_computation_time, group_transfers, run_events, link_items, walk_back, idle_gaps, memory_changes, memory_levels, mark_before_and_behind, order_all, heads, least_span };

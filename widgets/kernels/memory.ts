@@ -4,7 +4,7 @@ import { MEMORY, type Problem, pointers, type Shape } from "./problem.ts";
 import type { Run } from "./simulate.ts";
 import { ascending, numbers } from "./sorted.ts";
 
-const TOLERANCE = 1e-9; // relative to the capacity
+export const TOLERANCE = 1e-9; // relative to the capacity
 
 /** A step curve per device: from `time[i]` on `size[i]` bytes are in use, i in ptr[d]:ptr[d + 1]. */
 export interface Curves {

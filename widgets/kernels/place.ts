@@ -1,14 +1,16 @@
-/** Partitioners, as long as memory is no limit: their plans, and what the library says of those. */
+/** Partitioners: their plans, within memory where one made without regard to it is short, and what the library says of those. */
 import { float64 } from "./made.ts";
 import { isShort, lacksForEver } from "./memory.ts";
-import { cpop, etf, heft, minMin, type Plan, peft, type Sent, tfGreedy } from "./plans.ts";
+import { cpop, etf, heft, minMin, type Plan, peft, type Sent, StuckError, tfGreedy } from "./plans.ts";
 import { CONTENTION, MEMORY, type Placed, type Problem, problemOf, type Shape } from "./problem.ts";
 import { moves, type Run, simulate } from "./simulate.ts";
 import { ascending } from "./sorted.ts";
-import { inWholeCosts } from "./whole.ts";
+import { wholeOf } from "./whole.ts";
+
+const LATER = 1 + 1e-12; // of placelab.schedule.whole_costs: what an op waits for may end later by rounding
 
 interface Partitioner {
-  plan(problem: Problem): Plan & Partial<Sent>;
+  plan(problem: Problem, within?: boolean): Plan & Partial<Sent>;
   /** Whether it plans anew where its plan is short of memory; else it fails where ops take too much for the whole run. */
   readonly minds: boolean;
 }
@@ -24,23 +26,66 @@ export const PARTITIONERS: Readonly<Record<string, Partitioner>> = {
   "m-etf": { plan: etf, minds: true },
 };
 
-/** Device of each op, and the planned order. Throws where the plan is short of memory, around which the library would plan. */
+/** Device of each op, and the planned order. Throws where that is short of memory, which the library may find another way around. */
 export function place(problem: Problem, name: string): Placed {
   const { shape, costs } = problem;
   const { plan, minds } = PARTITIONERS[name]!;
-  const whole = problemOf(shape, inWholeCosts(shape, costs));
+  const { costs: wholeCosts, second } = wholeOf(shape, costs);
+  const whole = problemOf(shape, wholeCosts);
   const made = plan(whole);
-  const { device, start, finish, order } = made;
-  const planned = ascending(start, ascending(finish, order));
-  const placed = { device, planned };
-  if (shape.memory.binds) {
-    const short = minds ? isShort(whole, plannedRun(whole, made)) : lacksForEver(shape, device);
-    if (short || (mayRunLate(shape) && isShort(problem, simulate(problem, placed, "planned"))))
-      throw new Error(
-        `At these values the plan of ${name} is short of memory. placelab plans around that; this page does not.`,
-      );
-  }
+  let placed: Placed = { device: made.device, planned: plannedOrder(made) };
+  if (!shape.memory.binds) return placed;
+  if (!minds && lacksForEver(shape, made.device)) throw short(name);
+  if (minds && isShort(whole, plannedRun(whole, made))) placed = placedWithin(whole, second, name);
+  if (mayRunLate(shape) && isShort(problem, simulate(problem, placed, "planned"))) throw short(name);
   return placed;
+}
+
+/** The plan made anew with memory tracked over time; `second`: in units of time. */
+function placedWithin(whole: Problem, second: number, name: string): Placed {
+  try {
+    const made = PARTITIONERS[name]!.plan(whole, true);
+    const planned = plannedOrder(made);
+    const waits = memoryWaits(whole, made, planned);
+    const notBefore = second ? waits?.map((time) => (time / second) * LATER) : waits;
+    return { device: made.device, planned, ...(notBefore ? { notBefore } : {}) };
+  } catch (error) {
+    throw error instanceof StuckError ? short(name) : error;
+  }
+}
+
+function short(name: string): Error {
+  return new Error(
+    `At these values ${name} finds no plan that is not short of memory. placelab looks for others; this page does not.`,
+  );
+}
+
+function plannedOrder({ start, finish, order }: Plan): Int32Array {
+  return ascending(start, ascending(finish, order));
+}
+
+/** When the plan lets each op start that waited for memory, 0 for the others; null where none waited: placelab.planning.list_scheduler. */
+function memoryWaits({ shape, costs, edgeBytes }: Problem, plan: Plan & Partial<Sent>, planned: Int32Array) {
+  const { nOps, nEdges, nDevices: k, producer, consumer, edgeTensor } = shape;
+  const { device, start, finish, there } = plan;
+  const possible = new Float64Array(nOps);
+  for (let e = 0; e < nEdges; e++) {
+    const [home, at] = [device[producer[e]!]!, device[consumer[e]!]!];
+    const pair = home * k + at;
+    const came =
+      home !== at && there?.length
+        ? there[edgeTensor[e]! * k + at]!
+        : finish[producer[e]!]! + costs.latency[pair]! + edgeBytes[e]! / costs.bandwidth[pair]!;
+    possible[consumer[e]!] = Math.max(possible[consumer[e]!]!, came);
+  }
+  const last = new Int32Array(k).fill(-1); // op of each device
+  for (const v of planned) {
+    const before = last[device[v]!]!;
+    if (before >= 0) possible[v] = Math.max(possible[v]!, finish[before]!);
+    last[device[v]!] = v;
+  }
+  const waits = start.map((time, v) => (time > possible[v]! ? time : 0));
+  return start.some((time, v) => time > possible[v]!) ? waits : null;
 }
 
 /** Whether tensors may leave later than planned, and then be where there is no room for them. */

@@ -5,9 +5,23 @@ import {
   choose_ready,
   earliest_first,
   in_order,
+  one_by_one,
   optimistic_cost,
 } from "./kernels.generated.ts";
-import { busy, eligible, facts, floats, kindsOf, limits, type Plan, planIn, readyOps, whole } from "./plan_blocks.ts";
+import {
+  busy,
+  eligible,
+  facts,
+  floats,
+  inputs,
+  kindsOf,
+  limits,
+  memoryOverTime,
+  type Plan,
+  planIn,
+  readyOps,
+  whole,
+} from "./plan_blocks.ts";
 import { CONTENTION, network, type Problem, successors } from "./problem.ts";
 import {
   downwardRank,
@@ -34,22 +48,50 @@ export interface Sent {
   readonly there: Float64Array;
 }
 
-export function heft(problem: Problem): Plan {
-  return inserted(problem, inClasses(rounded(upwardRank(problem))).order);
+/** Nothing that is ready has room anywhere. */
+export class StuckError extends Error {}
+
+/** Always the first op of those whose inputs are placed, by its place or by when they were computed, where it has room. */
+function oneByOne(
+  problem: Problem,
+  place: Int32Array,
+  insertion: boolean,
+  extra = floats(0),
+  preferred: Int32Array = whole(problem.shape.nOps).fill(-1),
+): Plan {
+  const n = problem.shape.nOps;
+  const plan = planIn(n);
+  const agenda = { missing: whole(n), became: floats(n), heap: floats(2 * n), aside: floats(2 * n) };
+  const work = [inputs(problem), memoryOverTime(problem), agenda, busy(problem, insertion)] as const;
+  const aim = { rule: FINISH, extra };
+  const placed: number = one_by_one(place, preferred, Number(insertion), aim, ...facts(problem), ...work, plan);
+  if (placed < n) throw new StuckError();
+  return plan;
+}
+
+/** The place of each op in an order. */
+function placesIn(order: Int32Array): Int32Array {
+  const place = whole(order.length);
+  order.forEach((v, i) => (place[v] = i));
+  return place;
+}
+
+export function heft(problem: Problem, within = false): Plan {
+  return inserted(problem, within, inClasses(rounded(upwardRank(problem))).order);
 }
 
 /** As heft, but the rest of the graph, at best, counts for the order and for the device. */
-export function peft(problem: Problem): Plan {
+export function peft(problem: Problem, within = false): Plan {
   const { nOps: n, nDevices: k } = problem.shape;
   const [ahead, table] = [floats(n * k), floats(n * k)];
   const means = meanTransfer(problem);
   optimistic_cost(...means, successors(problem), problem.times, network(problem), eligible(problem), ahead, table);
   const mean = Float64Array.from({ length: n }, (_, v) => sum(table, v * k, k) / k);
-  return inserted(problem, precedenceOrder(problem, rounded(mean)), table);
+  return inserted(problem, within, precedenceOrder(problem, rounded(mean)), table);
 }
 
 /** The critical path on the device that runs it soonest. */
-export function cpop(problem: Problem): Plan {
+export function cpop(problem: Problem, within = false): Plan {
   const up = upwardRank(problem);
   const down = downwardRank(problem);
   const order = precedenceOrder(problem, rounded(up.map((x, v) => x + down[v]!)));
@@ -57,7 +99,7 @@ export function cpop(problem: Problem): Plan {
   const path = criticalPath(problem, up);
   const device = pathDevice(problem, path);
   for (const v of path) preferred[v] = device;
-  return inserted(problem, order, floats(0), preferred);
+  return inserted(problem, within, order, floats(0), preferred);
 }
 
 /** From the entry op of the highest rank to the successor that attains the maximum, and so on; lower numbers at ties. */
@@ -89,9 +131,19 @@ function pathDevice({ shape, times }: Problem, path: readonly number[]): number 
   return total.indexOf(total.reduce((a, b) => Math.min(a, b), Infinity));
 }
 
-/** Ops of an order, each into the earliest gap of the device where its finish, and what is added to that, is least. */
-function inserted(problem: Problem, order: Int32Array, extra = floats(0), preferred?: Int32Array): Plan {
+/**
+ * Ops of an order, each into the earliest gap of the device where its finish, and what is added to that, is least; `within`
+ * memory, or as if there were no end of that.
+ */
+function inserted(
+  problem: Problem,
+  within: boolean,
+  order: Int32Array,
+  extra = floats(0),
+  preferred?: Int32Array,
+): Plan {
   const { nOps: n, nDevices: k } = problem.shape;
+  if (within) return oneByOne(problem, placesIn(order), true, extra, preferred);
   const plan = planIn(n, order);
   const [pred, , ...rest] = facts(problem);
   const where = preferred ?? whole(n).fill(-1);
@@ -100,7 +152,12 @@ function inserted(problem: Problem, order: Int32Array, extra = floats(0), prefer
 }
 
 /** Of the ready ops always the one that finishes soonest; where many are ready, by another kernel. */
-export function minMin(problem: Problem): Plan {
+export function minMin(problem: Problem, within = false): Plan {
+  const plan = soonestOfAll(problem);
+  return within ? oneByOne(problem, placesIn(plan.order), false) : plan;
+}
+
+function soonestOfAll(problem: Problem): Plan {
   const { nOps: n, nDevices: k } = problem.shape;
   const plan = planIn(n);
   const given = [...facts(problem), { free: floats(k), arrival: floats(k) }] as const;
@@ -111,7 +168,8 @@ export function minMin(problem: Problem): Plan {
   return plan;
 }
 
-export function tfGreedy(problem: Problem): Plan {
+export function tfGreedy(problem: Problem, within = false): Plan {
+  if (within) return oneByOne(problem, whole(0), false);
   const { nOps: n, nDevices: k } = problem.shape;
   const plan = planIn(n);
   const agenda = { missing: whole(n), became: floats(n), heap: floats(2 * n), aside: floats(0) };
@@ -119,7 +177,7 @@ export function tfGreedy(problem: Problem): Plan {
   return plan;
 }
 
-export function etf(problem: Problem): Plan & Sent {
+export function etf(problem: Problem, within = false): Plan & Sent {
   const { nOps: n, nDevices: k, contention } = problem.shape;
   const { order: item, place: rank } = inClasses(rounded(staticLevel(problem)));
   const plan = planIn(n);
@@ -132,9 +190,17 @@ export function etf(problem: Problem): Plan & Sent {
     now: whole(n * k),
     n_now: whole(k),
   };
-  const limited = contention === CONTENTION.ports || contention === CONTENTION.channel;
+  const limited = within || contention === CONTENTION.ports || contention === CONTENTION.channel;
   const bounds = { ready_on: floats(limited ? n * k : 0), waits: whole(k), marked: whole(n) };
-  const links = limits(problem);
-  earliest_first(...facts(problem), links, { free: floats(k), arrival: floats(k) }, queues, bounds, plan);
+  const links = limits(problem, within);
+  const placed: number = earliest_first(
+    ...facts(problem),
+    links,
+    { free: floats(k), arrival: floats(k) },
+    queues,
+    bounds,
+    plan,
+  );
+  if (placed < n) throw new StuckError();
   return { ...plan, sent: links.ports.sent, there: links.ports.there };
 }

@@ -91,6 +91,8 @@ export interface Placed {
   readonly device: Int32Array;
   /** Ops in planned order; empty without a plan. */
   readonly planned: Int32Array;
+  /** When the plan lets each op start that waits for room in memory, 0 for the others; absent where none waits. */
+  readonly notBefore?: Float64Array;
 }
 
 export interface Times {
@@ -109,17 +111,17 @@ export interface Problem {
 
 /** Reads what placelab/app/widgets/live_page.py writes: a problem and where its ops are. */
 export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; placed: Placed } {
-  const { header, f64, u32 } = reader(message, 18, "problem");
+  const { header, f64, u32 } = reader(message, 19, "problem");
   const i32 = (n: number) => new Int32Array(u32(n));
   const [, n, m, t, k, nGroups, contention, duplex, latencyHolds, model, binds, wholes, ...sizes] =
     header as unknown as number[];
-  const [nTimes, nPlanned, nStorage, nLinks, nPairs, nReserved] = sizes;
+  const [nTimes, nPlanned, nStorage, nLinks, nPairs, nReserved, nWaits] = sizes;
   const ahead = i32(m!);
   const edgeTensor = summed(i32(m!));
   const tensorProducer = summed(i32(t!));
   const group = summed(i32(n!));
   const timeColumn = i32(k!);
-  const placed = { device: i32(n!), planned: summed(i32(nPlanned!)) };
+  const [device, planned] = [i32(n!), summed(i32(nPlanned!))];
   const storage = summed(i32(nStorage!));
   const shared = { ptr: i32(k! * k! + 1), link: i32(nPairs!), first: i32(nLinks! + 1), pair: i32(nPairs!) };
   const costs = {
@@ -133,6 +135,7 @@ export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; 
     linkBandwidth: f64(nLinks),
   };
   const [persistent, temporary, given, capacity] = [f64(n), f64(n), f64(nReserved), f64(k)];
+  const placed = { device, planned, ...(nWaits ? { notBefore: f64(nWaits) } : {}) };
   const held = { persistent, temporary };
   const made = newBytes(n!, tensorProducer, costs.tensorBytes, storage);
   const bytes = { ...held, reserved: nReserved ? given : allBytes(held, made) };

@@ -40,12 +40,13 @@ export interface Transfers {
 }
 
 /** Runs a placement under a scheduler of `SCHEDULERS`, with its default options. */
-export function simulate(problem: Problem, { device, planned }: Placed, scheduler: string): Run {
+export function simulate(problem: Problem, { device, planned, notBefore }: Placed, scheduler: string): Run {
   const { shape, costs } = problem;
   const { nOps: n, nDevices: k } = shape;
   const { copies, receivers } = moves(problem, device);
   const x = copies.tensor.length;
   const rule = RULES[scheduler]!;
+  const waits = (rule === RULES.planned && notBefore) || floats(0);
   const ready = pointers(device, k);
   const results = {
     start: floats(n).fill(Number.NaN),
@@ -67,7 +68,7 @@ export function simulate(problem: Problem, { device, planned }: Placed, schedule
     {
       rule: { kind: rule, with_sends: false, rank, item },
       classes: { first, turn: whole(first.length).fill(-1), since: whole(first.length).fill(-1) },
-      sequence: sequence(device, planned, k, rule),
+      sequence: sequence(device, planned, k, rule, waits),
       msr: rule === RULES.msr ? successorRank(problem, rank) : NO_MSR,
       ready: { entry: floats(n), base: ready, count: whole(k) },
       sends: { base: whole(k), count: whole(k) },
@@ -76,7 +77,7 @@ export function simulate(problem: Problem, { device, planned }: Placed, schedule
     { needs: needs(problem), use: NO_USE },
     contention(problem, copies),
     { busy: whole(k), touched: worklist(k) },
-    { heap: floats(2 * (k + (shape.contention === CONTENTION.fair ? 4 : 2) * x + 1)), size: floats(1) },
+    { heap: floats(2 * (k + waits.length + (shape.contention === CONTENTION.fair ? 4 : 2) * x + 1)), size: floats(1) },
     clock,
     floats(1).fill(-1),
     results,
@@ -158,7 +159,7 @@ function consumerOps({ nOps: n, succPtr, consumer }: Problem["shape"]) {
 }
 
 /** Planned ops device by device. */
-function sequence(device: Int32Array, planned: Int32Array, k: number, rule: number) {
+function sequence(device: Int32Array, planned: Int32Array, k: number, rule: number, waits: Float64Array) {
   if (rule !== RULES.planned) return { ptr: whole(k + 1), op: whole(1), next: whole(k), not_before: floats(0) };
   const ptr = pointers(device, k);
   const at = ptr.slice();
@@ -167,7 +168,7 @@ function sequence(device: Int32Array, planned: Int32Array, k: number, rule: numb
     op[at[device[v]!]!] = v;
     at[device[v]!]! += 1;
   }
-  return { ptr, op, next: ptr.slice(0, k), not_before: floats(0) };
+  return { ptr, op, next: ptr.slice(0, k), not_before: waits };
 }
 
 /** Free links, and empty queues before them. */

@@ -12,14 +12,25 @@ interface Numbers {
   readonly parts: number;
 }
 
+export interface Whole {
+  readonly costs: Costs;
+  /** How many units a second is; 0 where the costs are as they were given. */
+  readonly second: number;
+}
+
 /** These costs in the coarsest unit in which they are whole; themselves where there is none, or it is the second. */
 export function inWholeCosts(shape: Shape, costs: Costs): Costs {
-  if (!shape.mayBeWhole) return costs;
+  return wholeOf(shape, costs).costs;
+}
+
+export function wholeOf(shape: Shape, costs: Costs): Whole {
+  const given = { costs, second: 0 };
+  if (!shape.mayBeWhole) return given;
   const work = numbersOf([costs.compute]);
   const sent = numbersOf([costs.tensorBytes]);
-  if (!(work.parts && sent.parts)) return costs;
+  if (!(work.parts && sent.parts)) return given;
   const seconds = numbersOf([costs.latency, costs.time]);
-  if (!seconds.parts) return costs;
+  if (!seconds.parts) return given;
   const speed = numbersOf([costs.speed, costs.timeSpeed], PARTS);
   const rate = numbersOf([costs.bandwidth, costs.linkBandwidth], PARTS);
   const carried = rate.places > -Infinity ? sent.places - rate.places : -Infinity;
@@ -28,8 +39,8 @@ export function inWholeCosts(shape: Shape, costs: Costs): Costs {
   const sizes =
     shape.memory.model === MEMORY.none && carried > -Infinity ? Math.max(sent.places, unit + rate.places) : 0;
   if (!(unit || ops || sizes) || Math.abs(unit) > WIDEST || Math.log10(longest(costs)) + unit > DIGITS + 1)
-    return costs;
-  return {
+    return given;
+  const whole = {
     compute: timesTenTo(costs.compute, work, ops),
     tensorBytes: timesTenTo(costs.tensorBytes, sent, sizes),
     time: timesTenTo(costs.time, seconds, unit),
@@ -39,6 +50,7 @@ export function inWholeCosts(shape: Shape, costs: Costs): Costs {
     latency: timesTenTo(costs.latency, seconds, unit),
     linkBandwidth: timesTenTo(costs.linkBandwidth, rate, sizes - unit),
   };
+  return { costs: whole, second: tenTo(unit) };
 }
 
 function numbersOf(columns: readonly Float64Array[], parts = 1): Numbers {

@@ -289,8 +289,9 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
     return members;
   }
 
-  function moved({ device, planned }: Placed, members: ReadonlyMap<number, number>): Placed {
-    if (members.size === 0) return { device, planned };
+  function moved(given: Placed, members: ReadonlyMap<number, number>): Placed {
+    if (members.size === 0) return given;
+    const { device, planned } = given;
     const there = device.slice();
     for (const [op, at] of members) there[op] = at;
     return { device: there, planned };

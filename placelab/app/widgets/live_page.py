@@ -1,9 +1,9 @@
 """What a page needs that recomputes a schedule in the browser: the problem in columns, and whether the page can compute it.
 
-The columns are read by ``widgets/kernels/problem.ts``. Little endian: a header of eighteen uint32 (version, ops, edges, tensors,
+The columns are read by ``widgets/kernels/problem.ts``. Little endian: a header of nineteen uint32 (version, ops, edges, tensors,
 devices, groups, code of the transfer model, duplex, latency holds, code of the memory model, memory may be short, costs may be
 whole, columns of measured times, planned ops, tensors whose storage is given, shared links, their pairs, ops whose reserved bytes
-are not the sum of what they hold), then the columns
+are not the sum of what they hold, ops whose plan may wait for memory), then the columns
 below in order, each from a multiple of 8 bytes on. Numbers that decide are whole.
 
 =============  ====================================================================================================
@@ -18,6 +18,7 @@ costs          f8 operations, f8 bytes of tensors, f8 measured times and f8 the 
                f8 bandwidths, f8 latencies, f8 bandwidths of shared links
 memory         f8 persistent bytes of ops, f8 temporary ones, f8 reserved ones, none where they are the sum of these and of what
                the op makes, f8 bytes of devices
+waits          f8 when the plan lets each op start that waits for memory, 0 for the others; none where none waits
 =============  ====================================================================================================
 
 Of tensors, producers, groups, the plan and storages the columns hold the differences of neighbours, which compress better.
@@ -38,6 +39,7 @@ from placelab.problem.problem import Problem
 from placelab.problem.resource_models import TRANSFER_MODELS, held
 from placelab.problem.whole_costs import Numbers
 from placelab.schedule.catalogue import schedulers
+from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
 from placelab.simulation.kernel_arrays import shared_links_of
@@ -123,7 +125,8 @@ def pack_problem(schedule: Schedule) -> bytes:
     rules = [problem.duplex, held(problem.latency), problem.memory_model.code, can_bind(problem), may_be_whole]
     storage = np.empty(0) if graph.tensor_storage is None else graph.tensor_storage
     reserved = _reserved(graph)
-    sizes = [len(speeds), len(planned), len(storage), len(links.capacity), len(links.link), len(reserved)]
+    waits = _waits(placement)
+    sizes = [len(speeds), len(planned), len(storage), len(links.capacity), len(links.link), len(reserved), len(waits)]
     return joined(
         [
             np.array([VERSION, *counts, *rules, *sizes], "<u4"),
@@ -134,7 +137,7 @@ def pack_problem(schedule: Schedule) -> bytes:
             *map(whole, (links.ptr, links.link, links.first, links.pair)),
             *map(real, (graph.compute, graph.tensor_bytes, times, speeds)),
             *map(real, (cluster.speed, cluster.bandwidth, cluster.latency, links.capacity)),
-            *map(real, (graph.persistent, graph.temporary, reserved, cluster.memory)),
+            *map(real, (graph.persistent, graph.temporary, reserved, cluster.memory, waits)),
         ]
     )
 
@@ -177,8 +180,6 @@ def why_not(schedule: Schedule) -> str:
         return "it does not know Send ops (transfer_ops)"
     if not times_known(problem):
         return "some ops have no measured time on some device"
-    if schedule.placement.not_before is not None:
-        return "ops of its plan wait for memory"
     if _differs(schedule, simulate(problem, schedule.placement, schedulers()[schedule.scheduler])):
         return "its run has options, or ops that wait for memory"
     return ""
@@ -199,7 +200,13 @@ def why_still(schedule: Schedule) -> str:
     assert again.planned is not None  # all of these partitioners plan
     same = mine.planned is not None and np.array_equal(again.planned, mine.planned)
     same = same and np.array_equal(again.device, mine.device)
+    same = same and np.array_equal(_waits(again), _waits(mine))
     return "" if same else f"The placement is not what {by!r} gives by itself."
+
+
+def _waits(placement: Placement) -> np.ndarray:
+    """When the plan lets each op start that waits for memory [s], 0 for the others; empty where none waits."""
+    return np.empty(0) if placement.not_before is None else placement.not_before
 
 
 def _differs(schedule: Schedule, again: Schedule) -> bool:
