@@ -5,13 +5,13 @@ import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
 import { tooltip } from "../shared/tooltip.ts";
 import drawerCss from "./drawer.css";
 import css from "./gantt.css";
+import { Arranging } from "./hands/arranging.ts";
 import { Board } from "./hands/board.ts";
 import { ByHand, type HandTell } from "./hands/byhand.ts";
 import { Commands, type Shown } from "./hands/commands.ts";
 import { drawer } from "./hands/drawer.ts";
 import { Drawing } from "./hands/drawing.ts";
 import { actionOf, KEY_HELP } from "./hands/keyboard.ts";
-import { laneMenu, toggled } from "./hands/lanemenu.ts";
 import { minimap } from "./hands/minimap.ts";
 import { savePicture, type Wanted } from "./hands/picture.ts";
 import { Player } from "./hands/playing.ts";
@@ -27,15 +27,13 @@ import { words } from "./hands/words.ts";
 import { closeUp, whole } from "./scene/camera.ts";
 import type { Kept } from "./scene/kept.ts";
 import { scrub } from "./scene/playback.ts";
-import { type Chart, deviceOf, type Labels } from "./scene/scene.ts";
+import type { Chart, Labels } from "./scene/scene.ts";
 import { isDrawn } from "./scene/sofar.ts";
 import type { CurveSoFar, Details, Step } from "./wire/details.ts";
 import type { Memory } from "./wire/memory.ts";
 import type { Candidate, Hand, LaneChoice, Mark, Proof, Waiting } from "./wire/traits.ts";
 
 const DIMMED_AFTER = 300; // ms
-const MAP = 28; // CSS pixels of the whole run above the axis
-const ROOM_FOR_MAP = 330; // and of a chart that has room for it
 
 /** Called when the user changes something that other views need to know. */
 export interface Tell extends Omit<HandTell, "chosen"> {
@@ -78,7 +76,10 @@ export class GanttView {
   });
   readonly #proof = proofLane((op) => this.#choose(op));
   readonly #map = minimap(() => this.#board);
-  readonly #lanes = laneMenu((choice) => this.#arrange(choice));
+  readonly #lanes = new Arranging(this.#board, this.#report, {
+    focused: () => this.#focused,
+    tell: (choice) => this.#tell.arranged(choice),
+  });
   readonly #tray = tray({
     look: (op) => this.#byHand.lookAt(op),
     take: (op) => this.#byHand.takeNew(op),
@@ -139,8 +140,7 @@ export class GanttView {
     const pointed = {
       choose: (picked: Picked) => this.#pick(picked),
       fit: () => this.#board.fit(),
-      unfold: (host: string) =>
-        this.#arrange({ ...this.#board.lanes, folded: toggled(this.#board.lanes.folded, host, false) }),
+      unfold: (host: string) => this.#lanes.unfold(host),
       scrub: (time: number) => this.#player.move(time),
     };
     this.#pointing = new Pointing(this.#board, this.element, this.#bubble, pointed, this.#byHand, {
@@ -156,7 +156,7 @@ export class GanttView {
         this.showProofLane(!this.#proof.shown);
         this.#tell.proof(this.#proof.shown);
       },
-      pin: () => this.#pin(),
+      pin: () => this.#lanes.pin(),
       byHand: () => {
         if (this.#offered) tell.byHand(!this.#byHand.on);
         this.#surface.element.focus(); // for the keys that move ops
@@ -201,15 +201,13 @@ export class GanttView {
     this.#pointing.leave();
     this.element.dataset.makespan = String(chart.columns.makespan);
     this.#report.soon();
-    this.#lanes.show(this.#board, this.#focused);
+    this.#lanes.show();
     this.#sayHeld("");
   }
 
   /** Puts the lanes in an order, pins, hides and folds some. */
   arrange(choice: LaneChoice): void {
-    this.#board.arrange(choice);
-    this.#board.reveal();
-    this.#lanes.show(this.#board, this.#focused);
+    this.#lanes.follow(choice);
   }
 
   /** Memory of the schedule on show, or of the one that comes with it. */
@@ -315,19 +313,11 @@ export class GanttView {
     const { chart } = this.#board;
     this.#board.picked = chart && op < chart.bars.nOps ? op : -1;
     if (op >= 0) this.#board.area = null; // another view has selected it
-    this.#unfold();
+    this.#lanes.unfoldSelected();
     this.#board.reveal();
     this.#report.now();
-    this.#lanes.show(this.#board, this.#focused);
+    this.#lanes.show();
     this.#board.redraw("overlay");
-  }
-
-  /** Unfolds the host whose device runs the selected op: its bar is to be seen. */
-  #unfold(): void {
-    const { chart, picked, labels, lanes } = this.#board;
-    const host = chart && picked >= 0 ? labels.hosts?.[chart.columns.ops.device[picked]!] : undefined;
-    if (host !== undefined && lanes.folded?.includes(host))
-      this.#arrange({ ...lanes, folded: toggled(lanes.folded, host, false) });
   }
 
   /** Says at once that the schedule is outdated; it looks so only after a moment, because to dim the chart costs a whole frame. */
@@ -445,15 +435,6 @@ export class GanttView {
     this.#report.soon();
   }
 
-  /** Shows the whole run above the axis where the chart is so high that lanes do not miss the room. */
-  #offerMap(): void {
-    const room = this.#surface.room + (this.#map.shown ? MAP : 0);
-    const shown = this.element.dataset.fill === "true" && room >= ROOM_FOR_MAP;
-    if (shown === this.#map.shown) return;
-    this.#map.reveal(shown);
-    this.#surface.measure();
-  }
-
   #resized(): void {
     this.#board.resize();
     this.#report.soon();
@@ -465,20 +446,6 @@ export class GanttView {
   get #focused(): number {
     const { chart, picked } = this.#board;
     return chart && picked >= 0 ? chart.columns.ops.device[picked]! : this.#picked.lane;
-  }
-
-  #arrange(choice: LaneChoice): void {
-    this.arrange(choice);
-    this.#tell.arranged(choice);
-  }
-
-  #pin(): void {
-    const { lanes, labels } = this.#board;
-    const device = this.#focused;
-    if (device < 0) return this.#report.note("p pins the lane of the device or op that is selected: click one first");
-    const on = !lanes.pinned?.includes(device);
-    this.#arrange({ ...lanes, pinned: toggled(lanes.pinned, device, on) });
-    this.#report.note(`the lane of ${deviceOf(labels, device)} is ${on ? "pinned to the top" : "no longer pinned"}`);
   }
 
   #choose(op: number): void {
@@ -525,9 +492,7 @@ export class GanttView {
 
   /** Opens the box of the legend or of the keys, "" none; both are seen only where the height is given. */
   #open(box: "legend" | "keys" | "lanes" | ""): void {
-    this.#lanes.element.hidden = box !== "lanes";
-    this.#lanes.button.setAttribute("aria-expanded", String(box === "lanes"));
-    this.#lanes.show(this.#board, this.#focused);
+    this.#lanes.open(box === "lanes");
     this.element.dataset.open = box;
     this.#texts.keys.hidden = box !== "keys";
     this.#texts.more.setAttribute("aria-expanded", String(box === "legend"));
@@ -563,7 +528,7 @@ export class GanttView {
       legend,
       foot,
       keys,
-      this.#lanes.element,
+      this.#lanes.box,
       this.#report.table.element,
       this.#bubble.element,
     );
@@ -576,12 +541,12 @@ export class GanttView {
     listen(element, "keydown", (event) => this.#key(event), { signal });
     listen(this.element, "keydown", (event) => this.#keepInside(event), { signal });
     listen(this.#texts.more, "click", () => this.#open(this.element.dataset.open === "legend" ? "" : "legend"));
-    listen(this.#lanes.button, "click", () => this.#open(this.#lanes.element.hidden ? "lanes" : ""));
+    listen(this.#lanes.button, "click", () => this.#open(this.#lanes.box.hidden ? "lanes" : ""));
     listen(this.#texts.opens, "click", () => this.#toggleDrawer(!this.#drawer.open));
     listen(element, "pointerdown", () => this.#open(""), { signal });
     const sized = new ResizeObserver(() => {
       this.#surface.measure();
-      this.#offerMap();
+      this.#map.fit(this.element.dataset.fill === "true");
       this.#board.resize();
     });
     sized.observe(element);

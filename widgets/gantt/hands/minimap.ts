@@ -9,14 +9,15 @@ import { colourOf, type Scene } from "../scene/scene.ts";
 import type { Board } from "./board.ts";
 
 const HEIGHT = 24; // CSS pixels
+const TALL = HEIGHT + 4; // with the gap below
+const ROOM = 330; // of a chart that has room for it
 const LEAST_LANE = 3; // and of a device in it; of more devices, the share that is busy is drawn
 const EDGE = 6; // within which an edge is taken
 
 export interface Minimap {
   readonly element: HTMLElement;
-  /** Shows or hides it; the chart's height changes. */
-  reveal(shown: boolean): void;
-  readonly shown: boolean;
+  /** Shows it in a chart that fills what it is given, where lanes do not miss the room. */
+  fit(fills: boolean): void;
   /** Draws what has changed. */
   draw(scene: Scene, board: Board): void;
 }
@@ -32,11 +33,13 @@ export function minimap(board: () => Board): Minimap {
   dragging(plot, board);
   return {
     element,
-    get shown() {
-      return !element.hidden;
-    },
-    reveal(shown) {
+    fit(fills) {
+      const { surface } = board();
+      const room = surface.room + (element.hidden ? 0 : TALL);
+      const shown = fills && room >= ROOM;
+      if (shown !== element.hidden) return;
       element.hidden = !shown;
+      surface.measure();
     },
     draw(scene, { extent }) {
       if (element.hidden) return;
