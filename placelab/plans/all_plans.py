@@ -239,15 +239,26 @@ def _plans(planner: Planner, space: Mapping[str, Sequence[Any]] | None) -> Itera
         dp=divisors, tp=divisors, pp=divisors, ep=experts, microbatch=(1, 2, 4, 8), schedule=SCHEDULES,
         chunks=(1, 2, 4), recompute=("none", "full"), zero=(0, 1, 3),
     )  # fmt: skip
-    given = dict(space or {})
-    if unknown := [key for key in given if key not in usual]:
-        raise FormatError(f"space has {unknown[0]!r:.60}; a plan has {', '.join(usual)}")
+    given = _given(space or {}, usual)
     for values in product(*(given.get(key, usual[key]) for key in COLUMNS)):
         found = dict(zip(COLUMNS, values, strict=True))
         if found["dp"] * found["tp"] * found["pp"] != n or (found["zero"] == 3 and found["pp"] > 1):
             continue
         if "schedule" in given or _makes_sense(found):
             yield Plan(**found)
+
+
+def _given(space: Mapping[str, Sequence[Any]], usual: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+    """The values of a space; FormatError for a field that plans do not have, or values that it cannot have."""
+    expect(space, Mapping, "space")
+    for key, values in space.items():
+        if key not in usual:
+            raise FormatError(f"space has {key!r:.60}; a plan has {', '.join(usual)}")
+        expect(values, (list, tuple, range), f"space[{key!r}]")
+        if isinstance(usual[key][0], int):
+            for value in values:
+                count(value, f"space[{key!r}]", 0)
+    return dict(space)
 
 
 def _makes_sense(found: Mapping[str, Any]) -> bool:

@@ -73,6 +73,8 @@ def _passes(
     """Add all passes, in the order in which they start in the one pipeline."""
     graph = one.problem.graph
     pipeline = required(graph, "every_rank")
+    each = zip(pipeline.phase.tolist(), pipeline.stage.tolist(), strict=True)
+    ranks.check(parts[stage]["F" if phase == "FB" else phase] for phase, stage in each)
     ends: dict[int, dict[int, int]] = {}  # op of the one pipeline → device → the op that is its end there
     needs: dict[int, list[tuple[int, float]]] = {}
     for u, v, size in zip(graph.producer.tolist(), graph.consumer.tolist(), graph.edge_bytes.tolist(), strict=True):

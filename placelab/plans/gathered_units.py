@@ -134,6 +134,7 @@ def every_gathered_rank(
     Collectives are rings. O(ops + edges).
     """
     ranks = RankPasses(plan, cluster, streams=2)
+    ranks.check(parts[each.blocks[0]][each.phase] for each in step if each.kind == "pass")
     ends: list[Ends] = []
     for each in step:
         label = f"{each.phase}{each.microbatch}.{each.blocks[0]}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -40,13 +40,28 @@ class RankPasses:
         """The number of a new op, which waits for others."""
         made = len(self.names)
         if made >= MAX_OPS:
-            raise FormatError(f"{self.n:,} ranks have more than {MAX_OPS:,} ops; ask for ranks='one'")
+            raise self._too_many()
         self.names.append(f"{name}@{self.cluster.names[device % self.n]}")
         self.seconds.append(seconds)
         self.kinds.append(kind)
         self.order[device].append(made)
         self.edges += [(u, made, 0.0, 0, True) for u in after]
         return made
+
+    def check(self, passes: Iterable[Sequence[Part]]) -> None:
+        """Refuse passes of a pipeline rank that have too many ops, before they are made."""
+        exchanges = len(self.exchanges), self.plan.ep
+        sums = self.wide // self.plan.tp, self.plan.tp
+        total = 0
+        for parts in passes:
+            for part in parts:
+                groups, size = exchanges if part.kind == "all-to-all" else sums
+                total += self.wide if part.kind == COMPUTE else groups * size * size
+            if total > MAX_OPS:
+                raise self._too_many()
+
+    def _too_many(self) -> FormatError:
+        return FormatError(f"{self.n:,} ranks have more than {MAX_OPS:,} ops; ask for ranks='one'")
 
     def run(
         self, label: str, parts: Sequence[Part], rank: int, kind: str, after: Mapping[int, Sequence[int]] | None = None

@@ -137,3 +137,13 @@ def test_what_is_refused():
     found = pl.plan("gpt2", H100, pl.Plan(pp=2), batch=8, sequence=64)
     with pytest.raises(pl.UnsupportedError, match="ranks is 'two'; expected 'one' or 'all'"):
         found.problem("two")
+
+
+@pytest.mark.parametrize("zero", [0, 3])
+def test_more_ops_than_graphs_may_have(zero, monkeypatch):
+    """They are refused before any is made."""
+    found = pl.plan("gpt2", H100, pl.Plan(dp=2, tp=4, zero=zero), batch=128, sequence=64)
+    monkeypatch.setattr("placelab.plans.rank_passes.MAX_OPS", 40_000)
+    monkeypatch.delattr("placelab.plans.rank_passes.RankPasses.add")
+    with pytest.raises(pl.FormatError, match="8 ranks have more than 40,000 ops; ask for ranks='one'"):
+        found.problem("all")

@@ -43,10 +43,20 @@ def test_schedules_that_a_trainer_has():
     assert (found[found["zero"] == 3]["pp"] == 1).all()
 
 
-def test_another_field():
-    """A field that plans do not have is named."""
-    with pytest.raises(pl.FormatError, match="space has 'cp'"):
-        pl.plan_search("gpt2", BOX, batch=4, sequence=1024, space=dict(cp=(1,)))
+@pytest.mark.parametrize(
+    ("space", "words"),
+    [
+        (dict(cp=(1,)), "space has 'cp'; a plan has dp, tp"),
+        (dict(tp=2), r"space\['tp'\]"),
+        (dict(tp=("2",)), r"space\['tp'\] is '2'"),
+        (dict(schedule="1f1b"), r"space\['schedule'\]"),
+        (3, "space needs a Mapping"),
+    ],
+)
+def test_other_spaces(space, words):
+    """One sentence names the field and what was found."""
+    with pytest.raises(pl.FormatError, match=words):
+        pl.plan_search("gpt2", BOX, batch=4, sequence=1024, space=space)
 
 
 def test_over_devices_and_sequences():

@@ -156,12 +156,13 @@ export class LayersView {
             s("text.cell", { x: x + wide / 2, y: top + 17, "text-anchor": "middle" }, blockName(block, sizes.length)),
           );
       }
-      const says = `${device}: ${content(first, end, sizes.length)}`;
       const [left, right] = [places[first]!, places[end]!];
+      const whole = `${device}: ${content(first, end, sizes.length)}`;
+      const says = [whole, device].find((text) => right - left >= 6 * text.length);
+      if (says === undefined) return;
       const half = 3.2 * says.length;
       const at = Math.max(Math.min((left + right) / 2, places.at(-1)! - half), half);
-      if (right - left >= 6 * says.length)
-        labels.push(s("text", { x: at, y: 11, "text-anchor": "middle", style: colour }, says));
+      labels.push(s("text", { x: at, y: 11, "text-anchor": "middle", style: colour }, s("title", {}, whole), says));
     });
     this.#cells.replaceChildren(...cells);
     this.#labels.replaceChildren(...labels);

@@ -8,12 +8,12 @@ import { memoryBar, memoryLegend, used } from "../shared/memory.ts";
 import { markTheme, THEME_CSS } from "../shared/theme.ts";
 import css from "./plans.css";
 import { shade, stepped } from "./shade.ts";
-import type { Cell, Plane, PlansTraits, Row } from "./traits.ts";
+import type { Cell, Plane, PlansTraits, Row, Stage } from "./traits.ts";
 
 type Shown = Omit<PlansTraits, "asked">;
 type Choose = (row: number, keep: boolean) => void;
 
-const HEADS = ["dp × tp × pp", "schedule", "more", "step", "MFU", "bubble", "peak"];
+const HEADS = ["dp × tp × pp", "schedule", "more", "step", "MFU", "idle", "peak"];
 
 export class PlansView {
   readonly element: HTMLElement;
@@ -83,7 +83,7 @@ export class PlansView {
       );
     });
     this.#bars.replaceChildren(...bars);
-    this.#legend.replaceChildren(...memoryLegend(stages[0]?.parts ?? []));
+    this.#legend.replaceChildren(...memoryLegend(stages[0]?.parts ?? []), ...room(stages));
   }
 
   #drawRows(rows: readonly Row[]): void {
@@ -183,4 +183,12 @@ export class PlansView {
     const root = within.getRootNode() as Document | ShadowRoot;
     return this.#buttons(within).indexOf(root.activeElement as HTMLElement);
   }
+}
+
+/** What the line across the bars stands for. */
+function room(stages: readonly Stage[]): HTMLElement[] {
+  const given = stages.flatMap(({ capacity }) => (capacity === null ? [] : [capacity]));
+  if (!given.length) return [];
+  const [least, most] = [bytes(Math.min(...given)), bytes(Math.max(...given))];
+  return [h("span.room", {}, h("i"), least === most ? `capacity ${most}` : `capacity ${least} to ${most}`)];
 }

@@ -330,12 +330,12 @@ def stages(found: PlanResult) -> list[dict[str, Any]]:
 
 
 def numbers(found: PlanResult) -> str:
-    """Seconds, tokens per second, MFU, bubble, exposed communication."""
+    """Seconds, tokens per second, MFU, idle share of the pipeline, exposed communication."""
     parts = [
         f"{seconds(found.seconds)} per step",
         f"{si(found.tokens_per_second, 'tokens/s')}",
         f"{percent(found.mfu)} MFU",
-        f"{percent(found.bubble)} bubble",
+        f"{percent(found.bubble)} idle",
         f"{percent(found.exposed / found.seconds)} exposed",
     ]
     return " · ".join(parts)
