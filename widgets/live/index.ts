@@ -40,6 +40,7 @@ import { columnsOf, type Values, withColumns, changed as withValues } from "./va
 const SAVED = ["schedule", "kept", "memory", "numbers"] as const; // traits of the chart that a change replaces
 const REST = 150; // ms without a change, after which what takes longer is computed
 const AWAITED = "#file"; // the address of a page that another one sends a graph
+const MANY = 10_000; // ops; the memory curves of more follow on release, as they take a third of a drag
 const ROUNDING = 1e-9; // relative; of a puzzle's makespans
 const NOTHING = new DataView(new ArrayBuffer(0));
 
@@ -306,7 +307,8 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
 
   /** The run, and behind it the saved one or its rival; what else was said of that one holds no more. */
   function draw(problem: Problem, run: Run, rival: Run): void {
-    const counted = problem.shape.memory.model !== MEMORY.none || model.get("memory_shown");
+    const counts = problem.shape.memory.model !== MEMORY.none && (whole || shape.nOps <= MANY);
+    const counted = counts || model.get("memory_shown");
     model.set("memory", counted ? packMemory(problem, run) : NOTHING);
     model.set("numbers", []);
     model.set("kept", rival === before ? outline : packKept(problem, rival));
