@@ -3,8 +3,8 @@ import { h, s } from "../../shared/dom.ts";
 import { si, type Units } from "../../shared/format.ts";
 import type { Curve, CurveSoFar } from "../wire/details.ts";
 
-const [WIDTH, HEIGHT] = [320, 86];
-const [LEFT, RIGHT, TOP, BOTTOM] = [58, 312, 8, 68];
+const [WIDTH, HEIGHT] = [320, 70]; // so low that the words below are seen in a drawer of 172
+const [LEFT, RIGHT, TOP, BOTTOM] = [58, 312, 8, 52];
 const NEAR = 34; // pixels between two marks of an axis
 
 /** The curve as far as it is known, of a value with this name. */
