@@ -52,6 +52,8 @@ def ask(explorer: Explorer, text: str, phrase: str | None = None) -> None:
         ("revert", "undo"),
         ("job", "job"),
         ("fork", "find stage0/fork"),
+        ("sort", "busiest lanes first"),
+        ("collapse", "fold hosts"),
     ],
 )
 def test_what_a_newcomer_types_leads_there(explorer, text, first):
@@ -93,6 +95,18 @@ def test_values_of_devices(explorer, text, column, where, value):
     after = getattr(explorer.state.cluster, column)
     before[where] = value
     assert after.tolist() == before.tolist()
+
+
+def test_lanes_of_the_chart(explorer):
+    """Each choice leaves the others."""
+    ask(explorer, "hide idle lanes")
+    ask(explorer, "busiest")
+    ask(explorer, "fold hosts", "fold hosts")
+    lanes = explorer.gantt.lanes
+    assert lanes == {"hides": True, "order": "busy", "folded": sorted(set(CLUSTER.hosts))}
+    ask(explorer, "unfold")
+    ask(explorer, "show idle")
+    assert (explorer.gantt.lanes["folded"], explorer.gantt.lanes["hides"]) == ([], False)
 
 
 def test_values_of_links(explorer):

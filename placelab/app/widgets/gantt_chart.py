@@ -206,8 +206,8 @@ class Gantt(View):
                 self.colour_ways = job_ways(graph)
                 if self.colour_by in JOB_WAYS and self.colour_by not in self.colour_ways:
                     self.colour_by = "kind"
-            if self.devices != list(cluster.names):
-                self.lanes = {**self.lanes, "pinned": [], "folded": []}  # of other devices
+            if self.devices != list(cluster.names):  # what was pinned or folded was of other devices
+                self.lanes = {name: value for name, value in self.lanes.items() if name not in ("pinned", "folded")}
             self.devices = list(cluster.names)
             self.hosts = list(cluster.hosts)
             self.unitless = not cluster.units.si

@@ -20,6 +20,7 @@ export function laneMenu(choose: (choice: LaneChoice) => void): LaneMenu {
     title: "Order, pin, hide and fold lanes",
   });
   const element = h("div.lanebox", { role: "group", "aria-label": "Lanes", hidden: true });
+  const group = `pl-order-${Math.random().toString(36).slice(2)}`; // of this chart's radio buttons
   return {
     button,
     element,
@@ -34,8 +35,8 @@ export function laneMenu(choose: (choice: LaneChoice) => void): LaneMenu {
       const order = orderOf(choice, rows.at.length);
       const held = document.activeElement?.getAttribute("data-key"); // the box is drawn anew under the hand
       element.replaceChildren(
-        radio("by number", "number", order, () => choose({ ...choice, order: "number" })),
-        radio("busiest first", "busy", order, () => choose({ ...choice, order: "busy" })),
+        radio(group, "by number", "number", order, () => choose({ ...choice, order: "number" })),
+        radio(group, "busiest first", "busy", order, () => choose({ ...choice, order: "busy" })),
         check(`hide idle lanes (${idle})`, "hides", choice.hides ?? false, (hides) => choose({ ...choice, hides })),
         ...(hosts.length > 1
           ? hosts.map((host) =>
@@ -77,8 +78,8 @@ function check(text: string, key: string, on: boolean, change: (on: boolean) => 
   return h("label", {}, box, text);
 }
 
-function radio(text: string, value: string, chosen: string, change: () => void): HTMLElement {
-  const box = h("input", { type: "radio", "data-key": value, value });
+function radio(group: string, text: string, value: string, chosen: string, change: () => void): HTMLElement {
+  const box = h("input", { type: "radio", name: group, "data-key": value, value });
   box.checked = value === chosen;
   listen(box, "change", change);
   return h("label", {}, box, text);

@@ -120,7 +120,7 @@ def suggestions(text: str, around: Around) -> list[Command]:
     """The commands that fit what is typed, the best first, at most ``SHOWN``; an empty text fits the explorer's own."""
     text = " ".join(text.lower().split())
     exact = [*_values(text, around), *_questions(text, around)]
-    named = [*_strategies(around), *around.views, *_models(around), *_problem(around)]
+    named = [*_strategies(around), *around.views, *_models(around), *_problem(around), *_lanes(around)]
     tokens = text.split()
     found = [command for command in named if _fits(tokens, command)]
     found.sort(key=lambda command: (text not in command.phrase, not command.phrase.startswith(text)))
@@ -164,6 +164,23 @@ def _problem(around: Around) -> Iterator[Command]:
     for title, (name, duplex) in TRANSFERS.items():
         act = _changes(around, _with, ("transfers", name), ("duplex", duplex))
         yield Command(f"transfers {title}", "How transfers share the links", "edit", act, "model network contention")
+
+
+def _lanes(around: Around) -> Iterator[Command]:
+    """Order, idle and folded lanes of the chart."""
+    gantt = around.gantt
+    put = lambda **choice: partial(setattr, gantt, "lanes", {**gantt.lanes, **choice})  # noqa: E731
+    words = "lanes chart devices sort order"
+    yield Command("busiest lanes first", "The chart's lanes by busy time", "view", put(order="busy"), words)
+    yield Command("lanes by number", "The chart's lanes as devices are numbered", "view", put(order="number"), words)
+    hides = bool(gantt.lanes.get("hides"))
+    what = "show idle lanes" if hides else "hide idle lanes"
+    yield Command(what, "Lanes of devices that run nothing", "view", put(hides=not hides), f"{words} unused empty")
+    hosts = sorted(set(gantt.hosts))
+    if len(hosts) > 1:
+        says = "A lane per host, which shows how many of its devices are busy"
+        yield Command("fold hosts", says, "view", put(folded=hosts), f"{words} collapse group machines nodes")
+        yield Command("unfold hosts", "A lane per device", "view", put(folded=[]), f"{words} expand")
 
 
 def _first(made: object) -> str:
