@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from placelab.plans.degrees import Plan
@@ -27,7 +28,8 @@ class Action(NamedTuple):
     after: int = -1
 
 
-def actions(layers: int, m: int, limit: int = LIMIT) -> list[Action]:
+@lru_cache(32)  # plans of other degrees have the same
+def actions(layers: int, m: int, limit: int = LIMIT) -> tuple[Action, ...]:
     """A step of ZeRO 3 in the order in which devices and streams run it, by the rules of :func:`placelab.transforms.sharded`.
 
     Layers are the units. The rest, embedding and head, is gathered at the start of each micro-batch, and kept.
@@ -53,7 +55,7 @@ def actions(layers: int, m: int, limit: int = LIMIT) -> list[Action]:
                 ahead = units[needed[len(gathers)]]
                 before = freed[len(gathers) - limit] if len(gathers) >= limit else -1
                 gathers.append(add("gather", i, ahead[0], (ahead[1],), before))
-            ended = add("pass", i, phase, (u,), gathers[needed.index(k)] if k != layers else -1)
+            ended = add("pass", i, phase, (u,), gathers[k - (k > layers)] if k != layers else -1)
             if k != layers - 1:
                 freed.append(ended)
             else:
@@ -62,7 +64,7 @@ def actions(layers: int, m: int, limit: int = LIMIT) -> list[Action]:
             if phase == "BW":
                 add("scatter", i, "BW", (u,), ended)
         add("scatter", i, "BW", rest, add("pass", i, "BW", (0,)))
-    return found
+    return tuple(found)
 
 
 def gathered_seconds(

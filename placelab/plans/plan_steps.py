@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -342,7 +342,8 @@ class Planner:
         """Seconds of a step of ZeRO 3."""
         group = rank_groups(plan, 0)
         passes = [self._passes(plan, b, b + 1, group) for b in self._each()[:-1]]
-        sizes, seconds = self.collectives.of_blocks(plan), self.collectives.gathered_seconds
+        sizes = self.collectives.of_blocks(plan)
+        seconds = cache(self.collectives.gathered_seconds)  # most layers are equal
         each = {"F": [f for f, _, _ in passes], "BW": [b + w for _, b, w in passes]}
         return gathered_seconds(actions(self.model.layers, m), each, lambda unit: seconds(plan, joined(sizes, unit)))
 
