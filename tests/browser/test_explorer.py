@@ -802,7 +802,7 @@ def narrow(hand: Hand) -> None:
 
 
 def test_a_kernel_that_was_restarted(explore, page: Page, screenshot):
-    """One line says so, nothing can be dragged or picked, and what was drawn still plays."""
+    """One line says so, nothing can be picked, canvas and chart go on in the page, and what was drawn still plays."""
     hand = explore('"topcuoglu"', tab=RESTING)
     page.evaluate("() => jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
     expect(hand.root).to_have_class(re.compile("jupyter-widgets-disconnected"))
@@ -810,8 +810,10 @@ def test_a_kernel_that_was_restarted(explore, page: Page, screenshot):
     assert "The kernel has ended" in said and "run the cell again" in said
     badge = hand.root.locator(".badge").evaluate("badge => getComputedStyle(badge, '::after').content")
     assert badge == '"not updated"'  # of a drag that the kernel did not survive
-    for part in (".pl-top", ".pl-middle"):
-        assert hand.root.locator(part).evaluate("part => getComputedStyle(part).pointerEvents") == "none"
+    expect(page.locator(".pl-goon")).to_contain_text("Canvas and chart go on in this page")
+    for part, events in ((".pl-top", "none"), (".pl-middle > :not(.pl-canvas)", "none"), (".pl-canvas", "auto")):
+        found = hand.root.locator(part).last.evaluate("part => getComputedStyle(part).pointerEvents")
+        assert found == events, part
     hand.root.get_by_role("button", name="Back to the start").click()
     expect(hand.root.locator(".time")).to_contain_text("t = 0")
     hand.root.get_by_role("button", name="Play").click()
