@@ -11,7 +11,7 @@ import type { Board } from "./board.ts";
 const HEIGHT = 24; // CSS pixels
 const TALL = HEIGHT + 4; // with the gap below
 const ROOM = 330; // of a chart that has room for it
-const LEAST_LANE = 3; // and of a device in it; of more devices, the share that is busy is drawn
+const LEAST_LANE = 1; // and of a device in it; of more devices, the share that is busy is drawn
 const EDGE = 6; // within which an edge is taken
 
 export interface Minimap {
@@ -74,14 +74,15 @@ function paintAll(canvas: HTMLCanvasElement, scene: Scene, span: Span): void {
   const { lanes, bars } = chart;
   const tracksOf = (devices: readonly number[]) => devices.map((d) => d * lanes.perDevice);
   const lane = Math.floor(height / Math.max(layout.rows.of.length, 1));
+  const high = lane > 2 * layout.ratio ? lane - 1 : lane; // lanes apart, where there is room for that
   if (lane < LEAST_LANE * layout.ratio) {
     const all = tracksOf(Array.from({ length: lanes.nDevices }, (_, d) => d));
     paintShare(r, lanes, bars, all, view, 0, height, paint.host, share);
   } else
     layout.rows.of.forEach((which, i) => {
       const host = which < 0 ? tracksOf(layout.rows.hosts[-1 - which]!.devices) : null;
-      if (host) paintShare(r, lanes, bars, host, view, i * lane, lane - 1, paint.host, share);
-      else paintTrack(r, lanes, bars, which * lanes.perDevice, view, i * lane, lane - 1, style, []);
+      if (host) paintShare(r, lanes, bars, host, view, i * lane, high, paint.host, share);
+      else paintTrack(r, lanes, bars, which * lanes.perDevice, view, i * lane, high, style, []);
     });
   const image = new ImageData(new Uint8ClampedArray(r.pixels.buffer as ArrayBuffer), width, height);
   canvas.getContext("2d")!.putImageData(image, 0, 0);
