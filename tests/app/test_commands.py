@@ -54,6 +54,27 @@ def ask(explorer: Explorer, text: str, phrase: str | None = None) -> None:
         ("fork", "find stage0/fork"),
         ("sort", "busiest lanes first"),
         ("collapse", "fold hosts"),
+        ("open file", "open file"),
+        ("upload my model", "open file"),
+        ("faster gpus", "faster devices"),
+        ("out of memory", "more memory"),
+        ("slow network", "slower network"),
+        ("add a gpu", "add a device"),
+        ("which strategy is the best?", "comparison"),
+        ("show memory", "show memory"),
+        ("where is the bottleneck", "what matters"),
+        ("which link first", "what matters"),
+        ("critical path", "colour by critical path"),
+        ("lower bound", "why not faster"),
+        ("how good is this", "why not faster"),
+        ("export a picture", "download PNG"),
+        ("keyboard shortcuts", "hints"),
+        ("data parallel", "job"),
+        ("batch size", "job"),
+        ("what if", "what matters"),
+        ("another seed", "next seed"),
+        ("start over", "start over"),
+        ("move bars by hand", "by hand"),
     ],
 )
 def test_what_a_newcomer_types_leads_there(explorer, text, first):
@@ -61,6 +82,37 @@ def test_what_a_newcomer_types_leads_there(explorer, text, first):
     assert (first in phrases) if first else not any("dgx" in phrase for phrase in phrases)
     assert len(phrases) <= 8
     assert all(set(offer) == {"phrase", "says", "kind"} for offer in explorer.commands.palette.offers)
+
+
+def test_two_partitioners_against_each_other(explorer):
+    """The first is kept, the second shown, the difference open; a text with one name or none compares nothing."""
+    first, second = (pl.solve(explorer.problem, name, "planned").makespan for name in ("dls", "etf"))
+    for text in ("compare dls with etf", "dls vs etf"):
+        assert offered(explorer, text)[0] == "compare dls with etf"
+    ask(explorer, "is dls better than etf?")
+    assert explorer.shared.kept.makespan == first and explorer.state.partitioner == "etf"
+    assert explorer.schedule.makespan == second and explorer.tabs.titles.value == "Difference"
+    assert not any(phrase.startswith("compare") for phrase in offered(explorer, "compare etf"))
+
+
+def test_everyday_words_change_what_they_say(explorer):
+    """Each is a step that undo takes back; *start over* leads to the first state."""
+    cluster, opened = explorer.state.cluster, explorer.state
+    ask(explorer, "faster gpus")
+    assert explorer.state.cluster.speed.tolist() == (2 * cluster.speed).tolist()
+    ask(explorer, "slow network")
+    off = ~np.eye(4, dtype=bool)
+    assert (explorer.state.cluster.bandwidth[off] == cluster.bandwidth[off] / 2).all()
+    ask(explorer, "add a gpu")
+    assert explorer.state.cluster.n_devices == 5
+    ask(explorer, "start over")
+    assert explorer.state == opened and explorer.problem.cluster.n_devices == 4
+    explorer.undo()
+    assert explorer.state.cluster.n_devices == 5
+    ask(explorer, "upload my model")
+    assert explorer.pickers.models.toggle.value and not explorer.pickers.models.panel.hidden
+    ask(explorer, "critical path")
+    assert explorer.gantt.colour_by == "critical path"
 
 
 def test_an_empty_line_offers_the_explorers_own(explorer):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+import os
 import sys
 import threading
 import time
@@ -290,3 +292,17 @@ def test_errors_of_placelab_show_no_traceback_of_its_own(explorer):
     with pytest.raises(pl.InfeasibleError):
         _ = explorer.schedule
     assert explorer._computation.failure.details == ""
+
+
+def test_the_page_learns_which_cell_has_failed(explorer):
+    """Text and line of a strategy's cell, by the file name that ipykernel gives it; nothing once there is a result again."""
+    source = "@pl.partitioner\ndef of_a_cell(problem):\n    return {}['key']\n"
+    name = os.path.join(os.sep, "x", "ipykernel_7", "1.py")
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    exec(compile(source, name, "exec"), {"pl": pl, "__name__": "__main__"})
+    explorer.change(lambda state: state.with_strategy("partitioner", "of-a-cell"))
+    assert explorer.settled(60)
+    assert explorer.actions.frame.failing == {"source": source, "line": 3}
+    assert "Jump to the cell" in explorer.failure_panel.text.value
+    explorer.undo()
+    assert explorer.settled(60) and explorer.actions.frame.failing == {}

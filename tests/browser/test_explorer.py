@@ -66,7 +66,7 @@ class Hand:
 
     def seldom(self) -> None:
         """Open the panel with what is set seldom."""
-        self.open("Open a file")
+        self.open("Prepare the graph")
 
     def button(self, name: str) -> Locator:
         return self.root.get_by_role("button", name=name, exact=True)
@@ -361,6 +361,10 @@ def test_the_copied_cell_reproduces_what_is_shown(explore, page, screenshot):
     text = hand.root.locator(".pl-code pre").inner_text()
     assert page.evaluate("navigator.clipboard.readText()") == text == hand.notebook.value("explorer.code")
     screenshot("code")
+    page.evaluate("navigator.clipboard.writeText('something else')")
+    hand.button("Code").click()  # again, while it is open
+    expect(hand.root.locator(".pl-code [role=status]").first).to_have_text(re.compile("Copied"))
+    page.wait_for_function("async text => await navigator.clipboard.readText() === text", arg=text)
     page.keyboard.press("Escape")
     expect(hand.root.locator(".pl-code pre")).to_be_hidden()
     hand.notebook.execute(text)
@@ -382,8 +386,7 @@ def test_files_good_and_bad(explore, lab, screenshot):
     pl.generators.fork_join(6).save(lab.root / "mine.json.gz")
     (lab.root / "bad.json").write_text('{"ops": []}')
     hand = explore('"topcuoglu"', tab=RESTING)
-    hand.seldom()
-    hand.button("Open file…").click()
+    hand.button("Open…").click()
     path = hand.root.get_by_label("Path on the kernel's machine")
     path.fill("bad.json")
     path.press("Enter")
@@ -394,12 +397,41 @@ def test_files_good_and_bad(explore, lab, screenshot):
     path.press("Enter")
     expect(hand.root.get_by_role("alert")).to_have_count(0)
     hand.becomes("explorer.problem.graph.n_ops", 8)
-    hand.button("Open file…").click()
+    hand.button("Open…").click()
     upload(hand, lab.root / "bad.json")
     expect(hand.root.get_by_role("alert")).to_contain_text("bad.json is JSON of a different kind")
     upload(hand, lab.root / "mine.json.gz")
     expect(hand.menu("Model")).to_have_value("mine.json.gz")
     assert hand.notebook.value("explorer.problem.graph.n_ops") == 8
+
+
+FAILS = """import placelab as pl
+
+@pl.partitioner
+def fails_here(problem):
+    rank = pl.upward_rank(problem)
+    return rank["no such key"]
+"""
+
+
+def test_from_an_error_to_the_cell_that_has_it(open_notebook, page, screenshot):
+    """The button scrolls to the cell and marks the line; when the cell has changed, there is no button."""
+    cells = [FAILS, *["# between"] * 12, OPEN.format(arguments='"topcuoglu", partitioner="fails-here"')]
+    open_notebook(cells)
+    root = page.locator(".placelab-explorer")
+    jump = root.get_by_role("button", name="Jump to the cell")
+    expect(jump).to_be_visible()
+    root.evaluate("root => root.scrollIntoView({block: 'end'})")
+    screenshot("failed")
+    line = page.locator(".jp-Cell .cm-line", has_text="no such key").first
+    jump.click()
+    expect(line).to_be_in_viewport()
+    expect(line).to_have_css("outline-style", "solid")
+    screenshot("jumped")
+    expect(line).to_have_css("outline-style", "none")
+    page.evaluate("() => jupyterapp.shell.currentWidget.content.widgets[0].model.sharedModel.setSource('changed = 1')")
+    jump.click()
+    expect(jump).to_be_hidden()
 
 
 def test_a_strategy_of_ones_own(explore):

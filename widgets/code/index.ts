@@ -48,8 +48,7 @@ function render({ model, el }: { model: Model<CodeTraits>; el: HTMLElement }): (
     button,
     "click",
     async () => {
-      if (!panel.hidden) return dismiss();
-      show();
+      show(); // a click while it is open copies again; ×, Escape and a click elsewhere close it
       open(true);
       model.set("copies", model.get("copies") + 1);
       model.save_changes();

@@ -5,6 +5,7 @@ import { subscribe } from "../shared/bus.ts";
 import { h, listen, style } from "../shared/dom.ts";
 import { download } from "../shared/download.ts";
 import { boxOf, pointOf } from "../shared/zoom.ts";
+import { findCell, showCell } from "./cell.ts";
 import css from "./frame.css";
 import { GoOn } from "./goon.ts";
 import { keepPlaceholder, notebookOf } from "./placeholder.ts";
@@ -50,6 +51,8 @@ const render: Render<FrameTraits> = ({ model, el }) => {
     found.append(splitter);
     showSplit();
     listen(found, "keydown", (event) => event.key === "Escape" && shut(found), { signal });
+    listen(found, "click", ({ target }) => jump(target), { signal });
+    offerJump();
     listen(document, "pointerdown", (event) => outside(found, event.target), { signal });
   };
   const silent = subscribe<boolean>(el, UNANSWERED, (waits) => {
@@ -58,6 +61,15 @@ const render: Render<FrameTraits> = ({ model, el }) => {
   });
   requestAnimationFrame(attach); // the page attaches the element only now
   const notebook = notebookOf(model.widget_manager);
+  const failingCell = () => findCell(el, notebook, model.get("failing").source ?? "");
+  const offerJump = () => root()?.classList.toggle("pl-jumps", failingCell() !== null);
+  model.on("change:failing", offerJump);
+  const jump = (target: EventTarget | null) => {
+    if (!(target instanceof Element && target.closest(".pl-jump"))) return;
+    const cell = failingCell();
+    if (cell) showCell(cell, model.get("failing").line ?? 1);
+    else offerJump(); // it has been changed or deleted meanwhile
+  };
   if (notebook) keepPlaceholder(notebook, model.get("whole"));
   const goOn = new GoOn(el, root, () => model.get("picture")[0] ?? "");
   let late = false;
@@ -109,6 +121,7 @@ const render: Render<FrameTraits> = ({ model, el }) => {
     silent();
     goOn.close();
     model.off(LIVE, live);
+    model.off("change:failing", offerJump);
     clearTimeout(looking);
     model.off("change:picture", look);
     splitter.remove();

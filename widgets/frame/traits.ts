@@ -6,6 +6,13 @@ export interface FrameTraits {
   whole: string;
   /** Class and number of the newest saved picture; [] before the first. */
   picture: string[];
+  /** The cell in which a strategy has failed: its text and the line, counted from 1; empty for none. */
+  failing: Partial<Failing>;
+}
+
+export interface Failing {
+  readonly source: string;
+  readonly line: number;
 }
 
 /** A message from Python: the file whose content is the message's first buffer is downloaded. */

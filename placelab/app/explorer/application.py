@@ -20,6 +20,7 @@ from placelab.app.explorer.panels.actions import Actions
 from placelab.app.explorer.panels.commands import Around, Command, Commands, said_of_change
 from placelab.app.explorer.panels.comparison import Comparison
 from placelab.app.explorer.panels.downloads import Shown, Table
+from placelab.app.explorer.panels.everyday import TABS, against, everyday
 from placelab.app.explorer.panels.hand_mode import ByHandMode
 from placelab.app.explorer.panels.panel import Item, Message, Puzzle, Shared, Tabular
 from placelab.app.explorer.panels.pickers import ChangeState, Pickers
@@ -38,6 +39,7 @@ from placelab.schedule import catalogue as strategies
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 
+PATIENT = 5.0  # seconds that a command waits for the first of two schedules
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 
@@ -292,6 +294,7 @@ class Explorer(Readable):
                 load=lambda name: self.pickers.models.menu.set_trait("value", name),
                 gantt=self.gantt,
                 views=tuple(self._own_commands()),
+                asked=lambda text, around: against(text, around, self._keep_and_open),
             )
         )
         self.commands.palette.on_undo = self.undo
@@ -480,13 +483,33 @@ class Explorer(Readable):
             "Show what to do first, each hint at its place",
             "view",
             self._hint,
-            "help start first tour newcomer",
+            "help start first tour newcomer keyboard shortcuts keys tutorial",
         )
         yield Command("details", "Facts, why here, why then", "view", self._toggle_drawer, "why explain drawer")
         for title in self.tabs.panels:
-            yield Command(title.lower(), "Open this tab", "view", partial(self.tabs.open, title), "show tab view")
+            act = partial(self.tabs.open, title)
+            yield Command(title.lower(), "Open this tab", "view", act, f"show tab view {TABS.get(title, '')}")
         for text, button in self.actions.downloads.buttons.items():
-            yield Command(f"download {text}", str(button.tooltip), "file", button.click, "save export file")
+            yield Command(
+                f"download {text}",
+                str(button.tooltip),
+                "file",
+                button.click,
+                "save export file share picture image paper",
+            )
+        first = lambda: (*self.steps.past, self.state)[0]  # noqa: E731
+        yield from everyday(self.change, self.gantt, first, self.pickers.models.ask)
+
+    def _keep_and_open(self) -> bool:
+        """Keep the newest schedule and open the difference; False where it takes long, or there is none."""
+        if not self.settled(PATIENT) or self._computation.failure is not None:
+            self._say(
+                "Its schedule takes long: keep it with ◈ once it is there, then pick the other partitioner.", "note"
+            )
+            return False
+        self.keep(self.schedule)
+        self.tabs.open("Difference")
+        return True
 
     def _hint(self) -> None:
         self.hints += 1
@@ -499,6 +522,7 @@ class Explorer(Readable):
 
     def _listen(self) -> None:
         self.actions.frame.whole = self.model_id
+        self.failure_panel.on_cell = lambda cell: self.actions.frame.set_trait("failing", cell)
         self.actions.frame.on_stale_picture = lambda: self._say(LOADED_AGAIN, "note")
         self.canvas.observe(self._edited, ["value", "dragging", "cluster"])
         self.gantt.observe(lambda _: self._computation.wake(), [*CLICKED, "drawer"])

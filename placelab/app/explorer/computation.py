@@ -204,8 +204,8 @@ class Computation(Background):
         with self._answering(result.state, preview):
             recovered, self.result, self.failure = self.failure, result, None
             self._view.show(result)
-        if recovered:
-            self._view.recover()
+            if recovered:
+                self._view.recover()  # before anybody who waits for the result looks
 
     def _outdated(self, state: State, preview: bool, elapsed: float) -> bool:
         """Whether to leave a call for a newer state; one that keeps up with a moving hand is allowed to end, and is shown."""

@@ -21,6 +21,7 @@ class Frame(View):
     whole = traitlets.Unicode().tag(sync=True)  # id of the widget that the frame surrounds
 
     picture: traitlets.List[str] = traitlets.List().tag(sync=True)  # class and number of the newest saved picture
+    failing = traitlets.Dict().tag(sync=True)  # source and line of the cell in which a strategy has failed; {} for none
     on_stale_picture: Callable[[], None] | None = None  # called when the page has an earlier one, and gets no newer one
 
     def __init__(self, **traits: Any) -> None:

@@ -45,6 +45,8 @@ class Failure:
         Function and file of the last line outside placelab; "" for none.
     code
         Number and text of that line, which is the one marked, and of those around it.
+    cell
+        Text of the cell that it is in; "" where it is in none.
     """
 
     error: Exception
@@ -52,6 +54,13 @@ class Failure:
     traceback: str
     place: str = ""
     code: tuple[tuple[int, str, bool], ...] = ()
+    cell: str = ""
+
+    @property
+    def where(self) -> dict[str, object]:
+        """Text and line of the cell; {} for none."""
+        line = next((n for n, _, marked in self.code if marked), 1)
+        return {"source": self.cell, "line": line} if self.cell else {}
 
     @property
     def lines(self) -> str:
@@ -83,7 +92,8 @@ def failure_of(error: BaseException, state: State) -> Failure:
     shown = "" if known and first is None else _trace(error, lines[first or 0 :])
     last = next((line for line in reversed(lines) if _is_users(line.filename)), None)
     place, code = ("", ()) if last is None else (_place(last), _code_around(last))
-    return Failure(error if isinstance(error, Exception) else PlacelabError(text), text, shown, place, code)
+    cell = "".join(linecache.getlines(last.filename)) if last is not None and _is_cell(last.filename) else ""
+    return Failure(error if isinstance(error, Exception) else PlacelabError(text), text, shown, place, code, cell)
 
 
 AROUND = 2  # lines shown before the one that failed; one is after it
@@ -92,9 +102,12 @@ WIDEST = 200  # characters of a line
 
 def _place(line: traceback.FrameSummary) -> str:
     """Where a line is: its function, and its file unless that is a cell."""
-    path = os.path.basename(line.filename)
-    cell = path.startswith("<ipython-input") or f"{os.sep}ipykernel_" in line.filename
-    return f"in {line.name}, {'in a cell' if cell else path}"
+    return f"in {line.name}, {'in a cell' if _is_cell(line.filename) else os.path.basename(line.filename)}"
+
+
+def _is_cell(filename: str) -> bool:
+    """Whether a file name is that of a cell, as IPython and ipykernel make them up."""
+    return os.path.basename(filename).startswith("<ipython-input") or f"{os.sep}ipykernel_" in filename
 
 
 def _code_around(line: traceback.FrameSummary) -> tuple[tuple[int, str, bool], ...]:

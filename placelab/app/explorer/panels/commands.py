@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -24,6 +24,11 @@ from placelab.schedule.schedule import Schedule
 
 SHOWN = 8  # offers at a time
 LEAST = 2  # letters from which ops are looked for
+# Words that say nothing of what is wanted.
+FILLING = frozenset(
+    "a an and are as at be do does for from how i in into is it me my of on please should show so that the this to use want what "
+    "with can".split()
+)
 VALUE = re.compile(r"^(?P<what>.*?)\s*(?P<number>\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)\s*(?P<unit>[a-zµμ/]+)$", re.IGNORECASE)
 INSTANT = re.compile(r"(?:\bat\s+)?(?P<number>\d+(?:[.,]\d+)?)\s*(?P<unit>[nµum]?s)\b", re.IGNORECASE)
 UNITS = {"flop/s": "speed", "flops": "speed", "b/s": "bandwidth", "b": "memory", "s": "latency"}
@@ -75,6 +80,8 @@ class Around(NamedTuple):
         The chart, whose selection is that of all views.
     views
         Commands that the explorer itself offers.
+    asked
+        Takes a text and returns the commands that it asks for word by word.
     """
 
     state: Callable[[], State]
@@ -83,6 +90,7 @@ class Around(NamedTuple):
     load: Callable[[str], None]
     gantt: Gantt
     views: tuple[Command, ...]
+    asked: Callable[[str, Around], Iterable[Command]] = lambda *_: ()
 
 
 class Commands:
@@ -118,13 +126,18 @@ class Commands:
 
 def suggestions(text: str, around: Around) -> list[Command]:
     """The commands that fit what is typed, the best first, at most ``SHOWN``; an empty text fits the explorer's own."""
-    text = " ".join(text.lower().split())
-    exact = [*_values(text, around), *_questions(text, around)]
+    text = " ".join(text.lower().split()).rstrip("?!.")
+    exact = [*around.asked(text, around), *_values(text, around), *_questions(text, around)]
     named = [*_strategies(around), *around.views, *_models(around), *_problem(around), *_lanes(around)]
     tokens = text.split()
     found = [command for command in named if _fits(tokens, command)]
-    found.sort(key=lambda command: (text not in command.phrase, not command.phrase.startswith(text)))
     ops = list(_ops(text, around)) if len(text) >= LEAST else []
+    if not found and not exact and not ops:  # in a sentence of many words only some are meant
+        telling = [token for token in tokens if len(token) > LEAST and token not in FILLING]
+        met = {id(command): sum(_fits([token], command) for token in telling) for command in named}
+        most = max(met.values(), default=0)
+        found = [command for command in named if most and met[id(command)] == most]
+    found.sort(key=lambda command: (text not in command.phrase, not command.phrase.startswith(text)))
     few = SHOWN - min(len(ops), 3)
     return [*exact, *found[: max(few - len(exact), 0)], *ops][:SHOWN] if text else list(around.views)[:SHOWN]
 

@@ -146,13 +146,13 @@ class ModelPicker:
         self.opening = Opening(self._failed)
         self.menu = w.Dropdown(description="Model", tooltip="The graph that is placed.")
         self.toggle = w.ToggleButton(
-            description="Open file…",
+            description="Open…",
             tooltip="A model of your own, by path or upload; files can be dropped anywhere on the explorer",
-        )
+        ).add_class("pl-opens")
         self.path = w.Combobox(
             description="Path on the kernel's machine",
             placeholder="model.onnx, graph.pb …, then Enter",
-            width="340px",
+            width="480px",
         )
         accepted = [*(s for s in suffixes() if not s.endswith(".gz")), ".gz"]
         self.upload = Files(accept=",".join(accepted), comm=PartComm())
@@ -160,7 +160,8 @@ class ModelPicker:
         self.upload.on_file = self._uploaded
         self.upload.on_refused = self._refused
         hint = w.HTML(HINT).add_class("pl-about")
-        self.panel = w.HBox([self.path, self.upload, hint]).add_class("pl-row").add_class("pl-open")
+        self.panel = w.VBox([self.path, self.upload, hint]).add_class("pl-popover")
+        self.box = w.HBox([self.toggle, self.panel]).add_class("pl-pops").add_class("pl-open")
         self.menu.observe(self._chosen, "value")
         self.toggle.observe(
             self._list_files, "value"
@@ -176,6 +177,10 @@ class ModelPicker:
         names = model_names()
         choose(self.menu, [*names, *(t for t in self._opened if t not in names)], model.title)
         self._quiet = False
+
+    def ask(self) -> None:
+        """Open the panel for a file."""
+        self.toggle.value = True
 
     def close(self) -> None:
         """End the thread."""
@@ -315,14 +320,12 @@ class Pickers:
             kind: Popover("⚙", f"What this {kind} does, and its options", self.about[kind], self.options[kind].box)
             for kind in self.options
         }
-        self.more = Popover(
-            "⋯", "Open a file, prepare the graph, costs, seed", *self._seldom(), self.models.panel, self.costs.panel
-        )
+        self.more = Popover("⋯", "Prepare the graph, costs, seed", *self._seldom(), self.costs.panel)
 
     @property
     def bar(self) -> list[w.Widget]:
         """The menus, from left to right, in groups."""
-        problem = [self.models.menu, w.HTML("on").add_class("pl-word"), self.cluster]
+        problem = [self.models.menu, self.models.box, w.HTML("on").add_class("pl-word"), self.cluster]
         strategies = [
             *(self.partitioner, self.settings["partitioner"].box, w.HTML("+").add_class("pl-word")),
             *(self.scheduler, self.settings["scheduler"].box),
@@ -338,7 +341,7 @@ class Pickers:
 
     def _seldom(self) -> list[w.Widget]:
         """What is set seldom: a row of buttons and menus, and the transformations before placing."""
-        row = w.HBox([self.models.toggle, self.costs.menu, self.costs.toggle, self.seed, self.prepare.box])
+        row = w.HBox([self.costs.menu, self.costs.toggle, self.seed, self.prepare.box])
         return [row.add_class("pl-row"), self.prepare.panel]
 
     def show(self, state: State) -> None:

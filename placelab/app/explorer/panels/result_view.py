@@ -249,6 +249,10 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (f" and {more} other{'s' * (more > 1)}" if more > 0 else "")
 
 
+# Shown by the page where it finds the cell.
+JUMP = '<button type="button" class="pl-button pl-jump" title="Scroll to where it is defined">Jump to the cell</button>'
+
+
 class FailurePanel:
     """The panel of a strategy that has failed: its error, the line, the traceback.
 
@@ -261,7 +265,11 @@ class FailurePanel:
     ----------
     box
         The panel; `text` is what it says.
+    on_cell
+        Called with the text and the line of the cell in which the strategy has failed; {} for none.
     """
+
+    on_cell: Callable[[dict[str, object]], object] = staticmethod(lambda _: None)
 
     def __init__(self, again: Callable[[], None], undo: Callable[[], None]) -> None:
         self.text = w.HTML()
@@ -275,13 +283,17 @@ class FailurePanel:
 
     def show(self, failure: Failure) -> None:
         """Say what went wrong, and in which line."""
-        self.text.value = f'<div role="alert"><b>{escape(failure.sentence)}</b>{failure.lines}{failure.details}</div>'
+        jump = JUMP if failure.where else ""
+        said = f"<b>{escape(failure.sentence)}</b>{failure.lines}{jump}{failure.details}"
+        self.text.value = f'<div role="alert">{said}</div>'
+        self.on_cell(failure.where)
         self.box.hidden = False
 
     def hide(self) -> None:
         """Take the panel away."""
         self.text.value = ""
         self.box.hidden = True
+        self.on_cell({})
 
 
 def headline(error: InfeasibleError, problem: Problem, partitioner: str) -> str:

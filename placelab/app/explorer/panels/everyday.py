@@ -1,0 +1,89 @@
+"""What newcomers type that is the name of nothing: commands in everyday words, and two partitioners against each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from placelab.app.explorer.panels.commands import Around, Command
+from placelab.app.explorer.state import Change, State
+from placelab.app.widgets.cluster_edit import apply
+from placelab.app.widgets.gantt_chart import Gantt
+from placelab.schedule.catalogue import partitioners
+
+AGAINST = re.compile(r"\b(?:vs\.?|versus|against|compare|with|and|or|better)\b")
+# What tabs are for, in other words than their titles.
+TABS: Mapping[str, str] = {
+    "Comparison": "best fastest which strategy algorithm all pairs table",
+    "Graph": "model network structure layers ops pin",
+    "Decisions": "steps trace learn teach how algorithm works",
+    "What matters": "bottleneck which link device op first slow faster improve what if speed up",
+    "Difference": "versus against changed kept",
+    "Job": "training pipeline data parallel batch replicas parameter servers all-reduce gpus workers",
+    "Layers": "llm decoder transformer split launch megatron vllm",
+}
+FACTORS = (
+    ("speed", 2.0, "faster devices", "All devices compute twice as fast", "gpus gpu speed double flops upgrade"),
+    ("memory", 2.0, "more memory", "All devices have twice the memory", "ram vram bigger double gpus out oom"),
+    ("bandwidth", 2.0, "faster network", "All links carry twice as much", "links bus bandwidth double"),
+    ("bandwidth", 0.5, "slower network", "All links carry half as much", "slow links bus bandwidth half"),
+)
+
+
+def everyday(
+    change: Callable[[Change], None], gantt: Gantt, first: Callable[[], State], open_files: Callable[[], None]
+) -> Iterator[Command]:
+    """Commands in everyday words; `first` returns the state that the explorer opened on."""
+    yield Command(
+        "open file", "A model of your own, by path or upload", "file", open_files, "load upload my model onnx import"
+    )
+    back = lambda: change(lambda _: first())  # noqa: E731
+    yield Command(
+        "start over", "The state that the explorer opened on; undo leads back", "edit", back, "reset restart clear"
+    )
+    for column, factor, phrase, says, words in FACTORS:
+        act = lambda column=column, factor=factor: change(lambda s: _scaled(s, column, factor))  # noqa: E731
+        yield Command(phrase, says, "edit", act, words)
+    yield Command("add a device", "One like the last", "edit", lambda: change(_with_one_more), "gpu more another new")
+    seed = lambda: change(lambda s: replace(s, seed=s.seed + 1))  # noqa: E731
+    yield Command("next seed", "Other choices of strategies that draw lots", "edit", seed, "random another try again")
+    for trait, phrase, says, words in (
+        ("memory_shown", "show memory", "Memory in use of each device over time", "lanes usage ram peak oom"),
+        ("links_shown", "show links", "Use of each link over time", "lanes network traffic bandwidth communication"),
+        ("proof_shown", "why not faster", "What no schedule can avoid", "lower bound optimal how good proof limit"),
+        ("drawer", "explain", "Facts, why here, why then of what is selected", "why details selected"),
+        ("by_hand", "by hand", "Move bars yourself", "manual drag move myself edit"),
+    ):
+        yield Command(phrase, says, "view", partial(gantt.set_trait, trait, True), words)
+    for way in ("critical path", "slack", "device", "kind"):
+        act = partial(gantt.set_trait, "colour_by", way)
+        yield Command(f"colour by {way}", "What the colours of the bars mean", "view", act, "color show highlight")
+
+
+def against(text: str, around: Around, keep_and_open: Callable[[], object]) -> Iterator[Command]:
+    """``compare heft with etf``: keeps what the first makes, shows what the second makes, and opens the difference."""
+    names = [word for word in AGAINST.sub(" ", text).split() if word in partitioners()]
+    if len(names) != 2 or not AGAINST.search(text):
+        return
+    a, b = names
+
+    def compare() -> None:
+        around.change(lambda state: state.with_strategy("partitioner", a))
+        if keep_and_open():
+            around.change(lambda state: state.with_strategy("partitioner", b))
+
+    says = f"Keep the schedule of {a}, show that of {b}, and open their difference"
+    yield Command(f"compare {a} with {b}", says, "view", compare)
+
+
+def _scaled(state: State, column: str, factor: float) -> State:
+    cluster = state.cluster
+    return state.with_cluster(cluster.replace(**{column: getattr(cluster, column) * factor}), state.layout)
+
+
+def _with_one_more(state: State) -> State:
+    edit: dict[str, Any] = {"kind": "copy", "device": state.cluster.n_devices - 1}
+    return state.with_cluster(*apply(state.cluster, state.layout, edit))
