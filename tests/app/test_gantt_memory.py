@@ -56,6 +56,19 @@ def test_a_choice_of_lanes_is_kept():
     assert Gantt(memory_shown=True).memory_shown
 
 
+def test_lanes_that_appeared_go_with_what_made_them_appear():
+    """After an undo the schedule decides anew; lanes that somebody chose stay."""
+    chart = Gantt.of(scheduled(3 * PEAK))
+    for chosen in (False, True):
+        chart.show(scheduled(0.5 * PEAK))
+        if chosen:
+            chart.memory_shown = False
+            chart.memory_shown = True
+        chart.undo_lanes()
+        chart.show(scheduled(3 * PEAK))
+        assert chart.memory_shown == chosen
+
+
 def test_a_dragging_hand_waits_for_no_curve(monkeypatch):
     """During a drag of a large graph, curves that only the lanes need are omitted until release, and no lane appears."""
     monkeypatch.setattr(gantt_chart, "MANY", 50)

@@ -398,6 +398,7 @@ class Explorer(Readable):
         self._told = None  # what undoes an edit needs no note
         with self._session.lock, self._changing():
             self.by_hand.let_go()
+            self.gantt.undo_lanes()
             self._session.step(way)
         self._computation.wait()
 

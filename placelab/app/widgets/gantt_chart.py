@@ -168,6 +168,7 @@ class Gantt(View):
     _postponed = False  # the last `show` was during a drag, which postpones the memory curves and their lanes
     _chosen = False  # a user or the program has set `memory_shown`, which then no longer depends on the schedule
     _offering = False  # `memory_shown` is being set by the chart itself
+    _anew = False  # lanes that have appeared by themselves may go with the next schedule
     _curves = False  # the last message held the memory curves
     _kept: Schedule | None = None
 
@@ -258,12 +259,17 @@ class Gantt(View):
         """
         self.send({"picture": name.rpartition(".")[2], "name": name, "title": title, "width": width})
 
+    def undo_lanes(self) -> None:
+        """Have the next schedule decide about lanes that have appeared by themselves: what made them appear is undone."""
+        self._anew = True
+
     def _offer_lanes(self, schedule: Schedule, already: bool) -> None:
         """Show the lanes when memory gets scarce, and keep them, unless `memory_shown` was set."""
         if not self._chosen:
             self._offering = True
-            self.memory_shown = already or memory_matters(schedule)
+            self.memory_shown = (already and not self._anew) or memory_matters(schedule)
             self._offering = False
+        self._anew = False
 
     def _send_memory(self, schedule: Schedule, curves: bool = True) -> None:
         self._curves = curves and self.memory_shown
