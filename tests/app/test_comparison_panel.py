@@ -155,7 +155,7 @@ def test_the_quickest_come_first_the_next_time(hands):
     @pl.partitioner
     def aa(problem: pl.Problem) -> pl.Placement:
         order.append("aa")
-        time.sleep(0.2)
+        time.sleep(0.6)  # longer than bb takes on a busy machine
         return pl.place(problem, "single")
 
     @pl.partitioner

@@ -538,7 +538,7 @@ def test_hints_are_shown_once(explore, page):
     assert page.evaluate("localStorage.getItem('placelab-hints')") == "shown"
     hand.root.locator(".pl-gantt .stage").press("Control+k")
     page.keyboard.type("hints")
-    expect(hand.root.locator(".pl-palette li").first).to_contain_text("What to do first")
+    expect(hand.root.locator(".pl-palette li").first).to_contain_text("Show what to do first")
     page.keyboard.press("Enter")
     expect(hints).to_have_count(3)
 
