@@ -1,6 +1,6 @@
 """Measure placement times of strategies, linear programs and exact solvers, and print them as tables.
 
-    python benchmarks/placing.py [strategies] [lists] [prepared] [programs] [exact]
+    python benchmarks/placing.py [strategies] [lists] [prepared] [programs] [exact] [moves]
 
 Processor time of one public call in a warm process: the median of the calls that fit into half a second. Exact solvers use
 several threads, so their elapsed time is measured. Prints Markdown: the tables named, or all.
@@ -19,6 +19,8 @@ from speed import HEAD, Row, line, take_turns
 import placelab as pl
 from placelab.planning import relaxation
 from placelab.planning.favourite_child import mean_arcs
+from placelab.planning.list_scheduler import planned_order
+from placelab.strategies.partitioning import portfolio
 
 DEVICES = 4
 EXACT = ("cp-sat", "ilp")
@@ -283,7 +285,42 @@ def exact_cells(problem: pl.Problem, name: str, options: dict[str, Any]) -> list
     return [f"{took:.2f}", *(f"{100 * max(0.0, makespan / placement.bound - 1):.2f} %" for makespan in (found, best))]
 
 
-TABLES = {"strategies": strategies, "lists": lists, "prepared": prepared, "programs": programs, "exact": exact}
+# -------------------------------------------------------------------- local search
+
+SLACKS = 0.01, 0.0  # how much longer a plan may get, relative
+MOVES = 3_000
+
+
+def moves() -> Iterator[str]:
+    """Moves of `portfolio` that one walk from HEFT's plan tries in a second of processor time."""
+    yield f"| graph | {' | '.join(f'moves/s, slack {100 * slack:g} %' for slack in SLACKS)} |"
+    yield "| --- |" + " ---: |" * len(SLACKS)
+    problems = {
+        "inception_v3": pl.Problem(pl.load("inception_v3"), pl.clusters.rtx2080ti_box(), memory="none"),
+        "layered 5,000": roomy(pl.generators.layered(5_000, seed=1)),
+    }
+    for name, problem in problems.items():
+        schedule = pl.solve(problem, "heft", "planned")
+        order = planned_order(schedule.start, schedule.finish)
+        start = portfolio.run(problem, schedule.device, order, "heft", "planned")
+        search = portfolio.LocalSearch(problem, [start], 0, MOVES)  # loads the kernel
+        cells = []
+        for slack in SLACKS:
+            walk = portfolio.Walk(problem, search.walks[0].fixed, start, MOVES, slack, 0)
+            began = time.process_time()
+            tried = walk.improve(MOVES, slack)[2]
+            cells.append(f"{tried / (time.process_time() - began):,.0f}")
+        yield f"| {name} | {' | '.join(cells)} |"
+
+
+TABLES = {
+    "strategies": strategies,
+    "lists": lists,
+    "prepared": prepared,
+    "programs": programs,
+    "exact": exact,
+    "moves": moves,
+}
 
 
 def main() -> None:

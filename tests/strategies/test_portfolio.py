@@ -68,6 +68,24 @@ def test_timing_from_the_first_change_on_is_timing_from_the_start(problem, seed)
     assert on_from(problem, device, order, seed).improve(0)[3][0] == makespan[1] <= makespan[0]
 
 
+def test_what_is_given_up_early_would_be_given_up_by_timing_the_plan(monkeypatch):
+    """The same plan, the same moves and the same draws as where each move's plan is timed; most moves are given up early."""
+    given_up = []
+    early = kernels.is_too_long
+    never = lambda *_: False  # noqa: E731
+    monkeypatch.setattr(kernels, "improve", kernels.improve.plain)
+    for seed, problem in enumerate(problems.many(60, seed=6, ops=25, transfers=("parallel",), transfer_ops=(0,))):
+        plan = any_plan(problem, seed)
+        found = []
+        for check in (never, lambda *args: given_up.append(early(*args)) or given_up[-1]):
+            monkeypatch.setattr(kernels, "is_too_long", check)
+            walk = on_from(problem, plan.device, plan.order, seed)
+            device, order, tried, makespan = walk.improve(60, 0.02)
+            found.append((device.tolist(), order.tolist(), tried, makespan.tolist(), walk.random.tolist()))
+        assert found[0] == found[1]
+    assert 0.2 < np.mean(given_up) < 1
+
+
 def test_an_op_that_moves_may_end_before_the_saved_state(monkeypatch):
     """With a state saved every three ops: one before it is used, so that times, and the order of requests, are right."""
     monkeypatch.setattr(search, "CHUNK", 3)

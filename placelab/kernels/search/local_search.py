@@ -21,6 +21,7 @@ from placelab.kernels.search.moving import (
     unlink,
 )
 from placelab.kernels.search.replaying import NEVER, copy_times, replay
+from placelab.kernels.search.rippling import is_too_long
 
 NEIGHBOURS = 64  # positions around an op among which it looks for one to change places with
 DRAWS = 3  # devices of which an op that moves alone goes to the most promising one
@@ -371,6 +372,9 @@ def first_run(search):
     for v in run.order:
         search.place[v] = 0
         pending.stamp[v] = -1
+        search.ripple.mark[v] = -1
+        search.ripple.moved[v] = -1
+        search.ripple.stamp[v] = -1
         link(v, plan.device[v], pending.last[plan.device[v]], plan)
         pending.last[plan.device[v]] = v
     for j in range(run.width):
@@ -406,6 +410,7 @@ def improve(moves, slack, eager, search, makespan):
     length = critical(search.pred, plan, run, search.paths.path)
     tails(n, search)
     limit = best * (1.0 + slack)
+    alone_in_time = search.machine.contention == PARALLEL and search.machine.send[0] == 0.0  # transfers are
     number = 0
     for _ in range(10 * moves):
         if number == moves:
@@ -431,6 +436,9 @@ def improve(moves, slack, eager, search, makespan):
             if touched < 0:
                 continue
         number += 1
+        if alone_in_time and is_too_long(v, touched, settled, count, limit, number, search):
+            put_all_back(v, count, search)
+            continue
         makespan_now, begin, end = replay(touched, settled, limit, number, trial, search)
         if makespan_now > limit:
             put_all_back(v, count, search)

@@ -77,6 +77,15 @@ class Paths(NamedTuple):
     undo: np.ndarray  # int32 (2 * n,): what moved ops followed
 
 
+class Ripple(NamedTuple):
+    """Workspace: which ops a move makes end at another time, see :mod:`placelab.kernels.search.rippling`."""
+
+    mark: np.ndarray  # int32 (n,): number of the move for which each op is to be timed
+    moved: np.ndarray  # int32 (n,): of the last one that moved it
+    stamp: np.ndarray  # int32 (n,): of the last one for which `finish` holds
+    finish: np.ndarray  # float64 (n,)
+
+
 class Moved(NamedTuple):
     """Workspace: the units of a move, and the shortest plan that was met."""
 
@@ -103,6 +112,7 @@ class Search(NamedTuple):
     run: Timing  # of the plan that moves start from
     pending: Pending
     paths: Paths
+    ripple: Ripple
     moved: Moved
     random: np.ndarray  # int64 (1,): the state of the generator
 

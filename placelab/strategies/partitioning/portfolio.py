@@ -99,7 +99,9 @@ def portfolio(
     Notes
     -----
     A move is timed by simulating the plan from the first op on that it changes, from a state saved every 64 ops, and given up
-    as soon as the longest way that is left makes it too long (the delta simulation of FlexFlow, Jia, Zaharia, Aiken 2019).
+    as soon as the longest way that is left makes it too long (the delta simulation of FlexFlow, Jia, Zaharia, Aiken 2019). Where
+    transfers do not wait and take no time of devices, the ops that would end at another time are followed first, so that most
+    moves that are not kept cost only these; what is kept is the same.
     Transfers and Sends are included, exactly as the simulator has them, but under ``fair``, under ``sequential`` with Send
     ops, and where transfers wait and an op that takes no time ends together with another; so what a round of moves leads to is
     simulated, and dropped if it is not as good. Of moves of one unit only those are timed for which the longest way through
@@ -231,6 +233,7 @@ class Walk:
             run=run,
             pending=_pending(len(order), k, width),
             paths=_paths(len(order)),
+            ripple=_ripple(len(order)),
             moved=_moved(len(order)),
             random=self.random,
         )
@@ -347,6 +350,10 @@ def _pending(n: int, k: int, width: int) -> searching.Pending:
 
 def _paths(n: int) -> searching.Paths:
     return searching.Paths(np.empty(n, np.int32), np.empty(n), np.empty(2 * n, np.int32))
+
+
+def _ripple(n: int) -> searching.Ripple:
+    return searching.Ripple(*(np.empty(n, np.int32) for _ in range(3)), np.empty(n))
 
 
 def _moved(n: int) -> searching.Moved:
