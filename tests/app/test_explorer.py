@@ -902,7 +902,7 @@ def test_a_planner_that_is_stuck_denies_no_plan():
     panel = explorer.rejection
     wait_for(lambda: shown(panel.box))
     assert "m-etf is stuck at op" in panel.text.value and "fits on no device" not in panel.text.value
-    assert "With 5 GB on each device there is one: depth first" in panel.text.value
+    assert "With 5 GB on each device one does: depth first" in panel.text.value
     explorer.change(lambda state: state.with_cluster(state.cluster.replace(memory=5e9), state.layout))
     assert pl.validate(explorer.schedule) == [] and not shown(panel.box)
     explorer.close()
