@@ -56,7 +56,7 @@ def made_apart(
     left = threading.Event()
     arguments = (_make_items, make, may, made, left)
     name = threading.current_thread().name
-    thread = threading.Thread(target=copy_context().run, args=arguments, name=name, daemon=True)
+    thread = _Endable(copy_context().run, arguments, name, _make_items.__code__)
     thread.start()
     try:
         while not stop():
@@ -97,18 +97,60 @@ def _make_items(make: Callable, may: threading.Semaphore, made: SimpleQueue, lef
                 return made.put((None, error))
 
 
-def _leave(thread: threading.Thread) -> None:
+def _leave(thread: _Endable) -> None:
     thread.join(GRACE)
-    end(thread, _make_items.__code__)
+    thread.end()
 
 
-def end(thread: threading.Thread, bottom: CodeType) -> None:
-    """Raise `End` in a thread's Python code, above the frame of `bottom`, until it has ended, even if it catches everything."""
-    while thread.is_alive():
-        frame = sys._current_frames().get(thread.ident or 0)
-        if _may_be_ended(frame, bottom):
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(End))
-        thread.join(AGAIN)
+class _Endable(threading.Thread):
+    """A thread that another one can end.
+
+    Parameters
+    ----------
+    target, arguments, name
+        As of a thread.
+    bottom
+        `End` is raised above the frame that runs this code.
+
+    Notes
+    -----
+    A thread's number is given to a new one as soon as it has ended. The exception would end that one, perhaps before it has said
+    that it has started, which its maker awaits for ever. So a thread does not end while another is about to raise in it.
+    """
+
+    def __init__(self, target: Callable, arguments: tuple, name: str, bottom: CodeType) -> None:
+        super().__init__(target=target, args=arguments, name=name, daemon=True)
+        self._bottom = bottom
+        self._over = False  # it runs no call any more
+        self._aimed_at = False  # another thread has seen what it runs, and raises in it
+
+    def run(self) -> None:
+        """Run the call, then wait for who is about to end it."""
+        try:
+            super().run()
+        finally:
+            self._finish()
+
+    def _finish(self) -> None:
+        while True:
+            try:
+                self._over = True
+                while self._aimed_at:
+                    sleep(0.001)
+                sleep(0.0)  # a call: what was raised meanwhile comes here
+                return
+            except End:
+                pass
+
+    def end(self) -> None:
+        """Raise `End` in the thread's Python code until it has ended, even if it catches everything."""
+        while self.is_alive():
+            self._aimed_at = True
+            frame = None if self._over else sys._current_frames().get(self.ident or 0)
+            if _may_be_ended(frame, self._bottom):
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident or 0), ctypes.py_object(End))
+            self._aimed_at = False
+            self.join(AGAIN)
 
 
 def _may_be_ended(frame: FrameType | None, bottom: CodeType) -> bool:
@@ -141,7 +183,7 @@ class Caller:
     """
 
     def __init__(self) -> None:
-        self._thread: threading.Thread | None = None
+        self._thread: _Endable | None = None
         self._calls: SimpleQueue = SimpleQueue()
         self._outcomes: SimpleQueue = SimpleQueue()
 
@@ -181,19 +223,18 @@ class Caller:
         self._calls.put(None)
         self._thread = None
 
-    def _start(self) -> threading.Thread:
+    def _start(self) -> _Endable:
         self._calls = SimpleQueue()
         self._outcomes = SimpleQueue()
-        name = f"{PREFIX}calls"
-        thread = threading.Thread(target=_serve, args=(self._calls, self._outcomes), name=name, daemon=True)
+        thread = _Endable(_serve, (self._calls, self._outcomes), f"{PREFIX}calls", _serve.__code__)
         thread.start()
         self._thread = thread
         return thread
 
-    def _leave(self, thread: threading.Thread, key: Any) -> None:
+    def _leave(self, thread: _Endable, key: Any) -> None:
         self.close()
         _left.append((key, thread))
-        threading.Thread(target=end, args=(thread, _serve.__code__), name=f"{PREFIX}ending a call", daemon=True).start()
+        threading.Thread(target=thread.end, name=f"{PREFIX}ending a call", daemon=True).start()
 
 
 def run_abandonable(call: Callable[[], T], stop: Callable[[], bool]) -> T:

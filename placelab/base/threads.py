@@ -172,7 +172,8 @@ class Worker:
             try:
                 self._work()
             except BaseException:  # an exit, too: the thread must survive to handle the next state
-                log.exception("%s failed", self._name)
+                if threading.main_thread().is_alive():  # else the process is leaving, and nothing can be begun any more
+                    log.exception("%s failed", self._name)
             finally:
                 with self._change:
                     self._busy = False
