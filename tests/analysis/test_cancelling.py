@@ -135,6 +135,7 @@ def cancelled(endless, folder, clock, **where):
     assert clock.late < SOON and len(frame) == len(rows) == len(stored(folder)) == 2
 
 
+@pytest.mark.slow
 def test_a_study_on_processes_gives_up_its_tasks(endless, tmp_path, clock):
     """The processes are killed, at whose end nobody waits."""
     cancelled(endless, tmp_path, clock, processes=3)

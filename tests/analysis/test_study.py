@@ -258,6 +258,7 @@ def test_a_cluster_without_workers_is_handed_tasks(monkeypatch):
     assert most() == 5 * study_workers.AHEAD
 
 
+@pytest.mark.slow
 def test_a_killed_study_goes_on(tmp_path):
     """Killed after its first part and again later: in the end no row is lost, none is there twice, none is computed again."""
     arguments = "", "60", "sluggish"

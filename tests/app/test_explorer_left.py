@@ -206,6 +206,7 @@ def test_an_explorer_that_is_gone_ends_it(monkeypatch, way):
         wait_for(lambda: not looping())
 
 
+@pytest.mark.slow
 def test_the_curve_of_a_drag_ends_it(explorer):
     """A strategy that loops for other values than the hand's is left, and the drag goes on."""
     mine = {CLUSTER.bandwidth[0, 1], 1e9, 2e9}

@@ -76,6 +76,7 @@ def test_degrees_are_slid(hand, screenshot):
     assert hand.notebook.value(DEGREES) == before
 
 
+@pytest.mark.slow
 def test_winners_are_searched_and_shown(hand, screenshot):
     """Search streams rows; a click and the keys apply a plan; the plane has the best of each pair; all in both themes."""
     hand.button("Search").click()

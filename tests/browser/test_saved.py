@@ -156,6 +156,7 @@ def going_on(hand: Hand, makespan: float) -> float:
     return float(chart.get_attribute("data-makespan"))
 
 
+@pytest.mark.slow
 def test_a_drag_goes_on_without_the_kernel(explore, screenshot):
     """Canvas and chart go on by themselves while a cell holds the kernel, which then has the same; also after its end."""
     hand = explore()
