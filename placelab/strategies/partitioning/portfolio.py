@@ -353,7 +353,7 @@ def _paths(n: int) -> searching.Paths:
 
 
 def _ripple(n: int) -> searching.Ripple:
-    return searching.Ripple(*(np.empty(n, np.int32) for _ in range(3)), np.empty(n))
+    return searching.Ripple(np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n))
 
 
 def _moved(n: int) -> searching.Moved:
