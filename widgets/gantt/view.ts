@@ -131,7 +131,7 @@ export class GanttView {
     this.element = this.#build();
     this.#board.dress(readTheme(this.element));
     this.#player = new Player(this.#board, this.element, (head) =>
-      this.#controls.show(head, this.#board.makespan, this.#board.labels.units),
+      this.#controls.show(head, this.#board.makespan, this.#board.labels.units, this.#board.chart?.drawn !== undefined),
     );
     this.#steps = new Steps(this.element, () => {
       this.#controls.step(this.#steps);
@@ -259,6 +259,7 @@ export class GanttView {
     this.#board.showDecided(decided);
     const part = this.#board.chart?.drawn !== undefined;
     this.element.dataset.part = String(part);
+    this.#player.set(this.#player.head); // whose end is told, or not
     this.#report.now();
     this.explain(this.#explained);
     this.tell(this.#told);
@@ -486,8 +487,8 @@ export class GanttView {
 
   /** Says what keys do; where the line is short, in a box. */
   #help(): void {
-    this.#report.note(KEY_HELP);
-    this.#open(this.element.dataset.fill === "true" && this.#texts.keys.hidden ? "keys" : "");
+    if (this.element.dataset.fill === "true") this.#open(this.#texts.keys.hidden ? "keys" : "");
+    else this.#report.note(KEY_HELP);
   }
 
   /** Opens the box of the legend or of the keys, "" none; both are seen only where the height is given. */

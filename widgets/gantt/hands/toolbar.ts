@@ -19,7 +19,8 @@ export type Toggle = "table" | "memory" | "links" | "axis" | "byHand" | "predict
 
 export interface Toolbar {
   readonly element: HTMLElement;
-  show(head: Playhead, makespan: number, units: Units): void;
+  /** `part`: of the plan, so that its end is not to be told. */
+  show(head: Playhead, makespan: number, units: Units, part: boolean): void;
   /** Shows the transport's place among decisions, if it moves through these. */
   step(steps: Steps): void;
   press(toggle: Toggle, down: boolean): void;
@@ -167,9 +168,9 @@ function playing(on: ToolbarEvents) {
       scrub.value = String(count > 1 ? Math.round((row / (count - 1)) * STEPS) : 0);
       scrub.setAttribute("aria-valuetext", text);
     },
-    show(head: Playhead, makespan: number, units: Units) {
+    show(head: Playhead, makespan: number, units: Units, part: boolean) {
       if (decides) return;
-      const text = `t = ${units.time(head.time)} of ${units.time(makespan)}`;
+      const text = part ? "plan so far" : `t = ${units.time(head.time)} of ${units.time(makespan)}`;
       if (time.textContent !== text) time.textContent = text;
       scrub.value = String(makespan ? Math.round((head.time / makespan) * STEPS) : 0);
       scrub.setAttribute("aria-valuetext", text);
