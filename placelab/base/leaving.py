@@ -21,6 +21,7 @@ TICK = 0.1  # seconds between two looks at whether to stop
 GRACE = 0.5  # seconds that a thread which is left has to end by itself
 AGAIN = 1.0  # seconds between two attempts to end it
 FRAGILE = ("numba", "importlib", "_frozen_importlib")  # an exception in the midst of these would leave them damaged
+STARTING = threading.Thread.start.__code__
 
 
 class End(BaseException):
@@ -154,11 +155,15 @@ class _Endable(threading.Thread):
 
 
 def _may_be_ended(frame: FrameType | None, bottom: CodeType) -> bool:
-    """Whether a thread whose innermost frame this is runs a call, and no import or compilation in it."""
+    """Whether a thread whose innermost frame this is runs a call, and in it no import, no compilation and no start of a thread.
+
+    A thread that starts another lends it its number until that one runs. The exception would reach the new one, which would never
+    say that it has started, and the first would wait for ever, with the lock of all thread pools.
+    """
     if frame is None or frame.f_code is bottom:
         return False
     while frame is not None and frame.f_code is not bottom:
-        if frame.f_globals.get("__name__", "").partition(".")[0] in FRAGILE:
+        if frame.f_code is STARTING or frame.f_globals.get("__name__", "").partition(".")[0] in FRAGILE:
             return False
         frame = frame.f_back
     return frame is not None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from time import sleep
+from time import monotonic, sleep
 
 from placelab.base import leaving
 
@@ -30,6 +31,42 @@ def test_a_thread_does_not_end_while_another_raises_in_it(monkeypatch):
     begun.wait()
     thread.end()
     assert alive == [True] and not thread.is_alive()
+
+
+def test_a_thread_that_starts_another_is_not_ended_then(monkeypatch):
+    """Until the new one runs it has the number of the first, so that the exception would reach it, and the first would hang."""
+    starts, may = threading.Event(), threading.Event()
+    begin = threading._start_new_thread
+    seen = []
+
+    def slowly(*given: object) -> int:
+        if threading.current_thread() is thread:
+            starts.set()
+            may.wait()
+        return begin(*given)
+
+    def call() -> None:
+        threading.Thread(target=lambda: None).start()
+        while len(seen) < 2:
+            sleep(0.001)
+
+    bottom = lambda: call()  # noqa: E731
+
+    def looked() -> bool:
+        return leaving._may_be_ended(sys._current_frames()[thread.ident], bottom.__code__)
+
+    monkeypatch.setattr(threading, "_start_new_thread", slowly)
+    thread = threading.Thread(target=bottom, daemon=True)
+    thread.start()
+    starts.wait()
+    seen.append(looked())
+    may.set()
+    until = monotonic() + 10
+    while not looked() and monotonic() < until:
+        sleep(0.001)
+    seen.append(looked())
+    thread.join(10)
+    assert seen == [False, True]
 
 
 def test_what_catches_everything_is_ended():
