@@ -167,7 +167,7 @@ def test_an_interrupted_study_ends_at_once(tmp_path):
 
 @pytest.mark.parametrize("call", ["pl.compare(p, own, 'fifo')", "pl.study([p], own, 'fifo', processes=0)"])
 def test_an_interrupt_is_heard_while_no_python_runs(call):
-    """As in a kernel or a solver."""
+    """As in a kernel or a solver. Python's own end counts, too, which takes two seconds on a busy machine; a sleep takes five."""
     code = (
         "import time, placelab as pl\n"
         "@pl.partitioner\ndef own(problem):\n    print('asleep', flush=True)\n    [time.sleep(5) for _ in range(9)]\n"
@@ -179,4 +179,4 @@ def test_an_interrupt_is_heard_while_no_python_runs(call):
         begun = monotonic()
         program.send_signal(signal.SIGINT)
         _, error = program.communicate(timeout=60)
-    assert monotonic() - begun < SOON and error.endswith("KeyboardInterrupt\n")
+    assert monotonic() - begun < 2 * SOON and error.endswith("KeyboardInterrupt\n")
