@@ -16,6 +16,10 @@ describe("keys", () => {
       "step",
     ]);
     expect(key("ArrowLeft", { shiftKey: true })).toBe("pan-left");
+    expect([..."wsadiyp"].map((k) => key(k))).toEqual([
+      ...["zoom-in", "zoom-out", "pan-left", "pan-right"],
+      ...["details", "proof", "pin"],
+    ]);
   });
 
   it("leave the page its own", () => {

@@ -1,6 +1,6 @@
 /** Which lanes there are, from top to bottom: pinned ones first, in the order that was chosen, idle ones left out, hosts folded. Pure. */
 import type { LaneChoice } from "../wire/traits.ts";
-import { firstAfter } from "./lanes.ts";
+import { runningAt } from "./lanes.ts";
 import type { Chart } from "./scene.ts";
 
 export interface Rows {
@@ -68,12 +68,5 @@ export function rowsOf(choice: LaneChoice, chart: Chart, busy: Float64Array, hos
 
 /** Of `devices`, those that compute or send at `time`. */
 export function computingAt({ lanes, bars }: Chart, devices: readonly number[], time: number): number[] {
-  return devices.filter((d) => {
-    const track = d * lanes.perDevice;
-    for (let i = firstAfter(lanes, track, time); i < lanes.ptr[track + 1]!; i++) {
-      if (bars.start[lanes.bar[i]!]! > time) return false;
-      if (bars.finish[lanes.bar[i]!]! > time) return true;
-    }
-    return false;
-  });
+  return devices.filter((d) => runningAt(lanes, bars, d * lanes.perDevice, time) >= 0);
 }

@@ -138,8 +138,8 @@ class DecisionsPanel(Background):
         merged = MERGED if 0 < result.ops < problem.graph.n_ops else ""
         self.view.show(placement, other, note=" ".join(filter(None, (merged, note))))
         if self._parting and other is not None:
-            self._parting = False
             self.view.step = max(self.view.differs[0], 0)
+        self._parting = False
 
     def _placed(self, place: Callable[[], Placement], failed: str) -> tuple[Placement | None, str]:
         """A placement, or None and why there is none; raise Abandoned if it runs on although something newer is due."""
