@@ -115,7 +115,8 @@ html_additional_pages = {"index": "forward.html"}
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
-# A link to the repository stands at the foot of each page once pyproject.toml names one: [project.urls] Repository.
+# A link to the repository stands at the foot of each page if pyproject.toml names one ([project.urls] Repository), as the release
+# workflow makes it do.
 if repository := tomllib.loads((ROOT / "pyproject.toml").read_text())["project"].get("urls", {}).get("Repository"):
     html_theme_options["footer_icons"] = [{"name": "Repository", "url": repository, "html": "Repository", "class": ""}]
 copybutton_exclude = ".linenos, .gp, .go"

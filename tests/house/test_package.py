@@ -6,12 +6,14 @@ import base64
 import gzip
 import importlib.metadata
 import json
+import os
 import re
 import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -130,6 +132,22 @@ def test_the_server_extension_is_enabled_by_the_installation():
     """Installing placelab, editable or not, puts the extension's switch into Jupyter Server's search path."""
     files = [str(file) for file in importlib.metadata.files("placelab")]
     assert any(file.endswith("etc/jupyter/jupyter_server_config.d/placelab.json") for file in files)
+
+
+@pytest.mark.parametrize(("job", "before"), [("build", "python -m build"), ("site", "make docs")])
+def test_a_release_names_its_repository(job, before, tmp_path):
+    """The workflow writes the address of the host that runs it where the package's metadata and the site's pages have it from."""
+    steps = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"][job]["steps"]
+    commands = [step.get("run", "") for step in steps]
+    (naming,) = (k for k, command in enumerate(commands) if "project.urls" in command)
+    assert naming < next(k for k, command in enumerate(commands) if command.startswith(before))
+
+    (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
+    host = {"GITHUB_SERVER_URL": "https://example.org", "GITHUB_REPOSITORY": "lab/placelab"}
+    subprocess.run(["bash", "-c", commands[naming]], cwd=tmp_path, env=os.environ | host, check=True)
+    named = tomllib.loads((tmp_path / "pyproject.toml").read_text())["project"]
+    assert named.pop("urls") == {"Repository": "https://example.org/lab/placelab"}
+    assert named == PROJECT["project"]
 
 
 def test_bundles_are_small():

@@ -1,6 +1,6 @@
 """Search by the constraint solver of OR-tools: looking for shorter plans and refuting makespans take turns.
 
-What is solved is :class:`placelab.strategies.searches.cp_sat_model.Model`.
+What is solved is ``Model`` of ``cp_sat_model``.
 """
 
 from __future__ import annotations
