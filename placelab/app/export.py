@@ -113,12 +113,12 @@ def html(
     The page may fetch nothing and run nothing but its own code, whose hashes its content security policy names; a short script
     unpacks it. Op names are data in a base64 block and reach the page as text only. About 0.5 MB for 20,000 ops.
 
-    What a page can recompute: the partitioners ``heft``, ``peft``, ``cpop``, ``min-min``, ``tf-greedy``, ``etf`` and ``m-etf``,
-    where all ops may run everywhere, else ops stay where they are, as with any other partitioner; the schedulers ``fifo``,
-    ``pct``, ``msr`` and ``planned``, all with their default options; all transfer models, without Send ops; all memory models,
-    within which it plans as these partitioners do. Where one finds no plan within memory, or contention makes its run short
-    of it, the page says so in one sentence; the library looks for others. An idle device whose next op waits for room in
-    memory counts as "left waiting".
+    What a page can recompute: the partitioners ``single``, ``heft``, ``peft``, ``cpop``, ``min-min``, ``tf-greedy``, ``etf``
+    and ``m-etf``, where all ops may run everywhere, else ops stay where they are, as with any other partitioner; the schedulers
+    ``fifo``, ``pct``, ``msr`` and ``planned`` (not with ``single``, which has no plan), all with their default options; all
+    transfer models, without Send ops; all memory models, within which it plans as these partitioners do. Where one finds no
+    plan within memory, or contention makes its run short of it, the page says so in one sentence; the library looks for others.
+    An idle device whose next op waits for room in memory counts as "left waiting".
     """
     expect(schedule, Schedule, "export.html")
     return save(page(schedule, numbers, title, live), path)

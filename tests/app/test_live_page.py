@@ -28,7 +28,9 @@ from placelab.problem.whole_costs import in_whole_costs
 
 SOLVE = Path(generate.__file__).with_name("solve.mjs")
 MODULE = Path(pl.__file__).parent / "app" / "widgets" / "static" / "live.js"
-PAIRS = [(p, s) for p in (None, *live_page.PARTITIONERS) for s in live_page.SCHEDULERS]
+PAIRS = [
+    (p, s) for p in (None, *live_page.PARTITIONERS) for s in live_page.SCHEDULERS if (p, s) != ("single", "planned")
+]
 
 
 def test_the_committed_kernels_are_those_of_the_sources(monkeypatch):
@@ -197,7 +199,14 @@ def test_larger_graphs(tmp_path):
 
 def test_tensors_that_share_storages(tmp_path):
     """Memory over time where views share bytes, on devices on which not all of them are made."""
-    random = Random(7)
+    both = [sharing(Random(7), memory) for memory in ("dynamic", "edges")]
+    schedules = [pl.simulate(p, pl.Placement(p, [v // 3 % 3 for v in range(60)]), "fifo") for p in both]
+    assert all(len(s.oom) for s in schedules)
+    assert differing([task(s, s.problem, None, "fifo") for s in schedules], schedules, tmp_path) == []
+
+
+def sharing(random: Random, memory: str) -> pl.Problem:
+    """A problem in which tensors share storages."""
     edges = [(random.randrange(max(0, v - 4), v), v) for v in range(1, 60) for _ in range(2)]
     storage = {u: u // 6 if u % 3 else -1 for u, _ in edges}  # of all tensors that an op makes
     graph = pl.OpGraph.from_arrays(
@@ -209,10 +218,35 @@ def test_tensors_that_share_storages(tmp_path):
         temporary=[random.uniform(0, 20) for _ in range(60)],
     )
     cluster = pl.Cluster([1.0, 2.0, 1.0], bandwidth=30.0, memory=90.0)
-    both = [pl.Problem(graph, cluster, memory=memory, transfers="sequential") for memory in ("dynamic", "edges")]
-    schedules = [pl.simulate(p, pl.Placement(p, [v // 3 % 3 for v in range(60)]), "fifo") for p in both]
-    assert graph.tensor_storage is not None and all(len(s.oom) for s in schedules)
-    assert differing([task(s, s.problem, None, "fifo") for s in schedules], schedules, tmp_path) == []
+    assert graph.tensor_storage is not None
+    return pl.Problem(graph, cluster, memory=memory, transfers="sequential")
+
+
+def test_all_ops_on_one_device(tmp_path):
+    """The fastest that holds them, in each memory model, where memories are about what is needed; storages count once."""
+    random = Random(29)
+    tasks: list[dict] = []
+    schedules: list[pl.Schedule | None] = []
+    for problem in [*few(250, seed=29), *(sharing(random, "none") for _ in range(12))]:
+        free = problem.replace(memory="none")
+        saved = pl.simulate(free, pl.Placement(free, [0] * free.graph.n_ops), "fifo")
+        for memory in live_page.MEMORIES[1:]:
+            least = 1.0
+            try:
+                pl.place(problem.replace(memory=memory, cluster=problem.cluster.replace(memory=least)), "single")
+            except pl.InfeasibleError as error:
+                least += max(error.short.values())
+            near = [
+                least * random.choice((1 - 1e-12, 0.999, 0.999, 0.999, 2.0)) for _ in range(problem.cluster.n_devices)
+            ]
+            tight = problem.replace(memory=memory, cluster=problem.cluster.replace(memory=near))
+            on_it = pl.simulate(tight, pl.Placement(tight, saved.device), "fifo")
+            tasks.append(task(on_it, tight, "single", "pct"))
+            schedules.append(solution(tight, saved.placement, "single", "pct"))
+    found = [s for s in schedules if s is not None]
+    assert len(schedules) - len(found) > 20 and len({int(s.device[0]) for s in found}) > 2
+    assert sum(s.problem.graph.tensor_storage is not None for s in found) > 10
+    assert differing(tasks, schedules, tmp_path) == []
 
 
 def test_files_of_graphs(tmp_path):
@@ -275,7 +309,7 @@ def test_plans_within_memory(tmp_path):
             cluster=given.cluster.replace(memory=[0.8 * free.peak_memory.max()] * given.cluster.n_devices)
         )
         saved = pl.simulate(tight, pl.Placement(tight, free.device, free.placement.planned))
-        for partitioner in live_page.PARTITIONERS:
+        for partitioner in live_page.PARTITIONERS[1:]:  # all that plan
             plan = solution(tight, free.placement, partitioner, "planned")
             tasks.append(task(saved, tight, partitioner, "planned"))
             schedules.append(plan)

@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect
 import placelab as pl
 from placelab.analysis.best_moves import best_move
 from placelab.app.explorer.panels.numbers import at_most
+from placelab.app.widgets import live_page
 from placelab.planning.lower_bounds import best_bound
 
 pytestmark = pytest.mark.own_page  # of another address, which keeps things
@@ -154,7 +155,12 @@ def test_other_strategies_give_the_librarys_makespan(page, schedule, tmp_path):
         for scheduler in ("fifo", "pct", "msr", "planned"):
             page.get_by_label("Scheduler").select_option(scheduler)
             settled(page)
+            assert page.get_by_role("alert").count() == ((partitioner, scheduler) == ("single", "planned"))
             assert makespans(page) == (of_the_library(page, schedule),) * 2, (partitioner, scheduler)
+    page.get_by_label("Partitioner").select_option("single")
+    settled(page)
+    assert page.get_by_label("Scheduler").input_value() == "pct", "planned has no plan to follow"
+    assert makespans(page) == (of_the_library(page, schedule),) * 2
 
 
 def test_other_transfer_models_give_the_librarys_makespan(page, schedule, tmp_path):
@@ -324,9 +330,9 @@ def test_all_strategies_are_compared_after_a_drag(page, schedule, tmp_path, scre
     names = {"pl": pl, "schedule": schedule}
     exec(page.locator(".pl-live pre").text_content().rpartition("pl.solve")[0], names)
     best = float("inf")
-    for name in ("heft", "peft", "cpop", "min-min", "tf-greedy", "etf", "m-etf"):
+    for name in live_page.PARTITIONERS:
         row = page.locator(f'.race [data-name="{name}"] td[data-makespan]')
-        now = pl.solve(names["problem"], name, "planned").makespan
+        now = pl.solve(names["problem"], name).makespan
         assert float(row.get_attribute("data-makespan")) == now, name
         best = min(best, now)
     screenshot("compared")

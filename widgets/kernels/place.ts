@@ -4,6 +4,7 @@ import { isShort, lacksForEver } from "./memory.ts";
 import { cpop, etf, heft, minMin, type Plan, peft, type Sent, StuckError, tfGreedy } from "./plans.ts";
 import { CONTENTION, MEMORY, type Placed, type Problem, problemOf, type Shape } from "./problem.ts";
 import { moves, type Run, simulate } from "./simulate.ts";
+import { oneDevice } from "./single.ts";
 import { ascending } from "./sorted.ts";
 import { wholeOf } from "./whole.ts";
 
@@ -15,8 +16,11 @@ interface Partitioner {
   readonly minds: boolean;
 }
 
-/** Partitioners by name. */
-export const PARTITIONERS: Readonly<Record<string, Partitioner>> = {
+/** Places all ops on one device, without a plan. */
+export const SINGLE = "single";
+
+/** Partitioners that plan, by name. */
+const PARTITIONERS: Readonly<Record<string, Partitioner>> = {
   heft: { plan: heft, minds: true },
   peft: { plan: peft, minds: true },
   cpop: { plan: cpop, minds: true },
@@ -29,9 +33,10 @@ export const PARTITIONERS: Readonly<Record<string, Partitioner>> = {
 /** Device of each op, and the planned order. Throws where that is short of memory, which the library may find another way around. */
 export function place(problem: Problem, name: string): Placed {
   const { shape, costs } = problem;
-  const { plan, minds } = PARTITIONERS[name]!;
   const { costs: wholeCosts, second } = wholeOf(shape, costs);
   const whole = problemOf(shape, wholeCosts);
+  if (name === SINGLE) return together(whole);
+  const { plan, minds } = PARTITIONERS[name]!;
   const made = plan(whole);
   let placed: Placed = { device: made.device, planned: plannedOrder(made) };
   if (!shape.memory.binds) return placed;
@@ -39,6 +44,12 @@ export function place(problem: Problem, name: string): Placed {
   if (minds && isShort(whole, plannedRun(whole, made))) placed = placedWithin(whole, second, name);
   if (mayRunLate(shape) && isShort(problem, simulate(problem, placed, "planned"))) throw short(name);
   return placed;
+}
+
+function together(whole: Problem): Placed {
+  const device = oneDevice(whole);
+  if (device < 0) throw short(SINGLE);
+  return { device: new Int32Array(whole.shape.nOps).fill(device), planned: new Int32Array(0) };
 }
 
 /** The plan made anew with memory tracked over time; `second`: in units of time. */

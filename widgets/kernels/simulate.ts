@@ -135,7 +135,7 @@ function successorRank(problem: Problem, rank: Int32Array) {
 }
 
 /** Distinct consumers of each op. */
-function consumerOps({ nOps: n, succPtr, consumer }: Problem["shape"]) {
+export function consumerOps({ nOps: n, succPtr, consumer }: Problem["shape"]) {
   const ptr = whole(n + 1);
   const op: number[] = [];
   const inputs: number[] = [];

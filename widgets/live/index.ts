@@ -170,7 +170,7 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
     const problem = problemWith(wish);
     const placedNow = placedIn(wish, problem);
     const run = simulate(problem, placedNow, wish.scheduler);
-    const rival = wish.against ? simulate(problem, rivalOf(wish, problem), wish.scheduler) : before;
+    const rival = wish.against ? ran(problem, rivalOf(wish, problem), wish.scheduler) : before;
     if (isSaved(wish, setting)) for (const [name, value] of unchanged) model.set(name, value as never);
     else draw(problem, run, rival);
     shown = { problem, placed: placedNow, run };
@@ -218,7 +218,7 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
 
   /** Where the ops of a wish are, those included that the hand has moved. */
   function placedIn(wish: Wish, problem: Problem): Placed {
-    return moved(placedBy(wish, problem, isOfSavedProblem(wish, setting)), membersOf(wish.moves));
+    return moved(planFor(wish, placedBy(wish, problem, isOfSavedProblem(wish, setting))), membersOf(wish.moves));
   }
 
   /** With other values of the cluster, of the pair shown or of another one; NaN where it has no schedule. */
@@ -256,11 +256,16 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
     }
     const name = planner(wish);
     if (name && !(asSaved && name === setting.partitioner)) return place(problem, name);
-    if (wish.scheduler === "planned" && !name && placed.planned.length === 0)
+    return placed;
+  }
+
+  /** The placement, which must have a plan if the wish's scheduler follows one. */
+  function planFor(wish: Wish, given: Placed): Placed {
+    if (wish.scheduler === "planned" && given.planned.length === 0)
       throw new Error(
         "The ops were placed without a plan, which the scheduler planned needs: choose a different scheduler.",
       );
-    return placed;
+    return given;
   }
 
   /** As placelab.testing.puzzles: one for a plan within memory, two for one as short as HEFT's, three for the optimum. */
@@ -302,7 +307,7 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
   function makespan(partitioner: string, scheduler: string, asSaved: boolean): number {
     const wish = { ...controls.wish(), partitioner, scheduler, hand: "" };
     const problem = asSaved ? problemOf(shape, costs) : problemWith(wish);
-    return simulate(problem, placedBy(wish, problem, asSaved || isOfSavedProblem(wish, setting)), scheduler).makespan;
+    return ran(problem, placedBy(wish, problem, asSaved || isOfSavedProblem(wish, setting)), scheduler).makespan;
   }
 
   /** The run, and behind it the saved one or its rival; what else was said of that one holds no more. */
@@ -400,6 +405,11 @@ function start(model: Model<LiveTraits>, { shape, costs, placed }: Start): void 
   follow();
   heed();
   if (setting.puzzle) model.set("by_hand", true);
+}
+
+/** A strategy's run; one without a plan is under PCT where the others follow theirs, as `pl.solve` has it. */
+function ran(problem: Problem, placed: Placed, scheduler: string): Run {
+  return simulate(problem, placed, scheduler === "planned" && !placed.planned.length ? "pct" : scheduler);
 }
 
 /** The partitioner of a wish, null where ops stay where they are. */

@@ -1,4 +1,5 @@
 /** The controls above the chart: strategies, dials of the cluster, the makespan that follows from them. */
+import { SINGLE } from "../kernels/place.ts";
 import { h, listen, style } from "../shared/dom.ts";
 import { bytes, number, seconds } from "../shared/format.ts";
 import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
@@ -81,10 +82,12 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
   let values: Values = new Map();
   let hand = "";
   const moves = new Map<number, number>();
-  const partitioner = menu("Partitioner", setting.partitioners, setting.partitioner, () => {
+  const choose = () => {
     setHand("");
+    if (partitioner.value === SINGLE && scheduler.value === "planned") scheduler.value = "pct"; // it has no plan
     hands.settled();
-  });
+  };
+  const partitioner = menu("Partitioner", setting.partitioners, setting.partitioner, choose);
   const scheduler = menu("Scheduler", setting.schedulers, setting.scheduler, hands.settled);
   const transfers = menu("Transfers", setting.models, setting.transfers, hands.settled);
   const memory = menu("Memory", setting.memories, setting.memory, hands.settled);
@@ -135,9 +138,8 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
     hands.settled();
   });
   const others = race(setting.partitioners, hands.makespan, time, (name) => {
-    setHand("");
     partitioner.value = name;
-    hands.settled();
+    choose();
   });
   const { puzzle } = setting;
   const stars = h("strong.stars", { "aria-label": "Stars", hidden: !puzzle });
