@@ -73,6 +73,24 @@ def kept(state: State, value: dict[str, Any]) -> list[dict[str, Any]]:
 LINK = {"kind": "bandwidth", "label": "bandwidth inside a", "pairs": [[0, 1], [1, 0]]}
 
 
+def test_a_curve_says_whose_it_is_and_stays_until_there_is_another_one():
+    """Of the same value in another state: the page greys the one before by its key."""
+    said: list[dict[str, Any]] = []
+    drawn = Curve(said.append, said.append)
+    cluster = pl.clusters.pcie_box(2)
+    for key, size in (("first", 20), ("second", 30)):
+        drawn.rest_on(initial_state(pl.generators.layered(size, seed=1), cluster), LINK, key)
+        assert drawn.settled(60)
+    assert said[0] == {} and {} not in said[1:]
+    keys = [each["of"] for each in said[1:]]
+    assert keys == sorted(keys) and {*keys} == {"first", "second"}
+    said.clear()
+    drawn.follow(initial_state(pl.generators.layered(20, seed=1), cluster), {**LINK, "value": 1e9}, 7)
+    assert drawn.settled(60)
+    drawn.close()
+    assert said[0] == {} and {each["gesture"] for each in said[1:]} == {7}
+
+
 def test_the_curve_of_a_chosen_value_is_what_the_library_computes():
     cluster = pl.clusters.pcie_box(2)
     graph = pl.generators.layered(30, seed=1)

@@ -9,8 +9,10 @@ import placelab as pl
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.difference_panel import GROUPS, HINT, SAME, DifferencePanel, contents
 from placelab.app.explorer.panels.panel import Shared
+from placelab.app.explorer.state import initial_state
 
 PATIENCE = 60
+STATE = initial_state("topcuoglu")  # whose key is asked for; the panels read no more of it
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ def solved(partitioner: str, model: str = "convolutional_network") -> pl.Schedul
 
 
 def give(panel, schedule: pl.Schedule | None, preview: bool = False) -> None:
-    panel.result(None if schedule is None else Result(None, schedule, None, preview=preview))
+    panel.result(None if schedule is None else Result(STATE, schedule, None, preview=preview))
     assert panel.settled(PATIENCE)
 
 

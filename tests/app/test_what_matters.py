@@ -10,9 +10,11 @@ from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels import what_matters
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.panels.what_matters import WAITS, WhatMatters
+from placelab.app.explorer.state import initial_state
 from placelab.schedule import catalogue as strategies
 
 PATIENCE = 60
+STATE = initial_state("topcuoglu")  # whose key is asked for; the panels read no more of it
 
 
 class Hand:
@@ -44,7 +46,7 @@ def result():
 
 def solved(partitioner: str, scheduler: str | None = None, preview: bool = False) -> Result:
     problem = pl.Problem(pl.load("convolutional_network"), pl.clusters.pcie_box(4))
-    return Result(None, pl.solve(problem, partitioner, scheduler), None, preview=preview)
+    return Result(STATE, pl.solve(problem, partitioner, scheduler), None, preview=preview)
 
 
 def saved(panel) -> dict[tuple[str, str], float]:
@@ -197,7 +199,7 @@ def test_of_many_links_the_busiest_are_tried(panel, monkeypatch, result):
     """The others are counted in the status; both directions between two hosts are one row."""
     monkeypatch.setattr(what_matters, "LINKS", 2)
     problem = pl.Problem(pl.load("convolutional_network"), pl.clusters.two_nodes(2))
-    panel.result(Result(None, pl.solve(problem, "round-robin", "fifo"), None))
+    panel.result(Result(STATE, pl.solve(problem, "round-robin", "fifo"), None))
     assert panel.settled(PATIENCE)
     rows = [row["name"] for row in panel.view.rows if row["what"] == "links"]
     assert len(rows) == 2 and {*rows} < {"inside node0", "inside node1", "between node0 and node1"}
@@ -210,7 +212,7 @@ def test_a_shared_link_is_a_row(panel):
     graph = pl.OpGraph.from_arrays(list("abcd"), [1.0] * 4, [(0, 2), (1, 3)], edge_bytes=[4.0, 5.0])
     problem = pl.Problem(graph, cluster, transfers="fair")
     schedule = pl.simulate(problem, pl.Placement(problem, [0, 0, 1, 2]), "fifo")
-    panel.result(Result(None, schedule, None))
+    panel.result(Result(STATE, schedule, None))
     assert panel.settled(PATIENCE)
     (row,) = [row for row in panel.view.rows if row["name"] == "nic"]
     frame = pl.what_if(schedule).set_index("name")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 import pytest
 from browser.bare_page import portable, show
 from playwright.sync_api import Locator, Page, expect
@@ -62,6 +65,85 @@ def test_results_that_come_out_of_order_are_never_mixed(page: Page, explorer, sc
     receive(f"{text}.result_of", f"{text}.value", of=before)  # late, as from another thread
     expect(figures).to_contain_class(COMPUTING)
     expect(chart).not_to_contain_class(COMPUTING)
+
+
+def test_details_and_curve_of_another_state_are_grey(page: Page, explorer, screenshot):
+    """The drawer says that it is computed from the moment at which the state is another one, whatever comes late or early."""
+    explorer.gantt.drawer = True
+    explorer.gantt.selection = 5
+    wait_for(lambda: explorer.gantt.details.get("title"))
+    show(page, explorer)
+    drawer = page.locator(".pl-gantt .drawer")
+    columns, line = drawer.locator(".columns"), page.locator(".pl-gantt .detail")
+    expect(columns).not_to_contain_class(COMPUTING)
+    expect(line).not_to_contain_class("of-before")
+    before = state_of(explorer)
+    explorer.change(lambda state: state.with_strategy("partitioner", "round-robin"))
+    assert explorer.settled(60)
+    gantt = explorer.gantt.model_id
+    wait_for(lambda: explorer.gantt.details.get("of") == explorer.now)
+    after = state_of(explorer)
+    said = f"{gantt}.details"
+
+    def receive(*names: str, of: dict) -> None:
+        page.evaluate("news => model.receive(news)", {name: of[name] for name in names})
+
+    receive(*(name for name in after if name != said and name != f"{gantt}.detail"), of=after)  # all but the details
+    expect(columns).to_contain_class(COMPUTING)
+    expect(line).to_contain_class("of-before")
+    expect(page.locator(".pl-view:has(> .pl-gantt)")).not_to_contain_class(COMPUTING)
+    grey(columns)
+    screenshot("computing")
+    receive(said, of=after)
+    expect(columns).not_to_contain_class(COMPUTING)
+    receive(said, of=before)  # late, as from another thread
+    expect(columns).to_contain_class(COMPUTING)
+
+    pairs = [[0, 1], [1, 0]]
+    explorer.set_state({f"{gantt}.value": {"kind": "bandwidth", "label": "bandwidth", "pairs": pairs}})
+    wait_for(lambda: explorer.gantt.details.get("over") and "values" in explorer.gantt.curve)
+    assert explorer.settled(60) and explorer._curve.settled(60)
+    valued = state_of(explorer)
+    receive(*valued, of=valued)
+    curve = drawer.locator(".over")
+    expect(curve.locator("polyline")).to_be_visible()
+    expect(curve).not_to_contain_class(COMPUTING)
+    another = valued[f"{gantt}.curve"] | {"of": before["now"]}
+    receive(f"{gantt}.curve", of={f"{gantt}.curve": another})
+    expect(curve).to_contain_class(COMPUTING)
+    grey(curve)
+    expect(columns).not_to_contain_class(COMPUTING)
+    receive(f"{gantt}.curve", of=valued)
+    expect(curve).not_to_contain_class(COMPUTING)
+
+
+@pytest.mark.parametrize("title", ["Graph", "Decisions", "What matters", "Difference"])
+def test_a_tab_says_that_it_shows_another_state(page: Page, explorer, title: str):
+    """What is in it is grey until it is that of the newest state."""
+    panel = explorer.tabs.panels[title]
+    explorer.keep(explorer.schedule)
+    explorer.change(lambda state: state.with_strategy("partitioner", "m-etf"))
+    explorer.tabs.open(title)
+    wait_for(lambda: panel.view.result_of == explorer.now)
+    show(page, explorer)
+    view = page.locator(f".pl-stack .pl-view:has(> .pl-{ROOTS[title]})")
+    expect(view).not_to_contain_class(COMPUTING)
+    page.evaluate("now => model.receive({now})", "another:state")
+    expect(view).to_contain_class(COMPUTING)
+    grey(view)
+    page.evaluate("now => model.receive({now})", explorer.now)
+    expect(view).not_to_contain_class(COMPUTING)
+
+
+ROOTS = {"Graph": "graph", "Decisions": "decisions", "What matters": "matters", "Difference": "difference"}
+
+
+def wait_for(true: Callable[[], object]) -> None:
+    """Until it is."""
+    until = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
 
 def test_another_problem_leaves_no_number_that_looks_like_its_own(page: Page, explorer):

@@ -13,6 +13,8 @@ export interface Editor {
   readonly cluster: Cluster;
   readonly model: AnyModel<ClusterTraits>;
   readonly dragging: boolean;
+  /** Number of the drag in progress; null: none is. */
+  readonly gesture: number | null;
   /** One more edit of the drag in progress, or the first of a new one. */
   drag(edit: Edit): void;
   /** Ends the drag. */
@@ -41,6 +43,9 @@ export function editor(model: AnyModel<ClusterTraits>, draw: (rebuild: boolean) 
       return cluster;
     },
     model,
+    get gesture() {
+      return gesture;
+    },
     get dragging() {
       return gesture !== null;
     },

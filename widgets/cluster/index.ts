@@ -61,7 +61,11 @@ class Canvas {
       (rebuild) => this.#later(rebuild),
       () => this.#tellEdit(),
     );
-    const curve = () => ("values" in model.get("curve") ? (model.get("curve") as Curve) : null);
+    const curve = () => {
+      const known = model.get("curve");
+      if (!("values" in known)) return null;
+      return (known.gesture ?? this.#editor.gesture) === this.#editor.gesture ? (known as Curve) : null;
+    };
     const scale = ruler(this.root, () => roomIn(this.root, this.#body), curve);
     this.#redrawRuler = () => scale.refresh();
     this.#adjust = adjust(this.#editor, scale, this.#entry);

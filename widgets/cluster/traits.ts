@@ -37,6 +37,8 @@ export interface Curve {
   values: number[];
   makespans: number[];
   best: [value: number, pair: string, makespan: number][];
+  /** Number of the drag that it belongs to, as in its messages; absent where a page computes it. */
+  gesture?: number;
   preview: boolean;
 }
 

@@ -1,7 +1,7 @@
 /** The controls: what a menu, a button or a box looks like; what they show, `placelab.app.widgets.controls` says. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { isCurrent } from "./current.ts";
+import { COMPUTING, follow } from "../shared/current.ts";
 import { type Part, partOf, type Whole } from "./part.ts";
 import type {
   BoundedIntTextTraits,
@@ -53,28 +53,17 @@ function sets<T, K extends keyof T & string>(model: Part<T>, name: K): (value: T
   };
 }
 
-const COMPUTING = "pl-computing";
-const LATE = 120; // ms; what is outdated for less, as during a drag, does not look so
-
 /** {@link COMPUTING} while a part shows the result of another state than the newest, else "". */
 function useComputing(model: Part<PartTraits>): string {
   const [computing, set] = useState("");
   useLayoutEffect(() => {
-    let waiting = 0;
-    const look = () => {
-      if (isCurrent(model.get("result_of"), model.whole.get("now") as string)) {
-        clearTimeout(waiting);
-        waiting = 0;
-        set("");
-      } else waiting ||= window.setTimeout(() => set(COMPUTING), LATE);
-    };
+    const outdated = (is: boolean) => set(is ? COMPUTING : "");
+    const { look, end } = follow(model.whole, () => model.get("result_of"), outdated);
     look();
     model.on("change:result_of", look);
-    model.whole.on("change:now", look);
     return () => {
-      clearTimeout(waiting);
+      end();
       model.off("change:result_of", look);
-      model.whole.off("change:now", look);
     };
   }, [model]);
   return computing;

@@ -13,7 +13,7 @@ export interface ExplorerTraits {
   height: number;
   /** A style sheet that hides the saved picture. */
   hiding: string;
-  /** Key of the newest state, see current.ts. */
+  /** Key of the newest state, see ../shared/current.ts. */
   now: string;
   /** How often a user has asked for the hints, which a browser shows once by itself. */
   hints: number;
@@ -21,7 +21,7 @@ export interface ExplorerTraits {
 
 /** What every part has, views, too: `placelab.app.widgets.whole.Part`. */
 export interface PartTraits {
-  /** Key of the state whose result it shows, see current.ts. */
+  /** Key of the state whose result it shows, see ../shared/current.ts. */
   result_of: string;
 }
 

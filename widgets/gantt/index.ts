@@ -2,6 +2,7 @@
 
 import { COMPUTED, type Computed, HELD, Waiting } from "../shared/alone.ts";
 import { publish, subscribe } from "../shared/bus.ts";
+import { follow } from "../shared/current.ts";
 import { unitsOf } from "../shared/format.ts";
 import { type Model, overlaid } from "../shared/model.ts";
 import type { Wanted } from "./hands/picture.ts";
@@ -15,7 +16,7 @@ import { decodeMemory } from "./wire/memory.ts";
 import type { GanttTraits, Hold, LaneChoice } from "./wire/traits.ts";
 
 const SAME = 2_000; // ms after which a kernel that is back has no other schedule than the page
-const OUTDATED = { incoming: [], candidates: [], proof: [], stale: false }; // what was said of the kernel's schedule
+const OUTDATED = { incoming: [], candidates: [], proof: [], detail: "", details: {}, stale: false }; // what was said of the kernel's schedule
 
 interface Context {
   readonly model: Model<GanttTraits>;
@@ -62,10 +63,15 @@ function render({ model: python, el, alone = false }: Context): () => void {
   const callbacks = connections(model, view, el);
   for (const callback of new Set(callbacks.map(([, callback]) => callback))) callback();
   for (const [name, callback] of callbacks) model.on(`change:${name}`, callback);
+  const states = [
+    outdating(model, "details", (is) => view.outdateDetails(is)),
+    outdating(model, "curve", (is) => view.outdateCurve(is)),
+  ];
   const asked = (message: unknown) => view.savePicture(message as Wanted);
   model.on("msg:custom", asked);
   return () => {
     end();
+    for (const stop of states) stop();
     model.off("msg:custom", asked);
     for (const [name, callback] of callbacks) model.off(`change:${name}`, callback);
     view.dispose();
@@ -108,6 +114,21 @@ function withComputed(python: Model<GanttTraits>, el: HTMLElement): { model: Mod
     for (const [event, callback] of events) python.off(event, callback);
   };
   return { model, end };
+}
+
+/** Tells whether what a trait says is said of another state than the newest. */
+function outdating(
+  model: Model<GanttTraits>,
+  name: "details" | "curve",
+  tell: (outdated: boolean) => void,
+): () => void {
+  const { look, end } = follow(model.whole, () => model.get(name)?.of ?? "", tell);
+  look();
+  model.on(`change:${name}`, look);
+  return () => {
+    end();
+    model.off(`change:${name}`, look);
+  };
 }
 
 /** What to do when a trait changes, and at first for all of them, in this order. */

@@ -355,6 +355,16 @@ export class GanttView {
     this.#drawer.draw(curve, this.#board.labels.units);
   }
 
+  /** Whether the details are those of another state than the newest, and the line below the chart with them. */
+  outdateDetails(outdated: boolean): void {
+    this.#drawer.outdate(outdated);
+    this.#texts.detail.classList.toggle("of-before", outdated);
+  }
+
+  outdateCurve(outdated: boolean): void {
+    this.#drawer.outdateCurve(outdated);
+  }
+
   /** What there is to say of what was clicked. */
   tell(details: Details): void {
     this.#told = details;

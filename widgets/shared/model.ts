@@ -1,5 +1,9 @@
+import type { Newest } from "./current.ts";
+
 /** The part of anywidget's model that the view uses; the standalone page brings its own. */
 export interface Model<T> {
+  /** The explorer that it is a part of, which says what the newest state is; absent of a view alone in a cell. */
+  readonly whole?: Newest;
   get<K extends keyof T & string>(name: K): T[K];
   set<K extends keyof T & string>(name: K, value: T[K]): void;
   save_changes(): void;
@@ -39,6 +43,7 @@ export function overlaid<T extends object>(model: Model<T>): { model: Model<T>; 
   const listeners = new Map<string, Set<(message?: unknown) => void>>();
   return {
     model: {
+      ...(model.whole ? { whole: model.whole } : {}),
       get: (name) => (name in over ? over[name]! : model.get(name)),
       set: (name, value) => model.set(name, value),
       save_changes: () => model.save_changes(),

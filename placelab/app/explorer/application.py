@@ -560,7 +560,8 @@ class Explorer(Readable):
         self.by_hand.begin_if_asked()
         self.actions.offer_code()
         self.saved.follow()
-        self._curve.rest_on(self.state, self.gantt.value if self.gantt.drawer else {})
+        state, problem = self._session.now
+        self._curve.rest_on(state, self.gantt.value if self.gantt.drawer else {}, key_of(state, problem))
 
     def _tell(self) -> None:
         """Say what an edit did, once its result is there."""

@@ -266,7 +266,7 @@ class Computation(Background):
             detail, details = self._solver.call(said, woken, result.state)
             with gantt.hold_sync():
                 gantt.detail = detail
-                gantt.details = details
+                gantt.details = details and {**details, "of": gantt.result_of}
 
     def _prove(self) -> None:
         """Show why no schedule is shorter than the proven bound."""

@@ -1,4 +1,5 @@
 /** The drawer: what was clicked, with facts, bars to compare, and the chain to the root cause. Python says it, as data. */
+import { COMPUTING } from "../../shared/current.ts";
 import { h, listen, set } from "../../shared/dom.ts";
 import { count, SI, type Units } from "../../shared/format.ts";
 import { devicePalette } from "../../shared/palette.ts";
@@ -19,6 +20,9 @@ export interface Drawer {
   show(details: Details, awaited: boolean): void;
   /** Draws the curve of a value, if that is what is shown. */
   draw(curve: CurveSoFar, units: Units): void;
+  /** Whether what it says is said of another state than the newest; of the curve, too. */
+  outdate(outdated: boolean): void;
+  outdateCurve(outdated: boolean): void;
   reveal(open: boolean): void;
 }
 
@@ -49,7 +53,16 @@ export function drawer(on: DrawerEvents): Drawer {
   const element = h("section.drawer", { "aria-label": "Details", hidden: true }, grip, head, columns);
   let shown: Details = {};
   let curve: CurveSoFar = {};
+  let curveOutdated = false;
   let units = SI;
+  const drawnCurve = () => {
+    const drawn = curveOf(curve, shown.title!, units);
+    drawn.classList.toggle(COMPUTING, curveOutdated);
+    return drawn;
+  };
+  const redrawCurve = () => {
+    if (shown.over) columns.querySelector(".over")!.replaceWith(drawnCurve());
+  };
   listen(close, "click", on.close);
   listen(zoom, "click", on.zoom);
   listen(copy, "click", () => {
@@ -65,7 +78,7 @@ export function drawer(on: DrawerEvents): Drawer {
     zoom.hidden = !details.area;
     columns.replaceChildren(
       ...(details.title
-        ? parts(details, on.go, details.over ? curveOf(curve, details.title, units) : null)
+        ? parts(details, on.go, details.over ? drawnCurve() : null)
         : [h("p", {}, awaited ? "computing …" : NOTHING)]),
     );
   };
@@ -78,7 +91,15 @@ export function drawer(on: DrawerEvents): Drawer {
     show,
     draw(now, its) {
       [curve, units] = [now, its];
-      if (shown.over) columns.querySelector(".over")!.replaceWith(curveOf(curve, shown.title!, units));
+      redrawCurve();
+    },
+    outdate(outdated) {
+      columns.classList.toggle(COMPUTING, outdated);
+      copy.disabled = outdated;
+    },
+    outdateCurve(outdated) {
+      curveOutdated = outdated;
+      redrawCurve();
     },
     reveal(open) {
       element.hidden = !open;

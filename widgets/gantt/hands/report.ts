@@ -27,7 +27,12 @@ export class Report {
   soon(): void {
     clearTimeout(this.#timer);
     this.#noted = false;
+    this.#words.status.classList.toggle(
+      "of-before",
+      this.#words.status.textContent === this.#summary && !!this.#summary,
+    );
     this.#timer = window.setTimeout(() => {
+      this.#words.status.classList.remove("of-before");
       const text = this.#summarise();
       if (text !== this.#summary && !this.#noted) this.now();
       this.#summary = text;
@@ -40,6 +45,7 @@ export class Report {
   now(): void {
     if (!this.#board.chart) return;
     this.#summary = this.#summarise();
+    this.#words.status.classList.remove("of-before");
     say(this.#words.status, this.#summary);
     this.#words.foot.dataset.first = "detail";
     this.list();
@@ -53,6 +59,7 @@ export class Report {
 
   /** Says something in the status line, rather than the explanation of the selected op where there is room for one. */
   note(text: string): void {
+    this.#words.status.classList.remove("of-before");
     say(this.#words.status, text);
     this.#words.foot.dataset.first = "status";
     this.#noted = true;

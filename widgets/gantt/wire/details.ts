@@ -1,5 +1,7 @@
 /** What Python says of what was clicked (`placelab/app/widgets/details.py`); empty for nothing. */
 export interface Details {
+  /** Key of the state that it is said of, see shared/current.ts. */
+  readonly of?: string;
   readonly title?: string;
   readonly note?: string;
   readonly facts?: readonly (readonly [label: string, text: string])[];
@@ -21,8 +23,8 @@ export interface Curve {
   readonly unit: string;
 }
 
-/** Empty while nothing is known of it; `none` says why there is none. */
-export type CurveSoFar = Partial<Curve> & { readonly none?: string };
+/** Empty while nothing is known of it; `none` says why there is none; `of` is the key of its state, see shared/current.ts. */
+export type CurveSoFar = Partial<Curve> & { readonly none?: string; readonly of?: string };
 
 export interface Bars {
   readonly head: string;

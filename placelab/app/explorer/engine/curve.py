@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,15 @@ REST = 0.01  # seconds at least between two values, and between two looks whethe
 STILL = 0.4  # seconds without a move after which the hand rests
 EVERY = 0.1  # seconds between two messages with the values found meanwhile
 QUICK = (("heft", PLANNED), ("m-etf", "pct"), ("tf-greedy", "pct"), ("critical-path", "pct"), ("single", "fifo"))
-Asked = tuple[State, Mapping[str, Any]]  # a state, and what names a value in it
+
+
+class Asked(NamedTuple):
+    """What a curve is of: a state, what names a value in it, and the key of the state or the number of the drag."""
+
+    state: State
+    value: Mapping[str, Any]
+    of: str = ""
+    gesture: int | None = None
 
 
 class Curve(Background):
@@ -40,10 +48,11 @@ class Curve(Background):
     ----------
     show
         Called during a drag with what there is so far: ``values`` (SI, ascending), ``makespans`` [s] of the pair shown, ``best``:
-        [value, pair, makespan] where another quick pair is better, ``preview``: whether a preview stands in; {} when it ends.
+        [value, pair, makespan] where another quick pair is better, ``preview``: whether a preview stands in, ``gesture``: the
+        number of the drag; {} when it ends.
     keep
-        Called likewise for a chosen value, with ``now``, that value, and its ``unit``; ``none`` says why there is no curve; {}
-        before one is known.
+        Called likewise for a chosen value, with ``now``, that value, its ``unit``, and ``of``, the key of its state; ``none``
+        says why there is no curve; {} before one is known.
     busy
         Whether the picture that the hand waits for is being made.
 
@@ -66,6 +75,7 @@ class Curve(Background):
         self._drag: Asked | None = None
         self._gesture: int | None = None
         self._chosen: Asked | None = None
+        self._last: Mapping[str, Any] = {}  # the value whose curve stands in the drawer, perhaps of a state before
         self._worker = Worker(self._compute, "curve")
         self._caller = Caller()
 
@@ -77,20 +87,25 @@ class Curve(Background):
             return
         self._gesture = gesture
         self._chosen = None
-        self._drag = (before, message) if gesture is not None and message.get("kind") in COLUMNS else None
+        self._drag = (
+            Asked(before, message, gesture=gesture) if gesture is not None and message.get("kind") in COLUMNS else None
+        )
         self._show({})
         self._worker.wake()
 
-    def rest_on(self, state: State, value: Mapping[str, Any]) -> None:
-        """Compute the curve of a value that has been chosen (``ClusterCanvas.chosen``), in a state; {}: of none."""
-        chosen = (state, value) if is_there(state.cluster, value) else None
-        same = chosen is self._chosen or (
-            chosen and self._chosen and self._chosen[0] is state and self._chosen[1] == value
-        )
+    def rest_on(self, state: State, value: Mapping[str, Any], of: str = "") -> None:
+        """Compute the curve of a value that has been chosen (``ClusterCanvas.chosen``), in a state with this key; {}: of none."""
+        chosen = Asked(state, value, of) if is_there(state.cluster, value) else None
+        before = self._chosen
+        same = chosen is before or (chosen and before and before.state is state and before.value == value)
         if same or self._gesture is not None:
             return
         self._chosen = chosen
-        self._keep({})
+        if (
+            chosen is None or value != self._last
+        ):  # that of a state before stays until there is another one: the page greys it
+            self._keep({})
+        self._last = {} if chosen is None else value
         self._worker.wake()
 
     def close(self) -> None:
@@ -102,7 +117,7 @@ class Curve(Background):
         asked = self._drag or self._chosen
         if asked is None or not self._worker.sleep(PAUSE):
             return
-        state, message = asked
+        state, message, *_ = asked
         start = dragged_value(state.cluster, message)
         if why := _why_none(state, start):
             return self._tell(asked, {"none": why})
@@ -159,18 +174,18 @@ class Curve(Background):
                 "values": [float(values[i]) for i in known],
                 "makespans": [makespans[i] for i in known],
                 "best": list(best),
-                "preview": "preview" in function_of(asked[0]).reserved,
+                "preview": "preview" in function_of(asked.state).reserved,
             },
         )
 
     def _tell(self, asked: Asked, curve: dict[str, Any]) -> None:
         """Hand on a curve, unless something else has been asked for meanwhile."""
         if asked is self._drag and "none" not in curve:
-            self._show(curve)
+            self._show(curve | {"gesture": asked.gesture})
         elif asked is self._chosen:
-            state, value = asked
+            state, value, of, _ = asked
             unit = UNITS[value["kind"]] if state.cluster.units.si else ""
-            self._keep(curve | {"now": dragged_value(state.cluster, value), "unit": unit})
+            self._keep(curve | {"now": dragged_value(state.cluster, value), "unit": unit, "of": of})
 
 
 def _why_none(state: State, value: float) -> str:

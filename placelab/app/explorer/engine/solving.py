@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from placelab.analysis import explanation
 from placelab.analysis.validation import Violation, validate
 from placelab.app.explorer.state import HandPlan, State
+from placelab.app.explorer.state_key import key_of
 from placelab.app.widgets.details import Subject, cost_of, details_of
 from placelab.app.widgets.details_parts import Details
 from placelab.app.widgets.gantt_chart import detail_of
@@ -136,6 +137,11 @@ class Result:
     preview: bool = False
     stopped: bool = False
     ops: int = 0
+
+    @property
+    def key(self) -> str:
+        """What says which state it belongs to, see :mod:`placelab.app.explorer.state_key`."""
+        return key_of(self.state, self.schedule.problem)
 
     @property
     def notes(self) -> list[str]:

@@ -111,6 +111,7 @@ class DecisionsPanel(Background):
                 self._fill(result, against)
             except Abandoned:
                 return  # something newer is due, and the partitioner does not end by itself
+            self.view.result_of = "" if result is None else result.key
             self._shown = (result, against)
             self._tell()
         self.view.stale = False

@@ -54,7 +54,7 @@ class DifferencePanel(Background):
         self.view.on_msg(lambda _, content, __: self.on_part(self.view.beside) if self.view.beside else None)
         self.box: w.Widget = self.view
         self.visible = True
-        self._schedule: Schedule | None = None
+        self._newest: tuple[Schedule | None, str] = (None, "")  # a schedule, and the key of its state
         self._known: tuple[Schedule | None, Schedule | None] | None = None  # before, after: what the rows tell
         self._link = traitlets.link((shared, "selection"), (self.view, "selection"))
         shared.observe(self._wake, "kept")
@@ -67,8 +67,12 @@ class DifferencePanel(Background):
 
     def result(self, result: Result | None) -> None:
         """Compare a result with the kept schedule, unless it is a preview."""
-        self._schedule = None if result is None or result.preview else result.schedule
+        self._newest = (None, "") if result is None or result.preview else (result.schedule, result.key)
         self._wake()
+
+    @property
+    def _schedule(self) -> Schedule | None:
+        return self._newest[0]
 
     def columns(self) -> dict[str, Any]:
         """A row per op, of :attr:`placelab.analysis.two_schedules.Difference.ops`; an error while there is nothing to compare."""
@@ -94,7 +98,7 @@ class DifferencePanel(Background):
 
     def _catch_up(self) -> None:
         before = self._shared.kept
-        after = self._schedule
+        after, of = self._newest
         if (before is not None and after is None) or not self._worker.sleep(PAUSE):
             return
         if self._shared.dragging():
@@ -111,7 +115,9 @@ class DifferencePanel(Background):
                 self.view.unitless = after is not None and not after.problem.cluster.units.si
                 self.view.group = self.view.group if self.view.group in groups or not groups else groups[0]
             self._known = (before, after)
-        self.view.stale = False
+        with self.view.hold_sync():
+            self.view.result_of = of if before is not None else ""
+            self.view.stale = False
 
 
 def _beside(before: Schedule | None, after: Schedule | None) -> str:

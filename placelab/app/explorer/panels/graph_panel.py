@@ -79,7 +79,9 @@ class GraphPanel(Background):
         result = self._result
         with self._lock:
             if result is not None and result.schedule.problem.graph is self.view.graph:
-                self.view.show(result.schedule)
+                with self.view.hold_sync():
+                    self.view.result_of = result.key
+                    self.view.show(result.schedule)
 
     def _pin(self, ops: np.ndarray, device: int) -> None:
         """Pin ops to a device, or to none, as a step of the history; what cannot be is refused in a sentence."""

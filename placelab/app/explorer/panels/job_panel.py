@@ -20,7 +20,6 @@ from placelab.app.explorer.panels.plan_page import PlanPage
 from placelab.app.explorer.panels.training_run import TrainingRun
 from placelab.app.explorer.planned import planned_of
 from placelab.app.explorer.state import ALL_REDUCE, KINDS, PIPELINE, SERVERS, Job, State
-from placelab.app.explorer.state_key import key_of
 from placelab.app.widgets import controls as w
 from placelab.base.errors import PlacelabError
 from placelab.base.progress import Progress
@@ -347,6 +346,7 @@ class JobPanel(Background):
         if not self.visible or result is None:
             return
         schedule = result.schedule
+        of = result.key
         job = result.state.job
         if job is None:
             self._say(INVITATION)
@@ -356,8 +356,9 @@ class JobPanel(Background):
             details = job_details(schedule)
             items = [each for each in job_items(schedule) if each["key"] != "activations" or not details]
             with self.numbers.hold_sync():
-                self.numbers.result_of = key_of(result.state, schedule.problem)
+                self.numbers.result_of = of
                 self.numbers.value = _table([step, *items, *details])
+        self.orders.shown.result_of = self.run.chart.result_of = of
         self.orders.follow(schedule)
         self.run.follow(schedule, self.page.value)
 

@@ -441,13 +441,11 @@ class ResultView:
         self._placed = result.state.placed
         if self._placed is not None:
             self._decided = schedule, tray.so_far(schedule, self._placed)
-        of = key_of(result.state, schedule.problem)
+        of = result.key
         with gantt.hold_sync():
             gantt.result_of = of
             gantt.decided = b"" if self._decided is None else self._decided[1][2].astype(np.uint8).tobytes()
             gantt.show(schedule, dragging=self._shared.dragging())
-            gantt.detail = ""
-            gantt.details = {}
         sleep(SENDING)
         self._orders = ()
         self._stars = -1

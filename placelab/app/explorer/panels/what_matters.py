@@ -51,7 +51,7 @@ class WhatMatters(Background):
         self.view = WhatMattersTable(comm=PartComm())
         self.box: w.Widget = self.view
         self.visible = True
-        self._schedule: Schedule | None = None
+        self._newest: tuple[Schedule | None, str] = (None, "")  # a schedule, and the key of its state
         self._known: tuple[Schedule, int] | None = None  # schedule and percentage that the rows belong to, once all do
         self._rows: dict[Key, Row] = {}
         self._link = traitlets.link((shared, "selection"), (self.view, "selection"))
@@ -67,11 +67,15 @@ class WhatMatters(Background):
 
     def result(self, result: Result | None) -> None:
         """Simulate again for a result, unless a drag goes on; without one there is nothing to tell."""
-        self._schedule = None if result is None or result.preview else result.schedule
+        self._newest = (None, "") if result is None or result.preview else (result.schedule, result.key)
         if result is None:
             self.view.stale = True
             self.view.status = ""
         self._wake()
+
+    @property
+    def _schedule(self) -> Schedule | None:
+        return self._newest[0]
 
     def columns(self) -> dict[str, Any]:
         """A row per op, device and link; UnsupportedError while some are not simulated for what is shown."""
@@ -96,19 +100,21 @@ class WhatMatters(Background):
             self._worker.wake()
 
     def _catch_up(self) -> None:
-        schedule = self._schedule
+        schedule, of = self._newest
         percent = self.view.percent
         if schedule is None or not self.visible or not self._hand_is_off():
             return
         if self._known == (schedule, percent):
-            self.view.stale = False
-            self.view.status = ""
+            with self.view.hold_sync():
+                self.view.result_of = of  # the same schedule may be that of another state
+                self.view.stale = False
+                self.view.status = ""
             return
         if not self._worker.sleep(PAUSE):
             return
         stop = self._until_stopped()
         try:
-            self._simulate(schedule, percent, stop)
+            self._simulate(schedule, of, percent, stop)
         except Abandoned:
             pass
         except Exception as error:  # a user's scheduler may raise anything, and must not end the thread
@@ -138,13 +144,14 @@ class WhatMatters(Background):
 
         return stop
 
-    def _simulate(self, schedule: Schedule, percent: int, stop: Callable[[], bool]) -> None:
+    def _simulate(self, schedule: Schedule, of: str, percent: int, stop: Callable[[], bool]) -> None:
         """Fill the table; rows of before stay, marked as stale, until their turn comes."""
         todo, left_out = _shortened(things(schedule))
         keys = [(part.what, part.name) for part in todo]
         rows = {key: {**self._rows[key], "stale": True} for key in keys if key in self._rows}
         status = f"{left_out} links that carry less are left out" if left_out else ""
         with self.view.hold_sync():
+            self.view.result_of = of
             self.view.unitless = not schedule.problem.cluster.units.si
             self.view.makespan = schedule.makespan
             self.view.status = status
