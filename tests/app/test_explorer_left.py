@@ -15,7 +15,7 @@ import pytest
 from explorer_hands import CLUSTER, drag, edit, look, message, pick, press, shown, wait_for
 
 import placelab as pl
-from placelab.app.explorer import Explorer
+from placelab.app.explorer import Explorer, application
 from placelab.app.explorer.panels.comparison import Comparison
 from placelab.base.errors import PlacelabError
 from placelab.base.threads import PREFIX
@@ -127,6 +127,25 @@ def test_stop_ends_it(explorer, hang, never_ends):
     explorer.undo()
     newest(explorer)
     assert message(explorer) == "" and not shown(line.again)
+
+
+def test_its_text_does_not_wait_for_ever(explorer, monkeypatch):
+    """Whoever prints a traceback asks for it; it says that there is no schedule yet, and that of the next one is whole."""
+    monkeypatch.setattr(application, "PATIENT", 0.1)
+
+    @pl.partitioner
+    def sleeps(problem: pl.Problem) -> pl.Placement:
+        morning.wait(1000)
+        raise AssertionError
+
+    pick(explorer, "Partitioner", "sleeps")
+    assert repr(explorer).endswith(" sleeps + planned: still computing)")
+    explorer.undo()
+    newest(explorer)
+    monkeypatch.undo()
+    assert "computing" not in repr(explorer) and explorer.problem.cluster.units.time(
+        explorer.schedule.makespan
+    ) in repr(explorer)
 
 
 @pytest.mark.parametrize("never_ends", [endless, napping])

@@ -39,7 +39,9 @@ from placelab.schedule import catalogue as strategies
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 
-PATIENT = 5.0  # seconds that a command waits for the first of two schedules
+PATIENT = (
+    5.0  # seconds that a command waits for the first of two schedules, and a text of the explorer for its schedule
+)
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 
@@ -134,9 +136,10 @@ class Readable(Whole):
         return f"{model}, {state.placer} + {state.scheduler}"
 
     def __repr__(self) -> str:
-        """With the makespan of the newest state; waits for it."""
+        """With the makespan of the newest state; waits some seconds for it, as a traceback's printer asks for a text, too."""
         try:
-            outcome = self.problem.cluster.units.time(self.schedule.makespan)
+            done = self._computation.answered(PATIENT)
+            outcome = self.problem.cluster.units.time(self.schedule.makespan) if done else "still computing"
         except Exception as error:
             outcome = sentence(error)
         return f"Explorer({self._title}: {outcome})"

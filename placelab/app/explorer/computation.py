@@ -99,16 +99,29 @@ class Computation(Background):
     @property
     def schedule(self) -> Schedule:
         """The schedule of the newest state; waits for it, and raises the exception that kept the strategies from making it."""
-        if self._due:
-            self._awaited = self._now()[0]
-            self.wake()
+        self._ask()
         with self._answer:
-            self._answer.wait_for(lambda: not self._due or self._worker.closed)
+            self._answer.wait_for(self._is_there)
             if self.failure:
                 raise self.failure.error
             if self.result is None:
                 raise PlacelabError("the explorer was closed before its first schedule; open a new one")
             return self.result.schedule
+
+    def answered(self, timeout: float | None = None) -> bool:
+        """Whether the schedule of the newest state, or what keeps it from being made, comes within so many seconds."""
+        self._ask()
+        with self._answer:
+            return self._answer.wait_for(self._is_there, timeout)
+
+    def _ask(self) -> None:
+        """Have the newest state computed, also during a drag."""
+        if self._due:
+            self._awaited = self._now()[0]
+            self.wake()
+
+    def _is_there(self) -> bool:
+        return not self._due or self._worker.closed
 
     def start(self) -> None:
         """Compute the newest state, or say why it waits for the end of a drag."""
