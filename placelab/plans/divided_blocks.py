@@ -13,9 +13,11 @@ from placelab.models import Transformer
 from placelab.plans.block_times import UPDATE, blocks_of
 from placelab.plans.degrees import Plan
 from placelab.problem.cluster import Cluster
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 
 ATTENTION = ("attn", "input_layernorm", "ln_1", "add_attention")  # of a layer, its first half
+EXPERTS = "aten.bmm"  # only products of experts have several matrices at once
 OUTSIDE = ("norm", "ln_1", "ln_2", "add_attention", "add_mlp", "dropout")  # of a layer, outside of the parallel region
 
 
@@ -32,7 +34,13 @@ class _Ops(NamedTuple):
 
 
 class DividedBlocks:
-    """Blocks of micro-batches of one model and length on a cluster; each kind of plan is computed once."""
+    """Blocks of micro-batches of one model and length on a cluster; each kind of plan is computed once.
+
+    Notes
+    -----
+    Of an even routing all ranks that share experts compute as much as without sharing, each with the tokens of all; it is the
+    weights that they read and the gradients that they write which become fewer.
+    """
 
     def __init__(self, model: Transformer, cluster: Cluster, sequence: int, precision: str, efficiency: float) -> None:
         self.model, self.cluster, self.sequence = model, cluster, sequence
@@ -40,22 +48,34 @@ class DividedBlocks:
         self.found: dict[Any, Any] = {}
 
     def of(self, plan: Plan) -> dict[str, np.ndarray]:
-        """Phase → seconds of each block of a micro-batch, shape (n_devices, n_blocks), divided by tp.
+        """Phase → seconds of each block of a micro-batch, shape (n_devices, n_blocks), divided by tp, weights of experts by ep.
 
         Phases: ``"F"``, ``"B"``, ``"W"``; ``"core"``, what selective recomputation makes again; ``"half"``, the share of a
         layer's forward seconds before its MLP.
         """
         how = "eager" if plan.recompute == "selective" else "flash"
-        key = plan.microbatch, plan.tp, plan.sequence_parallel, how
-        return self._once(key, lambda: self._divided(plan, how))
+        held = self._held(plan)
+        key = plan.microbatch, plan.tp, plan.sequence_parallel, how, held
+        return self._once(key, lambda: self._divided(plan, how, held))
+
+    def _held(self, plan: Plan) -> float:
+        """Bytes of experts that a rank reads, as a share of what it would read if all tp ranks together had one copy of all.
+
+        Tokens of the ranks that share experts have chosen them: few tokens do not choose all, but more than those of one rank.
+        """
+        apart = (
+            plan.ep * plan.training().expert_tensor / plan.tp
+        )  # micro-batches whose tokens meet, and copies that they share
+        experts, routed = self.model.shape.experts, plan.microbatch * self.sequence * self.model.shape.chosen
+        return min(routed * apart, experts) / min(routed, experts) / apart if experts else 1.0
 
     def _once(self, key: Any, make: Callable[[], Any]) -> Any:
         if key not in self.found:
             self.found[key] = make()
         return self.found[key]
 
-    def _divided(self, plan: Plan, how: str) -> dict[str, np.ndarray]:
-        ops: _Ops = self._once((plan.microbatch, how), lambda: self._ops(plan.microbatch, how))
+    def _divided(self, plan: Plan, how: str, held: float) -> dict[str, np.ndarray]:
+        ops: _Ops = self._once((plan.microbatch, how, held), lambda: self._ops(plan.microbatch, how, held))
         seconds = ops.seconds / np.where(ops.outside & (not plan.sequence_parallel), 1, plan.tp)[:, None]
         n = int(ops.place_of[-1]) + 1
 
@@ -68,12 +88,16 @@ class DividedBlocks:
         with np.errstate(invalid="ignore"):
             return found | {"half": summed(forward & ops.first) / found["F"]}
 
-    def _ops(self, microbatch: int, how: Any) -> _Ops:
+    def _graph(self, microbatch: int, how: Any, kinds: list[tuple[bool, int | None]]) -> OpGraph:
+        few = replace(self.model.shape, sparse=tuple(k[0] for k in kinds), windows=tuple(k[1] for k in kinds))
+        return replace(self.model, shape=few).graph("train", batch=microbatch, sequence=self.sequence, attention=how)
+
+    def _ops(self, microbatch: int, how: Any, held: float) -> _Ops:
         shape = self.model.shape
         each = list(zip(shape.sparse, shape.windows, strict=True))
         kinds = list(dict.fromkeys(each))
-        few = replace(shape, sparse=tuple(k[0] for k in kinds), windows=tuple(k[1] for k in kinds))
-        graph = replace(self.model, shape=few).graph("train", batch=microbatch, sequence=self.sequence, attention=how)
+        whole = self._once(("graph", microbatch, how), lambda: self._graph(microbatch, how, kinds))
+        graph = with_experts(whole, held)
         types = list(dict.fromkeys([*DEFAULT, *self.cluster.types]))
         graph = estimate(graph, types, precision=self.precision, overhead=0.0, efficiency=self.efficiency)
         names = graph.names.tolist()
@@ -90,3 +114,13 @@ class DividedBlocks:
             np.array([any(word in name for word in ATTENTION) for name in names]),
             np.array([0, *(1 + kinds.index(k) for k in each), len(kinds) + 1]),
         )
+
+
+def with_experts(graph: OpGraph, share: float) -> OpGraph:
+    """A graph of :meth:`placelab.models.Transformer.graph` whose products of experts read and train a share of their weights."""
+    product = graph.kind == EXPERTS
+    trains = np.array([name.endswith(".weight_gradient") for name in graph.names.tolist()]) & product
+    return graph.replace(
+        persistent=np.where(product, graph.persistent * share, graph.persistent),
+        tensor_bytes=np.where(trains[graph.tensor_producer], graph.tensor_bytes * share, graph.tensor_bytes),
+    )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from placelab.plans.degrees import Plan
 from placelab.plans.overlap import together_order
 from placelab.plans.pass_parts import Part
 from placelab.plans.plan_collectives import Gradients, gradient_groups
-from placelab.plans.rank_passes import Ends, RankPasses
+from placelab.plans.rank_passes import GATHER, STREAM, Ends, RankPasses
+from placelab.plans.scattered_gradients import scatters, starting_order
 from placelab.plans.stage_ranks import layout_of
 from placelab.problem.cluster import Cluster
 from placelab.problem.pipeline_columns import required
@@ -25,6 +24,7 @@ def every_rank(
     parts: Sequence[Mapping[str, list[Part]]],
     gradients: Sequence[Gradients],
     chains: Sequence[tuple[Sequence, Sequence]] = (),
+    scattered: Sequence[Gradients] = (),
 ) -> Placement:
     """The step of all dp · tp · pp ranks, planned in the order of the pipeline of one of them.
 
@@ -41,6 +41,8 @@ def every_rank(
     chains
         Of passes that run together: by stage, the seconds of the parts of its forward pass and of its whole backward pass, as
         :func:`placelab.plans.overlap_seconds` takes them.
+    scattered
+        Under ZeRO 2, of each stage what is scattered after each backward pass, on a second stream, ``name/gather``.
 
     Returns
     -------
@@ -58,8 +60,8 @@ def every_rank(
     -----
     Sums and exchanges are rings. O(ops + edges).
     """
-    ranks = RankPasses(plan, cluster)
-    _passes(ranks, one, parts, chains)
+    ranks = RankPasses(plan, cluster, streams=2 if scattered else 1)
+    _passes(ranks, one, parts, chains, scattered)
     _gradients(ranks, gradients)
     return ranks.placement(one.problem)
 
@@ -69,6 +71,7 @@ def _passes(
     one: Schedule,
     parts: Sequence[Mapping[str, list[Part]]],
     chains: Sequence[tuple[Sequence, Sequence]],
+    scattered: Sequence[Gradients],
 ) -> None:
     """Add all passes, in the order in which they start in the one pipeline."""
     graph = one.problem.graph
@@ -79,7 +82,9 @@ def _passes(
     needs: dict[int, list[tuple[int, float]]] = {}
     for u, v, size in zip(graph.producer.tolist(), graph.consumer.tolist(), graph.edge_bytes.tolist(), strict=True):
         needs.setdefault(v, []).append((u, size))
-    for v in np.lexsort((np.arange(graph.n_ops), one.finish, one.start)).tolist():
+    at = {v: k for k, v in enumerate(starting_order(one))}
+    sent = {max(each.ops, key=at.__getitem__): each for each in scatters(one, _dual(ranks.plan))} if scattered else {}
+    for v in at:
         rank, phase, stage = int(one.device[v]), str(pipeline.phase[v]), int(pipeline.stage[v])
         label = str(graph.names[v])
         if phase == "FB":
@@ -92,23 +97,45 @@ def _passes(
             away = (int(one.device[u]) - rank) * ranks.wide
             for device, op in begun.items():
                 ranks.edges.append((ends[u][device + away], op, size if away else 0.0, 0, not away))
+        if v in sent:
+            _scatter(ranks, label, scattered[sent[v].stage], [ends[u] for u in sent[v].ops])
+
+
+def _scatter(ranks: RankPasses, label: str, sent: Gradients, made: Sequence[Mapping[int, int]]) -> None:
+    """Scatter the gradients of a stage once the passes that made them are over on each of its devices."""
+    last: Ends = {d: [op] for each in made for d, op in each.items()}
+    bases = [min(each) for each in made]
+    for experts, size in ((False, sent.size), (True, sent.experts)):
+        for members in _members(ranks.plan, bases, experts) if size else ():
+            last |= ranks.collective(
+                f"scatter/{label}{'/experts' * experts}", "reduce-scatter", size, members, last, GATHER
+            )
+
+
+def _members(plan: Plan, bases: Sequence[int], experts: bool) -> list[list[int]]:
+    """Devices that hold the same weights, or the same experts, of ranks of the pipeline that begin at `bases`."""
+    groups = [
+        [base + place for base in bases for place in places.tolist()] for places in gradient_groups(plan, experts)
+    ]
+    return [group for group in groups if len(group) > 1]
+
+
+def _dual(plan: Plan) -> bool:
+    return layout_of(plan.schedule, plan.chunks) == "dual"
 
 
 def _gradients(ranks: RankPasses, gradients: Sequence[Gradients]) -> None:
     """Sum gradients over the devices that hold the same weights once the last op of each is over; of twins over both ranks."""
-    plan = ranks.plan
-    dual = layout_of(plan.schedule, plan.chunks) == "dual"
+    plan, stream = ranks.plan, GATHER if ranks.plan.zero == 2 else STREAM
     for rank, sent in enumerate(gradients):
-        twins = [rank, plan.pp - 1 - rank] if dual else [rank]
+        twins = [rank, plan.pp - 1 - rank] if _dual(plan) else [rank]
         if twins[0] > twins[-1]:
             continue
-        devices = [twin * ranks.wide for twin in twins]
-        last: Ends = {d: ranks.order[d][-1:] for base in devices for d in range(base, base + ranks.wide)}
+        bases = [twin * ranks.wide for twin in twins]
+        last: Ends = {d: ranks.order[d][-1:] for base in bases for d in range(base, base + ranks.wide)}
         for experts, size, gathered in ((False, *sent[:2]), (True, *sent[2:])):
             rounds = [("all-reduce", size)] if not plan.zero else [("reduce-scatter", size), ("all-gather", gathered)]
             for kind, bytes_ in rounds:
-                for places in gradient_groups(plan, experts) if bytes_ else ():
-                    members = [base + place for base in devices for place in places.tolist()]
-                    if len(members) > 1:
-                        label = f"gradients{rank}/{'experts/' * experts}{kind}"
-                        last |= ranks.collective(label, kind, bytes_, members, last)
+                for members in _members(plan, bases, experts) if bytes_ else ():
+                    label = f"gradients{rank}/{'experts/' * experts}{kind}"
+                    last |= ranks.collective(label, kind, bytes_, members, last, stream)

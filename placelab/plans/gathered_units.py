@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from placelab.plans.degrees import Plan
 from placelab.plans.pass_parts import Part
-from placelab.plans.plan_collectives import Gradients, gradient_groups
+from placelab.plans.plan_collectives import Gradients, gradient_groups, joined
 from placelab.plans.rank_passes import GATHER, Ends, RankPasses
 from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
@@ -147,11 +147,6 @@ def every_gathered_rank(
         else:
             ends.append(_sent(ranks, f"{each.kind}/{label}", each, sizes, after))
     return ranks.placement(like)
-
-
-def joined(sizes: Sequence[Gradients], blocks: Sequence[int]) -> Gradients:
-    """The bytes of several blocks, which are sent at once."""
-    return Gradients(*(sum(column) for column in zip(*(sizes[b] for b in blocks), strict=True)))
 
 
 def _sent(ranks: RankPasses, label: str, each: Action, sizes: Sequence[Gradients], after: Ends) -> Ends:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,6 +64,11 @@ def gradient_groups(plan: Plan, experts: bool = False) -> list[np.ndarray]:
     return list(np.arange(plan.tp * plan.dp).reshape(-1, apart).T)
 
 
+def joined(sizes: Sequence[Gradients], which: Sequence[int]) -> Gradients:
+    """The bytes of several blocks or stages, which are sent at once."""
+    return Gradients(*(sum(column) for column in zip(*(sizes[k] for k in which), strict=True)))
+
+
 class Collectives:
     """Collectives of plans of one model and length on a cluster; what plans share is computed once."""
 
@@ -108,33 +114,32 @@ class Collectives:
 
         return self._once(key, make)
 
+    def stage_gradients(self, plan: Plan, ends: np.ndarray) -> list[Gradients]:
+        """Bytes of each stage's gradients and weights; `ends` are the first blocks of stages, and the end."""
+        each = np.array(self.of_blocks(plan))
+        return [Gradients(*each[a:b].sum(axis=0).tolist()) for a, b in pairwise(ends.tolist())]
+
     def gradients(self, plan: Plan, ends: np.ndarray) -> list[Gradients]:
         """Bytes that leave each rank of the pipeline after its last op; `ends` are the first blocks of stages, and the end."""
-        whole = self._whole(plan)
-        experts = whole.of_experts or {}
-        found = []
-        for j in range(plan.pp):
-            own = stages_of(plan.schedule, j, plan.pp, plan.chunks)
-
-            def of(name: str, own: Sequence[int] = own) -> tuple[float, float]:
-                parts = (whole.kept[name] - experts[name], experts[name])
-                every, routed = (sum(float(part[ends[s] : ends[s + 1]].sum()) for s in own) for part in parts)
-                return every, routed
-
-            size, gathered = of("gradients"), of("weights") if plan.zero in (1, 2) else (0.0, 0.0)
-            found.append(Gradients(size[0], gathered[0], size[1], gathered[1]))
-        return found
+        stages = self.stage_gradients(plan, ends)
+        own = [stages_of(plan.schedule, j, plan.pp, plan.chunks) for j in range(plan.pp)]
+        found = [joined(stages, mine) for mine in own]
+        if plan.zero == 2:  # gradients have left after each pass
+            return [Gradients(0.0, sent.gathered, 0.0, sent.experts_gathered) for sent in found]
+        return [sent if plan.zero else Gradients(sent.size, 0.0, sent.experts, 0.0) for sent in found]
 
     def gradient_seconds(self, plan: Plan, ends: np.ndarray) -> tuple[float, ...]:
         """Seconds of each rank's exchange of gradients; of DualPipe's twins over both of them."""
+        scatter = "reduce-scatter" if plan.zero else "all-reduce"
+        each = zip(self.rings(plan), self.gradients(plan, ends), strict=True)
+        return tuple(sum(self._sent(sent, rings, scatter)) for rings, sent in each)
+
+    def scatter_seconds(self, plan: Plan, ends: np.ndarray) -> tuple[float, ...]:
+        """Seconds in which the gradients of each stage are scattered."""
         rings = self.rings(plan)
-        scatter = "all-reduce" if plan.zero == 0 else "reduce-scatter"
-        found = []
-        for (every, experts), sent in zip(rings, self.gradients(plan, ends), strict=True):
-            taken = self.over(scatter, sent.size, every) + self.over("all-gather", sent.gathered, every)
-            taken += self.over(scatter, sent.experts, experts) + self.over("all-gather", sent.experts_gathered, experts)
-            found.append(taken)
-        return tuple(found)
+        own = [rings[ranks_with(plan.schedule, s, plan.pp, plan.chunks)[0]] for s in range(len(ends) - 1)]
+        each = zip(own, self.stage_gradients(plan, ends), strict=True)
+        return tuple(self._sent(sent, ring)[1] for ring, sent in each)
 
     def of_blocks(self, plan: Plan) -> list[Gradients]:
         """Bytes of each block's gradients and weights, which ZeRO 3 scatters and gathers."""
@@ -146,12 +151,18 @@ class Collectives:
 
     def gathered_seconds(self, plan: Plan, sent: Gradients) -> tuple[float, float]:
         """Seconds to gather weights, and to scatter their gradients."""
-        every, experts = self.rings(plan)[0]
+        return self._sent(sent, self.rings(plan)[0])
+
+    def _sent(
+        self, sent: Gradients, rings: tuple[list[int], list[int]], scatter: str = "reduce-scatter"
+    ) -> tuple[float, float]:
+        """Seconds to gather weights, and to scatter or sum gradients, over the ring of all and that of experts."""
+        every, experts = rings
         gather = self.over("all-gather", sent.gathered, every)
-        scatter = self.over("reduce-scatter", sent.size, every)
+        reduce = self.over(scatter, sent.size, every)
         return (
             gather + self.over("all-gather", sent.experts_gathered, experts),
-            scatter + self.over("reduce-scatter", sent.experts, experts),
+            reduce + self.over(scatter, sent.experts, experts),
         )
 
     def rings(self, plan: Plan) -> list[tuple[list[int], list[int]]]:

@@ -22,6 +22,7 @@ from placelab.plans.memory import training_bytes
 from placelab.plans.overlap import overlap_seconds
 from placelab.plans.pass_parts import COMPUTE, Part, parts_of
 from placelab.plans.plan_collectives import Collectives, rank_groups, stage_devices
+from placelab.plans.scattered_gradients import scattered_ends
 from placelab.plans.stage_memory import as_frame, rank_bytes
 from placelab.plans.stage_pipeline import Step, costed, placed, run_placed, unit_pipeline
 from placelab.plans.stage_ranks import MERGED, layout_of, rank_of, splits, stages_of
@@ -152,13 +153,14 @@ def plan(
     -----
     A stage takes the seconds of its slowest device: rooflines of its blocks over tp, without sequence parallelism norms and sums
     whole, and per layer two all-reduces of the hidden states each way (scatter and gather take as long), per layer of experts
-    two all-to-alls each way; nothing hides these. The pipeline is simulated. After a rank's last backward op its gradients go out
-    whole: all-reduced, from ZeRO 1 scattered and the weights gathered; those of experts over the n/e ranks that hold the same
-    ones. At 3 weights are gathered and gradients scattered layer by layer in each micro-batch, two layers at a time, by the
-    rules of :func:`placelab.transforms.sharded`. Forward passes of ``dualpipe`` and ``dualpipe-v`` run together with backward
-    passes (:func:`placelab.plans.overlap_seconds`), so that collectives of one hide behind computation of the other. Left out:
-    overlap of tensor collectives with gradients of weights, gathering inputs again in the backward pass, gradients in buckets
-    that leave before the last op, updates, the sum of tied tables across ranks, imbalance of experts.
+    two all-to-alls each way; nothing hides these. The pipeline is simulated. After a rank's last backward op its gradients go
+    out whole: all-reduced, from ZeRO 1 scattered and the weights gathered; those of experts over the n/e ranks that hold the
+    same ones. At 2, where ranks keep no whole gradients, those of a stage are scattered after each of its backward passes, on a
+    stream beside them. At 3 weights are gathered and gradients scattered layer by layer in each micro-batch, two layers at a
+    time, by the rules of :func:`placelab.transforms.sharded`. Forward passes of ``dualpipe`` and ``dualpipe-v`` run together
+    with backward passes (:func:`placelab.plans.overlap_seconds`), so that collectives of one hide behind computation of the
+    other. Left out: overlap of tensor collectives with gradients of weights, gathering inputs again in the backward pass,
+    gradients in buckets that leave before the last op, updates, the sum of tied tables across ranks, imbalance of experts.
 
     Examples
     --------
@@ -200,9 +202,9 @@ class Planner:
         memory, step = self.memory(plan), self.step(plan)
         m, p = plan.microbatches(self.batch), plan.pp
         key = (p, m, plan.chunks, plan.schedule, step, tuple(self._ranks(plan)))
-        pipeline, ends, work = self._once(("pipeline", key), lambda: self._simulated(plan, step, m))
+        pipeline, ends, sent, work = self._once(("pipeline", key), lambda: self._simulated(plan, step, m))
         makespan = float(ends.max())
-        seconds = float((ends + np.array(step.gradients)).max())
+        seconds = float((sent + np.array(step.gradients)).max())
         if plan.zero == 3:
             seconds = self._gathered(plan, m)
         tokens = self.batch * self.sequence
@@ -248,7 +250,8 @@ class Planner:
         t = plan.tp if plan.sequence_parallel else 1
         transfer = self.model.element_bytes * plan.microbatch * self.sequence * self.model.shape.hidden / t
         forward, backward, weight = zip(*passes, strict=True)
-        return Step(forward, backward, weight, transfer, self.collectives.gradient_seconds(plan, ends), both)
+        scatter = self.collectives.scatter_seconds(plan, ends) if plan.zero == 2 else ()
+        return Step(forward, backward, weight, transfer, self.collectives.gradient_seconds(plan, ends), both, scatter)
 
     def bound(self, plan: Plan, step: Step) -> float:
         """Seconds of the busiest rank's passes, which no order undercuts."""
@@ -332,7 +335,8 @@ class Planner:
         ends = _ends(plan)
         chains = self._chains(plan, ends) if plan.schedule in MERGED else ()
         sent = self.collectives.gradients(plan, ends)
-        return every_rank(plan, self.cluster, one, self._parts(plan, ends), sent, chains)
+        scattered = self.collectives.stage_gradients(plan, ends) if plan.zero == 2 else ()
+        return every_rank(plan, self.cluster, one, self._parts(plan, ends), sent, chains, scattered)
 
     def _each(self) -> np.ndarray:
         """Every block by itself."""
@@ -347,8 +351,8 @@ class Planner:
         each = {"F": [f for f, _, _ in passes], "BW": [b + w for _, b, w in passes]}
         return gathered_seconds(actions(self.model.layers, m), each, lambda unit: seconds(plan, joined(sizes, unit)))
 
-    def _simulated(self, plan: Plan, step: Step, m: int) -> tuple[Placement, np.ndarray, float]:
-        """The pipeline, the end of each rank, and the seconds in which ranks are busy, of all together."""
+    def _simulated(self, plan: Plan, step: Step, m: int) -> tuple[Placement, np.ndarray, np.ndarray, float]:
+        """The pipeline, the end of each rank and of what its stream scatters meanwhile, the seconds in which all are busy."""
         ranks = self._ranks(plan)
         c = self.cluster
         inner = np.ix_(ranks, ranks)
@@ -368,7 +372,9 @@ class Planner:
         placement = placed(costed(unit, step, plan), plan.schedule, step.both)
         schedule = run_placed(placement, plan.schedule)
         ends = np.array([schedule.finish[schedule.device == d].max() for d in range(plan.pp)])
-        return placement, ends, float((schedule.finish - schedule.start).sum())
+        twins = layout_of(plan.schedule, plan.chunks) == "dual"
+        sent = np.maximum(ends, scattered_ends(schedule, step.scatter, twins)) if step.scatter else ends
+        return placement, ends, sent, float((schedule.finish - schedule.start).sum())
 
     def _flop(self) -> float:
         """Of a step: forward, and twice as many backward."""

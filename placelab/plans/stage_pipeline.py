@@ -22,8 +22,9 @@ from placelab.strategies.placing import place
 
 
 class Step(NamedTuple):
-    """A pipeline's step: seconds per stage, bytes of a border, seconds of each rank's gradients after its last backward, and of
-    DualPipe those of each stage's forward pass together with the backward pass of the other stage of its device."""
+    """A pipeline's step: seconds per stage, bytes of a border, seconds of each rank's gradients after its last backward, of
+    DualPipe those of each stage's forward pass together with the backward pass of the other stage of its device, and of ZeRO 2
+    those in which each stage's gradients are scattered after each backward pass."""
 
     forward: tuple[float, ...]
     backward: tuple[float, ...]
@@ -31,6 +32,7 @@ class Step(NamedTuple):
     transfer: float
     gradients: tuple[float, ...]
     both: tuple[float, ...] = ()
+    scatter: tuple[float, ...] = ()
 
 
 def pipeline_of(step: Step, m: int, plan: Plan, cluster: Cluster) -> Problem:

@@ -71,9 +71,9 @@ def test_all_ranks_take_as_long_as_one(schedule):
         every = found.schedule("all")
         assert every.makespan == pytest.approx(found.seconds, rel=1e-9) and pl.validate(every) == []
         names = every.problem.cluster.names
-        assert len(names) == 2 * plan.devices
+        assert len(names) == (3 if plan.zero == 2 else 2) * plan.devices
         hops = np.isin(every.problem.graph.kind, ("ready", "reduce", "gather", "exchange"))
-        assert {names[d].endswith("/stream") for d in every.device[hops]} <= {True}
+        assert {names[d].endswith(("/stream", "/gather")) for d in every.device[hops]} <= {True}
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(1, (35, 26, 26)), (3, (57, 37, 33)), (6, (90, 66, 66))])
@@ -102,6 +102,47 @@ def test_gathered_weights(kind):
         gathers = np.array([name.startswith(("gather", "scatter")) for name in every.problem.graph.names])
         assert len(set(names)) <= 3 * plan.devices and all(name.endswith("/gather") for name in names[gathers])
         assert gathers.any() and found.seconds > found.schedule().makespan
+
+
+@pytest.mark.parametrize(
+    "schedule", ["gpipe", "1f1b", "interleaved", "looped-bfs", "zb-h1", "zb-v", "dualpipe", "dualpipe-v"]
+)
+def test_gradients_scattered_after_each_pass(schedule):
+    """ZeRO 2 on all ranks takes the plan's seconds, by fast links and slow ones; by slow ones, longer than ZeRO 1."""
+    source = random.Random(schedule)
+    chunks = 2 if schedule in ("interleaved", "looped-bfs", "zb-v", "dualpipe-v") else 1
+    for _ in range(fewer(6)):
+        kind = source.choice(list(MODELS))
+        dp, tp, pp = source.choice(((2, 2, 2), (2, 1, 2), (4, 1, 2), (4, 1, 3)))
+        ep = source.choice((1, 2)) if kind == "experts" else 1
+        pp = 2 if "dualpipe" in schedule else pp
+        rate = source.choice((1e8, 1e9, 4.5e11))
+        cluster = H100.replace(bandwidth=np.where(np.eye(16) > 0, np.inf, rate))
+        model = pl.models.read(SIZES | MODELS[kind])
+        once, each = (
+            pl.plan(model, cluster, pl.Plan(dp=dp, tp=tp, pp=pp, ep=ep, schedule=schedule, chunks=chunks, zero=z),
+                    batch=6 * dp, sequence=64) for z in (1, 2)
+        )  # fmt: skip
+        every = each.schedule("all")
+        assert every.makespan == pytest.approx(each.seconds, rel=1e-9) and pl.validate(every) == []
+        assert rate > 1e9 or each.seconds > once.seconds
+
+
+def test_gradients_of_every_pass_by_hand():
+    """Two replicas, four micro-batches: where links are slow a step is a pass, a reduce-scatter for each one, and a gather of the
+    weights; where they are fast only the last reduce-scatter outlives the passes."""
+    model, rest = pl.models.read(SIZES | MODELS["dense"]), np.eye(2) > 0
+
+    def found(rate: float, zero: int) -> pl.PlanResult:
+        two = pl.costs.cluster("h100", 2, link="nvlink4").replace(bandwidth=np.where(rest, np.inf, rate), latency=0.0)
+        return pl.plan(model, two, pl.Plan(dp=2, zero=zero), batch=8, sequence=64)
+
+    for rate, waited in ((1e6, 4), (1e15, 1)):
+        one, each = found(rate, 1), found(rate, 2)
+        passes = one.seconds - one.exposed
+        scatter, gather = 4 * model.parameters / 2 / rate, 2 * model.parameters / 2 / rate
+        assert one.exposed == pytest.approx(scatter + gather)
+        assert each.seconds == pytest.approx(passes * (waited == 1 or 1 / 4) + waited * scatter + gather)
 
 
 def test_gradients_of_experts_by_hand():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,57 @@ def test_layers_that_stages_do_not_divide():
     """They are split so that the slowest stage is fastest."""
     found = pl.plan("llama-3-8b", H100, pl.Plan(pp=5), batch=8, sequence=1024)
     assert sum(found.plan.layers) == 32 and np.ptp(found.plan.layers[:-1]) <= 1
+
+
+MIXTURE = dict(
+    model_type="mixtral", hidden_size=1024, num_hidden_layers=2, num_attention_heads=8, num_key_value_heads=8,
+    intermediate_size=3584, vocab_size=64, num_local_experts=8, num_experts_per_tok=2,
+)  # fmt: skip
+
+
+def passes(plan: pl.Plan, sequence: int, **options) -> float:
+    """Seconds of the passes of a mixture of experts on eight H100 whose links take none."""
+    cluster = H100.replace(bandwidth=np.inf, latency=0.0)
+    found = pl.plan(pl.models.read(MIXTURE | options), cluster, plan, batch=8, sequence=sequence)
+    return found.seconds - found.exposed
+
+
+@pytest.mark.parametrize(
+    ("dp", "tp", "ep", "experts"), [(8, 1, 2, 4), (8, 1, 4, 2), (8, 1, 8, 1), (4, 2, 2, 2), (2, 4, 8, 1), (1, 8, 8, 1)]
+)
+def test_a_rank_reads_the_weights_of_its_experts(dp, tp, ep, experts):
+    """Golden by hand, 64 tokens a rank, all experts chosen: three products read E/e experts of 3hf elements of 2 bytes, and their
+    gradients are as many; operations do not change, since each rank computes what all ranks' tokens chose."""
+    layers, element, bandwidth = 2, 2, pl.costs.specs()["h100"].memory_bandwidth
+    held = 3 * 1024 * 3584 * element
+    without = layers * 2 * held * 8 / tp / bandwidth * 8 / dp
+    apart = layers * 2 * held * experts / bandwidth * 8 / dp
+    saved = passes(pl.Plan(dp=dp, tp=tp), 64) - passes(pl.Plan(dp=dp, tp=tp, ep=ep), 64)
+    assert saved == pytest.approx(without - apart, rel=1e-6, abs=1e-12)
+
+
+def test_operations_of_experts_do_not_depend_on_where_they_are():
+    """With so many tokens that arithmetic takes longer than memory, a rank computes as long for any ep."""
+    seconds = [passes(pl.Plan(dp=8, ep=ep), 32768, num_hidden_layers=1) for ep in (1, 2, 4, 8)]
+    assert seconds == pytest.approx([seconds[0]] * 4, rel=1e-12)
+
+
+def test_more_ranks_that_share_experts_never_read_more():
+    """Random sizes and degrees: passes get no longer as ep grows."""
+    source = np.random.default_rng(0)
+    for _ in range(20):
+        experts = int(source.choice([8, 16, 64]))
+        sizes = dict(num_local_experts=experts, intermediate_size=128 * int(source.integers(1, 20)))
+        tp = int(source.choice([1, 2]))
+        sequence = int(source.choice([4, 64, 2048]))
+        taken = [passes(pl.Plan(dp=8 // tp, tp=tp, ep=ep), sequence, **sizes) for ep in (1, 2, 4, 8)]
+        assert all(after <= before * (1 + 1e-12) for before, after in pairwise(taken))
+
+
+def test_few_tokens_choose_few_experts():
+    """Two tokens of two experts each on eight ranks: of 64 experts a rank reads 4, whether it has all of them or 8."""
+    apart, shared = (passes(pl.Plan(dp=8, ep=ep), 2, num_local_experts=64) for ep in (1, 8))
+    assert shared == pytest.approx(apart, rel=1e-12)
 
 
 @pytest.mark.parametrize(
