@@ -12,7 +12,7 @@ import placelab as pl
 from placelab.base.errors import FormatError
 from placelab.costs import Profile, fit_link, measured
 from placelab.formats.tensorflow import run_metadata
-from placelab.formats.tensorflow.device_names import tensorflow_names
+from placelab.formats.tensorflow.devices import tensorflow_names
 from reality.agreement import quiet
 from reality.machines import SPEED, Machine
 from reality.networks import Step, placed, problem

@@ -67,7 +67,7 @@ def problem(step: Step, graph: pl.OpGraph, cluster: pl.Cluster, **rules: Any) ->
 
 def placed(step: Step, placement: pl.Placement) -> Any:
     """The step's GraphDef with the placement, as placelab exports it to TensorFlow."""
-    from placelab.formats.tensorflow.write_graph_def import write
+    from placelab.formats.tensorflow.devices import write
 
     with TemporaryDirectory() as folder:
         source = Path(folder, "step.pb")

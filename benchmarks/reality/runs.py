@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import placelab as pl
-from placelab.formats.tensorflow.device_names import device_name, tensorflow_names
+from placelab.formats.tensorflow.devices import device_name, tensorflow_names
 from reality.machines import Machine
 from reality.networks import Step
 

@@ -18,7 +18,9 @@ from placelab.base.looks import START, narrow
 
 GRAPH = "graph"
 PROFILE = "profile"
-SCHEDULE, PLACEMENT, ORDER = "schedule", "placement", "order"  # an order: a placement with what each device runs next
+SCHEDULE = "schedule"
+PLACEMENT = "placement"
+ORDER = "order"  # a placement with what each device runs next
 
 
 class Format(NamedTuple):

@@ -18,7 +18,7 @@ from placelab.base.errors import FormatError, expect
 from placelab.base.limits import path_of
 from placelab.base.saving import save
 from placelab.formats import catalogue
-from placelab.formats.tensorflow import write_graph_def
+from placelab.formats.tensorflow.devices import write as write_graph_def
 from placelab.formats.torch import device_map, schedule_table
 from placelab.formats.trace_events import trace_json
 from placelab.problem.graph import OpGraph
@@ -191,10 +191,10 @@ def tensorflow(
 
     Notes
     -----
-    :func:`placelab.formats.tensorflow.write_graph_def.write` specifies what is kept and when TensorFlow accepts the file.
+    :func:`placelab.formats.tensorflow.devices.write` specifies what is kept and when TensorFlow accepts the file.
     """
     expect(placement, Placement, "export.tensorflow")
-    return write_graph_def.write(graph_file, placement, path, devices=devices)
+    return write_graph_def(graph_file, placement, path, devices=devices)
 
 
 def torch_device_map(placement: Placement, path: str | Path, *, devices: Mapping[str, int | str] | None = None) -> Path:

@@ -161,7 +161,8 @@ class Counters:
     """The variables of a loop as lines, where each iteration adds the same number to them; None for others."""
 
     def __init__(self, start: Arguments, update: Callable[[int, Arguments], Value]) -> None:
-        self._start, self._update = start, update
+        self._start = start
+        self._update = update
         self._found: dict[int, Value] = {}
 
     def __call__(self, variable: int) -> Value:
@@ -276,7 +277,8 @@ def _compared(sign: int, equal: int) -> Callable[[list[Value], Mapping[str, Any]
 
     def compared(values: list[Value], attributes: Mapping[str, Any]) -> Value:
         a, b = map(_line, values)
-        offset, slope = sign * (a.offset - b.offset) - equal, sign * (a.slope - b.slope)
+        offset = sign * (a.offset - b.offset) - equal
+        slope = sign * (a.slope - b.slope)
         return Below(offset, slope) if slope else offset < 0
 
     return compared
@@ -285,7 +287,8 @@ def _compared(sign: int, equal: int) -> Callable[[list[Value], Mapping[str, Any]
 def _same(holds: bool) -> Callable[[list[Value], Mapping[str, Any]], Value]:
     def compared(values: list[Value], attributes: Mapping[str, Any]) -> Value:
         a, b = map(_line, values)
-        offset, slope = a.offset - b.offset, a.slope - b.slope
+        offset = a.offset - b.offset
+        slope = a.slope - b.slope
         return Zero(offset, slope, holds) if slope else (offset == 0) is holds
 
     return compared

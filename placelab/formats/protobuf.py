@@ -26,7 +26,11 @@ from placelab.base.errors import FormatError
 from placelab.base.interrupts import need
 from placelab.base.looks import START, look
 
-VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # wire types
+# Wire types
+VARINT = 0
+FIXED64 = 1
+BYTES = 2
+FIXED32 = 5
 FIXED = {FIXED64: 8, FIXED32: 4}
 MAX_FIELDS = 1_000_000  # of one parsed message, those inside it included
 UNCOUNTED = 1 << 20  # bytes; a smaller message cannot hold enough fields to matter
@@ -120,7 +124,9 @@ def fields(data: bytes, where: str, start: int = 0, end: int | None = None) -> I
     stop = len(data) if end is None else end
     try:
         while at < stop:
-            begin, tag, at = at, data[at], at + 1
+            begin = at
+            tag = data[at]
+            at = at + 1
             if tag > 127:
                 tag, at = varint(data, begin)
             wire = tag & 7
@@ -131,7 +137,8 @@ def fields(data: bytes, where: str, start: int = 0, end: int | None = None) -> I
                     size, value = varint(data, at)
                 at = value + size
             else:
-                value, at = at, _after_number(data, at, wire)
+                value = at
+                at = _after_number(data, at, wire)
             if at > stop or tag < 8:
                 break
             yield tag >> 3, wire, begin, value, at

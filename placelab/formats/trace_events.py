@@ -140,7 +140,8 @@ def _first_consumers(schedule: Schedule, op_start: np.ndarray) -> np.ndarray:
     """The consumer of each transfer that starts first, ties by edge number; shape (n_transfers,)."""
     carrier = carriers(schedule)
     edges = np.flatnonzero(carrier >= 0)[::-1]  # of several values assigned to one place numpy keeps the last
-    carrier, consumer = carrier[edges], schedule.problem.graph.consumer[edges]
+    carrier = carrier[edges]
+    consumer = schedule.problem.graph.consumer[edges]
     begins = np.full(len(schedule.transfers), np.iinfo(np.int64).max)
     first = np.zeros(len(schedule.transfers), np.int32)
     np.minimum.at(begins, carrier, op_start[consumer])

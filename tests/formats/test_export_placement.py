@@ -139,7 +139,7 @@ def test_a_standard_task_graph_holds_times_and_bytes(tmp_path):
 
 
 def test_devices_go_into_a_tensorflow_graph(problem, tmp_path):
-    """The export calls placelab.formats.tensorflow.write_graph_def."""
+    """The export calls placelab.formats.tensorflow.devices."""
     source = tmp_path / "g.pbtxt"
     source.write_text("".join(f'node {{ name: "{name}" op: "NoOp" }}\n' for name in "abc"))
     placed = pl.Placement(problem, [1, 1, 0])

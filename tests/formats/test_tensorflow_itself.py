@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 import placelab as pl
+from placelab.formats.tensorflow.devices import write
 from placelab.formats.tensorflow.graph_def import read
 from placelab.formats.tensorflow.nodes import size_of
 from placelab.formats.tensorflow.run_metadata import read_profile
-from placelab.formats.tensorflow.write_graph_def import write
 
 if find_spec("tensorflow") is None:
     pytest.skip("TensorFlow is not installed: pip install tensorflow-cpu==2.21.*", allow_module_level=True)

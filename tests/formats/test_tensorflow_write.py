@@ -15,9 +15,8 @@ import placelab as pl
 from placelab.base.errors import FormatError, UnsupportedError
 from placelab.formats.protobuf import fields, tagged
 from placelab.formats.tensorflow.containers import binary, textual
-from placelab.formats.tensorflow.device_names import allowed, tensorflow_names
+from placelab.formats.tensorflow.devices import allowed, tensorflow_names, write
 from placelab.formats.tensorflow.graph_def import loads, read
-from placelab.formats.tensorflow.write_graph_def import write
 
 
 def placed(g: pl.OpGraph, cluster: pl.Cluster | None = None) -> pl.Placement:

@@ -275,7 +275,8 @@ def attention(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attr
     query, key, value = (at(inputs, i + backward) for i in range(3))
     if len(query) != len(key) or len(query) < 3:
         raise Unknown
-    depth, value_depth = query[-1], value[-1]
+    depth = query[-1]
+    value_depth = value[-1]
     if name.startswith(SEQUENCE_FIRST) and len(query) == 4:
         pairs = query[0] * query[2] * query[1] * key[1]
     else:
@@ -285,7 +286,8 @@ def attention(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attr
 
 def _projected(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
     """Projections of all tokens by the weights, and attention; Longformer's to the tokens in its window on both sides."""
-    query, width = at(inputs, 0), at(outputs, 0)[-1]
+    query = at(inputs, 0)
+    width = at(outputs, 0)[-1]
     projections = 2.0 * prod(query[:-1]) * sum(size(at(inputs, i)) for i in PROJECTED[name])
     batch, length = at(inputs, 3) if name == "PackedAttention" else query[:2]
     past = _maybe(inputs, PAST.get(name, -1)) if name in PAST else None
@@ -307,16 +309,25 @@ def _with_past(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> 
         depth = query[1] * query[3] if len(query) == 4 else query[-1]
         return 2.0 * batch * length * length * (depth + at(outputs, 0)[-1])
     if len(query) == 4 and len(at(inputs, 1)) == len(at(inputs, 2)) == 4:
-        rows, depth, value_depth, own = prod(query[:-1]), query[-1], at(inputs, 2)[-1], at(inputs, 1)[-2]
+        rows = prod(query[:-1])
+        depth = query[-1]
+        value_depth = at(inputs, 2)[-1]
+        own = at(inputs, 1)[-2]
     elif len(query) == 5 or name == "GroupQueryAttention":  # packed; of grouped heads the queries' count
-        rows, depth, value_depth, own = query[0] * query[1], at(outputs, 0)[-1], at(outputs, 0)[-1], query[1]
+        rows = query[0] * query[1]
+        depth = at(outputs, 0)[-1]
+        value_depth = at(outputs, 0)[-1]
+        own = query[1]
     elif len(query) == 3 and len(at(inputs, 1)) >= 3:
         key = at(inputs, 1)
-        rows, depth, value_depth = query[0] * query[1], query[2], at(outputs, 0)[-1]
+        rows = query[0] * query[1]
+        depth = query[2]
+        value_depth = at(outputs, 0)[-1]
         own = key[2] if len(key) == 4 else key[1]
     else:
         raise Unknown
-    present, past = _maybe(outputs, 1), _maybe(inputs, PAST.get(name, len(inputs)))
+    present = _maybe(outputs, 1)
+    past = _maybe(inputs, PAST.get(name, len(inputs)))
     keys = known(present)[2] if present is not None else own + (known(past)[2] if past is not None else 0)
     return 2.0 * rows * keys * (depth + value_depth)
 

@@ -60,7 +60,9 @@ class Scope:
     def __init__(
         self, graph: Any, tensors: MutableMapping[str, Tensor], version: int, outer: Scope | None = None
     ) -> None:
-        self.tensors, self.version, self._outer = tensors, version, outer
+        self.tensors = tensors
+        self.version = version
+        self._outer = outer
         self._inputs = {info.name: j for j, info in enumerate(graph.input)}
         self._constants = {tensor.name: tensor for tensor in graph.initializer}
         self._graph = graph

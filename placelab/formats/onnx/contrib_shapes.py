@@ -14,7 +14,11 @@ import numpy as np
 
 # ONNX Runtime's; the second is of models that it has optimised for a processor, with channels in blocks.
 DOMAINS = ("com.microsoft", "com.microsoft.nchwc")
-FLOAT, UINT8, INT32, INT64 = 1, 2, 6, 7  # TensorProto.DataType
+# Number types of TensorProto.DataType
+FLOAT = 1
+UINT8 = 2
+INT32 = 6
+INT64 = 7
 OF_ONNX = (
     "GroupNormalization",
     "LayerNormalization",
@@ -131,7 +135,8 @@ def _split_gelu(op: Op) -> list[Output | None]:
 
 def _product(op: Op, i: int = 0, j: int = 1, kind: int | None = None) -> list[Output | None]:
     """numpy's matmul of inputs `i` and `j`, transposed as attributes say."""
-    a, b = list(op.shape(i)), list(op.shape(j))
+    a = list(op.shape(i))
+    b = list(op.shape(j))
     attributes = op.attributes
     if attributes.get("transBatchA") and len(a) > 2:
         a = [*a[1:-1], a[0], a[-1]]
@@ -180,7 +185,8 @@ def _gathered_blocks(op: Op) -> list[Output | None]:
 
 def _convolution(op: Op, at: tuple[int, int] = (0, 1), last: bool = False) -> list[Output | None]:
     """ONNX's Conv of inputs `at`; `last`: the channels of the data are last."""
-    data, weight = op.shape(at[0]), op.shape(at[1])
+    data = op.shape(at[0])
+    weight = op.shape(at[1])
     spatial = data[1:-1] if last else data[2:]
     window = op.attributes.get("kernel_shape") or weight[2:]
     sizes = _slid(spatial, window, op)
@@ -271,7 +277,11 @@ def _heads(op: Op) -> list[Output | None]:
     query = op.shape(0)
     heads = op.number("num_heads")
     if len(query) == 5:
-        batch, length, depth, width, keys = query[0], query[1], query[4], heads * query[4], query[1]
+        batch = query[0]
+        length = query[1]
+        depth = query[4]
+        width = heads * query[4]
+        keys = query[1]
     else:
         batch, length, width = query
         depth = width // heads
@@ -295,7 +305,8 @@ def _heads(op: Op) -> list[Output | None]:
 def _grouped(op: Op) -> list[Output | None]:
     """Fewer heads of keys and values than of queries; without keys, all three are packed in the first input."""
     batch, length, width = op.shape(0)
-    heads, groups = op.number("num_heads"), op.number("kv_num_heads")
+    heads = op.number("num_heads")
+    groups = op.number("kv_num_heads")
     depth = width // heads if op.has(1) else width // (heads + 2 * groups)
     before = op.shape(3)[2] if op.has(3) else 0
     total = op.value(6)  # total_sequence_length: a past of that length has room for the present
@@ -321,7 +332,8 @@ def _rotated(op: Op) -> list[Output | None]:
 
 def _position_bias(op: Op) -> list[Output | None]:
     """(1, heads, queries, keys) of a table (buckets, heads)."""
-    queries, keys = op.value(1), op.value(2)
+    queries = op.value(1)
+    keys = op.value(2)
     if queries is None or keys is None:
         raise ValueError
     return [(op.type(0), (1, op.shape(0)[1], queries, keys))]
@@ -334,7 +346,8 @@ def _gated_position_bias(op: Op) -> list[Output | None]:
 
 def _embedded(op: Op) -> list[Output | None]:
     """Ids (batch, sequence), segments, table of words (words, width): normalised sum of embeddings, mask, sum."""
-    ids, width = op.shape(0), op.shape(2)[-1]
+    ids = op.shape(0)
+    width = op.shape(2)[-1]
     kind = op.type(2) if op.kind == "EmbedLayerNormalization" else FLOAT
     return [(kind, (*ids, width)), (INT32, ids[:1]), (kind, (*ids, width))]
 
@@ -358,7 +371,8 @@ def _distances(op: Op) -> list[Output | None]:
 
 
 def _expanded(op: Op) -> list[Output | None]:
-    axis, shape = op.value(1), list(op.shape(0))
+    axis = op.value(1)
+    shape = list(op.shape(0))
     if axis is None:
         raise ValueError
     shape.insert(axis % (len(shape) + 1), 1)
@@ -375,7 +389,10 @@ def _padded(op: Op) -> list[Output | None]:
 
 
 def _unfolded(op: Op) -> list[Output | None]:
-    x, axis, size, step = list(op.shape(0)), op.number("dim", -1), op.number("size"), op.number("step", 1)
+    x = list(op.shape(0))
+    axis = op.number("dim", -1)
+    size = op.number("size")
+    step = op.number("step", 1)
     axis %= len(x)
     x[axis] = (x[axis] - size) // step + 1
     return [(op.type(0), (*x, size))]

@@ -25,8 +25,7 @@ from placelab.base.fields import one_line, title
 from placelab.base.interrupts import need
 from placelab.base.limits import GZIP, open_file, path_of, read_file, refuse_foreign, unzipped
 from placelab.base.looks import START
-from placelab.formats.aliases import Out, storages
-from placelab.formats.building import build, without_garbage_collection
+from placelab.formats.building import Out, build, storages, without_garbage_collection
 from placelab.formats.loops import Control, Trips
 from placelab.formats.onnx.bodies import Work, with_body_shapes
 from placelab.formats.onnx.node_proto import (
@@ -172,7 +171,9 @@ def _settled(
     Only then do dimensions that are still open count as 1. Beside the model: its values, these dimensions, the ops of unknown
     kinds whose output is taken to be like their input, and why this failed.
     """
-    assumed, kept, failed = dict[str, int](), Counter[str](), ""
+    assumed = dict[str, int]()
+    kept = Counter[str]()
+    failed = ""
     last = straight = not any(body_graphs(node) for node in model.graph.node[:])
     values = values_of(model.graph)
     for turn in range(MAX_ROUNDS):

@@ -72,7 +72,9 @@ def node_flop(node: Any, values: Mapping[str, Value], unknown: Counter[str]) -> 
     The rules are for ops of ONNX and of ONNX Runtime; an op of such a name from elsewhere may compute anything, and is counted
     with its domain.
     """
-    inputs, outputs, attributes = _shapes(node.input, values), _shapes(node.output, values), attributes_of(node)
+    inputs = _shapes(node.input, values)
+    outputs = _shapes(node.output, values)
+    attributes = attributes_of(node)
     plain = not attributes
     operations = _plain(node.op_type, inputs, outputs) if plain else count(node.op_type, inputs, outputs, attributes)
     foreign = not node.domain.startswith(DOMAINS) and bool(node.domain)

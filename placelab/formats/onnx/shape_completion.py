@@ -83,7 +83,8 @@ def _array(tensor: Any) -> np.ndarray | None:
 
 def _follow(node: Any, model: Any, known: Known, old: Mapping[str, Any], dimensions: Mapping[str, int] | None) -> None:
     """Add the types and values that follow for the outputs of a node."""
-    types, values = known.types, known.values
+    types = known.types
+    values = known.values
     found = _computed(node, types, values)
     if found is not None and node.output:
         values[node.output[0]] = found

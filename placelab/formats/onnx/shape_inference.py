@@ -77,7 +77,8 @@ def _parts(data: bytes) -> list[bytes]:
     parts = []
     at = 0
     while at + LENGTH <= len(data):
-        start, at = at + LENGTH, at + LENGTH + int.from_bytes(data[at : at + LENGTH], "little")
+        start = at + LENGTH
+        at = at + LENGTH + int.from_bytes(data[at : at + LENGTH], "little")
         parts += [data[start:at]] if at <= len(data) else []
     return parts
 

@@ -101,7 +101,8 @@ def _job(workflow: _Workflow, attributes: dict[str, str], line: int) -> None:
 def _uses(workflow: _Workflow, attributes: dict[str, str], line: int) -> None:
     """Read a file of the job; its name is ``file`` up to version 2, ``name`` from version 3 on."""
     file = attributes.get("file") or _named(attributes, "name", "a file", line)
-    size, link = attributes.get("size"), attributes.get("link", "").lower()
+    size = attributes.get("size")
+    link = attributes.get("link", "").lower()
     workflow.job.use(file, link, size, f"line {line}: size of file {file!r:.80}")
 
 

@@ -278,7 +278,8 @@ class _Parser:
         self.text = text
         self.at = 0
         self.keep = keep
-        self.kind, self.value = "", ""  # of the next token: mark, word, quoted or end
+        self.kind = ""  # of the next token: mark, word, quoted or end
+        self.value = ""
         self.n_tokens = 0
         self.dot = DotGraph()
         self.scopes = [Scope({}, {})]

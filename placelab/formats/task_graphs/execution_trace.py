@@ -225,7 +225,10 @@ def _record(data: bytes, at: int, where: str) -> tuple[int, int]:
 
 
 def _node(node: Any) -> Node:
-    number, name, kind, values = node.id, one_line(node.name), node.type, node.outputs.values
+    number = node.id
+    name = one_line(node.name)
+    kind = node.type
+    values = node.outputs.values
     sizes: dict[str, float] = {}
     on_cpu: bool | None = None
     streams: dict[str, int] = {}

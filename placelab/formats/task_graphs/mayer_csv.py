@@ -54,7 +54,8 @@ def _graph(rows: list[tuple[str, list[str]]], name: str) -> OpGraph:
             raise FormatError(f"{where} has {len(row)} columns; expected at least {OPERATIONS + 1}")
     ids = [_id(row[ID], where) for where, row in rows]
     order = sorted(range(len(rows)), key=ids.__getitem__)  # the published files are not sorted
-    rows, ids = [rows[v] for v in order], [ids[v] for v in order]
+    rows = [rows[v] for v in order]
+    ids = [ids[v] for v in order]
     number = {op: v for v, op in enumerate(ids)}
     listed = [[_numbers(row, column, where, number) for where, row in rows] for column in (SUCCESSORS, COLOCATED)]
     edges = [(u, v) for u, successors in enumerate(listed[0]) for v in successors]

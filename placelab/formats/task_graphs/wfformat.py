@@ -31,7 +31,9 @@ from placelab.problem.graph import OpGraph
 
 EXPECTED = "a WfFormat workflow"
 VERSIONS = ("1.5", "1.6")
-BANDWIDTH, LATENCY = 1.25e9, 50e-6  # assumed between machines
+# Assumed between machines
+BANDWIDTH = 1.25e9
+LATENCY = 50e-6
 MAX_MACHINES = 2_000
 PARTS = {"specification", "tasks", "jobs"}  # of a workflow: where its tasks stand, in versions up to 1.4 directly
 MIGRATE = "WfCommons' wfcommons-migrate-instance converts older files"

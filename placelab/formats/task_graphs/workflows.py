@@ -163,7 +163,8 @@ def workflow_edges(
         for file in files:
             writers.setdefault(file, {})[v] = None
     first = _First({file: found.keys() for file, found in writers.items() if len(found) > 1}, parents, len(writes))
-    edges, unparented = Edges([], [], []), 0
+    edges = Edges([], [], [])
+    unparented = 0
     for v, files in enumerate(reads):
         joined: set[int] = set()
         for file in dict.fromkeys(files):

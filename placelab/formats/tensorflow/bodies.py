@@ -19,10 +19,9 @@ from placelab.base.errors import PlacelabError
 from placelab.formats.flops.counting import count
 from placelab.formats.flops.kinds import category
 from placelab.formats.loops import Arguments, Control, Expression, Look, Value, computed, counted, limits, value_of
-from placelab.formats.tensorflow.edges import data_inputs, edges_of, without_loops
 from placelab.formats.tensorflow.functions import Library, inlined
-from placelab.formats.tensorflow.nodes import WHOLE, Node
-from placelab.formats.tensorflow.output_shapes import Sizes, Source
+from placelab.formats.tensorflow.nodes import WHOLE, Node, Source, data_inputs, edges_of, without_loops
+from placelab.formats.tensorflow.output_shapes import Sizes
 from placelab.problem.graph_building import topological_order
 
 FREE = {"NoOp", "ControlTrigger", "_Arg"}  # kinds that compute nothing
@@ -76,7 +75,10 @@ class Bodies:
 
     def __init__(self, library: Library | None, control: Control, batch: int | None, where: str) -> None:
         self.unknown: Counter[str] = Counter()
-        self._library, self._control, self._batch, self._where = library, control, batch, where
+        self._library = library
+        self._control = control
+        self._batch = batch
+        self._where = where
         self._read = 0  # ops of functions
 
     def operations(self, graph: Wired, scope: str = "", depth: int = 0) -> list[float]:
@@ -170,7 +172,8 @@ class Bodies:
 def _argument(i: int, source: Source, outer: Wired, rows: bool) -> Node:
     """An argument of a function as an op; its name is its number."""
     u, k = source
-    types, raw = outer.nodes[u].types, outer.sizes.raw[u]
+    types = outer.nodes[u].types
+    raw = outer.sizes.raw[u]
     filled = outer.sizes.shapes([source])[0]
     shape = filled if filled is not None else raw[k] if k < len(raw) else None
     kind = types[k] if k < len(types) else None

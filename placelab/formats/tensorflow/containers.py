@@ -21,14 +21,22 @@ from placelab.formats.tensorflow.functions import Function, Library, function_of
 from placelab.formats.tensorflow.nodes import EXPECTED, Node, node_of, schema
 from placelab.problem.graph_checks import check_size
 
-NODE, LIBRARY, FUNCTION = 1, 2, 1  # fields of GraphDef, and of the library in it
-SIGNATURE, NAME = 1, 1  # of a function, and of its signature
+NODE = 1  # fields of GraphDef
+LIBRARY = 2
+FUNCTION = 1  # field of the library
+SIGNATURE = 1  # field of a function
+NAME = 1  # field of its signature
 MAX_TEXT_OPS = 200_000  # parsing text takes twenty times as long
 TEXT = re.compile(
     rb"\s*(?:#[^\n]*\n\s*)*(?:node|library|versions|version|meta_graphs|saved_model_schema_version)\s*[:{<]"
 )
-VERSION, META_GRAPH = 1, 2  # fields of SavedModel
-META_INFO, GRAPH, SIGNATURES = 1, 2, 5  # of MetaGraphDef
+# Fields of SavedModel
+VERSION = 1
+META_GRAPH = 2
+# Fields of MetaGraphDef
+META_INFO = 1
+GRAPH = 2
+SIGNATURES = 5
 TABLES = {
     "MetaInfo": "repeated string tags = 4; string tensorflow_version = 5",
     "Signature": "string key = 1; SignatureDef value = 2",
@@ -62,7 +70,8 @@ class _Nodes:
         self.limit = limit
         self.found: list[Node] = []
         self.names: set[str] = set()
-        self.n_read, self.n_outputs = 0, 0  # those of functions included
+        self.n_read = 0  # with those of functions, as the next
+        self.n_outputs = 0
 
     def add(self, message: Any) -> None:
         """Read a node of the graph; FormatError if its name is taken."""

@@ -5,7 +5,7 @@
 * Colocation groups join, transitively: a variable and the ops that read its reference or resource; ops that name each other in
   ``loc:@``; ``Switch``, ``Enter`` and ``Exit`` and the op that produces or consumes their data, to whose device TensorFlow moves
   them.
-* ``device`` becomes allowed devices (:mod:`placelab.formats.tensorflow.device_names`).
+* ``device`` becomes allowed devices (:mod:`placelab.formats.tensorflow.devices`).
 * Bytes are those of static shapes (:mod:`placelab.formats.tensorflow.output_shapes`); FLOP are counted from shapes.
 * Calls of functions are replaced by their bodies (:mod:`placelab.formats.tensorflow.functions`).
 * A loop of TensorFlow 1 becomes one iteration: edges from ``NextIteration`` back to ``Merge`` are removed, and both ops share a
@@ -27,15 +27,23 @@ import numpy as np
 from placelab.base.errors import FormatError, PlacelabError
 from placelab.base.fields import title
 from placelab.base.limits import read_file, text_of, unzipped
-from placelab.formats.aliases import Out, storages
-from placelab.formats.building import build, without_garbage_collection
+from placelab.formats.building import Out, build, storages, without_garbage_collection
 from placelab.formats.loops import Control, Trips
 from placelab.formats.tensorflow.bodies import Bodies, Wired
 from placelab.formats.tensorflow.containers import Contents, binary, is_text, textual
-from placelab.formats.tensorflow.device_names import allowed
-from placelab.formats.tensorflow.edges import CONTROL, Edge, data_inputs, edges_of, without_loops
+from placelab.formats.tensorflow.devices import allowed
 from placelab.formats.tensorflow.functions import inlined
-from placelab.formats.tensorflow.nodes import DATA_TYPE, EXPECTED, Node, size_of
+from placelab.formats.tensorflow.nodes import (
+    CONTROL,
+    DATA_TYPE,
+    EXPECTED,
+    Edge,
+    Node,
+    data_inputs,
+    edges_of,
+    size_of,
+    without_loops,
+)
 from placelab.formats.tensorflow.output_shapes import Sizes, held
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_building import topological_order

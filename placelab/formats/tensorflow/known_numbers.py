@@ -131,19 +131,23 @@ def _listed(op: Applied, i: int = 0) -> tuple[Known, ...]:
 
 
 def _part_of(op: Applied) -> Iterable[Known]:
-    listed, begin, stop = _listed(op), op.number(1), op.number(2)
+    listed = _listed(op)
+    begin = op.number(1)
+    stop = op.number(2)
     if op.node.kind == "Slice":
         return (listed[begin:] if stop < 0 else listed[begin : begin + stop],)
     if op.flag("ellipsis_mask") or op.flag("new_axis_mask"):
         raise Unknown
     if op.flag("shrink_axis_mask"):
         return (listed[begin],)
-    first, last = None if op.flag("begin_mask") else begin, None if op.flag("end_mask") else stop
+    first = None if op.flag("begin_mask") else begin
+    last = None if op.flag("end_mask") else stop
     return (listed[slice(first, last, op.number(3))],)
 
 
 def _picked(op: Applied) -> Iterable[Known]:
-    listed, at = _listed(op), op.values[1]
+    listed = _listed(op)
+    at = op.values[1]
     if at is None or op.flag("batch_dims"):
         raise Unknown
     return (tuple([listed[i] for i in at]) if isinstance(at, tuple) else listed[at],)
@@ -174,7 +178,8 @@ def _cut(op: Applied) -> Iterable[Known]:
 
 def _alike(op: Applied) -> Iterable[Known]:
     """As many zeros or ones as the input has numbers."""
-    number, shape = int(op.node.kind == "OnesLike"), op.shape()
+    number = int(op.node.kind == "OnesLike")
+    shape = op.shape()
     if len(shape) > 1 or not all(0 <= n <= MOST for n in shape):
         raise Unknown
     return ((number,) * shape[0] if shape else number,)

@@ -16,10 +16,9 @@ from itertools import zip_longest
 from math import prod
 
 from placelab.formats.tensorflow.known_numbers import LIMITS, VALUES, Applied, Known, Shapes, values_of
-from placelab.formats.tensorflow.nodes import Node, Shape, size_of
+from placelab.formats.tensorflow.nodes import Node, Shape, Source, size_of
 from placelab.formats.tensorflow.shape_rules import RULES, shapes_of
 
-Source = tuple[int, int]  # op, output
 VARIABLES = {"VariableV2", "Variable", "VarHandleOp", "TemporaryVariable", "AutoReloadVariable"}
 MAX_BYTES = 1e18  # of one tensor; larger sizes count as unknown
 
@@ -82,7 +81,8 @@ class _Followed:
     """What is known of the outputs of all nodes: their shapes, and their values where these are few whole numbers."""
 
     def __init__(self, nodes: Sequence[Node], inputs: Sequence[Sequence[Source]]) -> None:
-        self._nodes, self._inputs = nodes, inputs
+        self._nodes = nodes
+        self._inputs = inputs
         self.shapes: list[Shapes] = [()] * len(nodes)
         self.values: list[tuple[Known, ...]] = [()] * len(nodes)
 
@@ -110,7 +110,9 @@ class _Followed:
         return shapes_of(self._applied(v)) if node.kind in RULES else ()
 
     def _applied(self, v: int) -> Applied:
-        shapes, values, inputs = self.shapes, self.values, self._inputs[v]
+        shapes = self.shapes
+        values = self.values
+        inputs = self._inputs[v]
         return Applied(
             self._nodes[v],
             tuple([shapes[u][k] if k < len(shapes[u]) else None for u, k in inputs]),

@@ -34,7 +34,9 @@ TABLES = {
 }
 STEP_STATS = 1  # field of RunMetadata
 DEVICE_STATS = 1  # of StepStats
-DEVICE, RUN = 1, 2  # of DeviceStepStats
+# Fields of DeviceStepStats
+DEVICE = 1
+RUN = 2
 STREAM = "/stream:"
 EVERY_STREAM = "/stream:all"
 COPIES = ("/memcpy", ":MEMCPY")  # in names of devices and of kernels

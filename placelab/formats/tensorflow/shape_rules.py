@@ -116,7 +116,8 @@ def _chosen(op: Applied) -> Shape:
 
 
 def _matmul(op: Applied) -> Shape:
-    a, b = op.shape(0), op.shape(1)
+    a = op.shape(0)
+    b = op.shape(1)
     if min(len(a), len(b)) < 2:
         raise Unknown
     rows = a[-1] if op.flag("transpose_a") or op.flag("adj_x") else a[-2]
@@ -194,7 +195,8 @@ def _resized(op: Applied) -> Shape:
 
 
 def _blocks(op: Applied) -> Shape:
-    n, image = op.flag("block_size"), op.shape()
+    n = op.flag("block_size")
+    image = op.shape()
     if (op.node.attributes.get("data_format") or "NHWC") != "NHWC" or len(image) != 4 or n < 1:
         raise Unknown
     if op.node.kind == "SpaceToDepth":
@@ -204,7 +206,9 @@ def _blocks(op: Applied) -> Shape:
 
 def _batches(op: Applied) -> Shape:
     """Blocks of the image in rows of their own, and back; input 2 has what is padded, or cropped, on both sides."""
-    shape, blocks, sides = op.shape(), op.dims(1), op.values[2]
+    shape = op.shape()
+    blocks = op.dims(1)
+    sides = op.values[2]
     n = prod(blocks)
     if min(blocks) < 1 or not len(sides) == len(blocks) < len(shape):
         raise Unknown
@@ -300,14 +304,16 @@ def _unpacked(op: Applied) -> Shapes:
 
 
 def _split(op: Applied) -> Shapes:
-    shape, n = op.shape(1), len(op.node.types)
+    shape = op.shape(1)
+    n = len(op.node.types)
     axis = _axis(op.number(0), len(shape))
     length = shape[axis] // n if shape[axis] >= 0 and shape[axis] % n == 0 else -1
     return ((*shape[:axis], length, *shape[axis + 1 :]),) * n
 
 
 def _split_by_sizes(op: Applied) -> Shapes:
-    shape, sizes = op.shape(), list(op.dims(1))
+    shape = op.shape()
+    sizes = list(op.dims(1))
     axis = _axis(op.number(2), len(shape))
     if sizes.count(-1) == 1 and shape[axis] >= 0 and None not in op.entries(1):
         sizes[sizes.index(-1)] = max(shape[axis] - sum(size for size in sizes if size > 0), -1)
@@ -363,7 +369,8 @@ def _tiled(op: Applied) -> Shape:
 
 
 def _padded(op: Applied) -> Shape:
-    shape, pads = op.shape(), op.values[1]
+    shape = op.shape()
+    pads = op.values[1]
     if pads is None:
         return (-1,) * len(shape)
     return tuple(
@@ -375,7 +382,8 @@ def _padded(op: Applied) -> Shape:
 
 
 def _gathered(op: Applied) -> Shape:
-    table, indices = op.shape(0), op.shape(1)
+    table = op.shape(0)
+    indices = op.shape(1)
     rows = op.flag("batch_dims")
     rows = rows + len(indices) if rows < 0 else rows
     axis = _axis(op.number(2), len(table)) if op.node.kind == "GatherV2" else rows
@@ -385,7 +393,8 @@ def _gathered(op: Applied) -> Shape:
 
 
 def _gathered_nd(op: Applied) -> Shape:
-    table, indices = op.shape(0), op.shape(1)
+    table = op.shape(0)
+    indices = op.shape(1)
     if not 0 <= indices[-1] <= len(table):
         raise Unknown
     return (*indices[:-1], *table[indices[-1] :])
@@ -407,7 +416,8 @@ def _largest(op: Applied) -> Shapes:
 
 
 def _reduced(op: Applied) -> Shape:
-    shape, axes = op.shape(), op.values[1]
+    shape = op.shape()
+    axes = op.values[1]
     kept = op.flag("keep_dims")
     if axes is None:
         if not kept:

@@ -214,7 +214,8 @@ def storages(ops: Sequence[Op]) -> dict[Source, int]:
 def _shares(op: Op, strided: bool) -> bool:
     """Whether what an op makes lives in its first input, which is `strided` if it may have gaps or turned axes."""
     space, _, rest = op.kind.partition(".")
-    spelt, name = rest.partition(".")[0], name_of(op.kind)
+    spelt = rest.partition(".")[0]
+    name = name_of(op.kind)
     if space != "aten" or spelt.startswith("_foreach_"):
         return False
     in_place = spelt.endswith("_") and not spelt.startswith("__")
@@ -250,7 +251,8 @@ class _Work:
 
     def __init__(self, control: Control, constants: Mapping[str, Value]) -> None:
         self.unknown: Counter[str] = Counter()
-        self._control, self._constants = control, constants
+        self._control = control
+        self._constants = constants
 
     def of(self, ops: Sequence[Op], scope: str = "", given: Arguments = lambda argument: None) -> list[float]:
         """Operations of each op; `scope` is the path of the ops around them, `given` has values of the first ones."""

@@ -5,28 +5,27 @@ is no padding. An elementwise op: 1 per element, but exponential functions, loga
 counted apart (``transcendentals``). A reduction, a scatter, a window: what it calls, per element that is combined. Sorting n
 numbers: n·⌈log₂ n⌉. What only moves data: 0. A fusion: what is in it. A branch: the dearest one.
 
-XLA counts a loop's body and condition once; here they count as often as the loop runs
-(:mod:`placelab.formats.xla.trip_counts`).
-"""
+XLA counts a loop's body and condition once; here they count as often as the loop runs: ``known_trip_count`` of the file, or a
+counter that constants start, step and end."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from placelab.base.errors import FormatError
 from placelab.base.limits import MAX_DEPTH
 from placelab.formats.flops.kinds import XLA
-from placelab.formats.loops import Control
+from placelab.formats.loops import Arguments, Control, Expression, Value, counted, limits, value_of
 from placelab.formats.xla.program import Array, Computation, Instruction, Shape, arrays, integers
-from placelab.formats.xla.trip_counts import trip_count
 
 MULTIPLY_ADD = 2
 TRANSCENDENTAL = frozenset(
@@ -245,7 +244,8 @@ def _pairs(image: int, kernel: int, result: int, stride: int, low: int, spread: 
     start = np.arange(few[0]) * few[1] - low  # where the many begin, in the image with its gaps
     n, step = many
     first = np.maximum(0, -(start // step))
-    begin, end = start + first * step, np.minimum(n - 1, (last - start) // step)
+    begin = start + first * step
+    end = np.minimum(n - 1, (last - start) // step)
     common = gcd(step, spread)
     cycle = spread // common  # of as many steps one meets no gap
     skipped = (-(begin // common) % cycle) * pow(step // common, -1, cycle) % cycle
@@ -324,8 +324,10 @@ def _scatter(op: Instruction, within: Computation, inner: list[Cost]) -> Cost:
 
 
 def _select_and_scatter(op: Instruction, within: Computation, inner: list[Cost]) -> Cost:
-    source, window = _size(within, op, 1), prod(_window(op, 0)["size"])
-    select, scatter = inner[0].times(source * (window - 1)), inner[1].times(source)
+    source = _size(within, op, 1)
+    window = prod(_window(op, 0)["size"])
+    select = inner[0].times(source * (window - 1))
+    scatter = inner[1].times(source)
     return Cost(select.flop + scatter.flop, select.transcendentals + scatter.transcendentals)
 
 
@@ -355,3 +357,99 @@ def carried(within: Computation, instruction: Instruction) -> int:
     elif instruction.opcode == "parameter":
         return instruction.number
     raise Unknown
+
+
+# -------------------------------------------------------------------- how often a loop runs
+
+KNOWN = re.compile(r'"known_trip_count":\{"n":"?(\d{1,18})')
+SAME = ("bitcast", "convert", "copy", "domain", "reshape")  # of one number
+EXPRESSIONS = {
+    "add": "add",
+    "subtract": "sub",
+    "multiply": "mul",
+    "minimum": "minimum",
+    "maximum": "maximum",
+    "and": "and",
+    "or": "or",
+    "not": "not",
+}
+COMPARISONS = {"LT": "lt", "LE": "le", "GT": "gt", "GE": "ge", "EQ": "eq", "NE": "ne"}
+
+
+@dataclass(eq=False, frozen=True)
+class _Frame:
+    """A computation, and the values of its parameters: those of a loop by number, or what a call gives."""
+
+    computation: Computation
+    variables: Arguments | None = None
+    given: Sequence[Hashable] = ()
+
+    def parameter(self, number: int) -> Value | Expression:
+        """The value of a parameter, or of an element of the only one."""
+        if self.variables is not None:
+            return self.variables(number)
+        return Expression("alias", (self.given[number],)) if number < len(self.given) else None
+
+    def find(self, number: int) -> Value | Expression:
+        """The value of an instruction, or how it is computed."""
+        instruction = self.computation.instructions[number]
+        operands = tuple((self, k) for k in instruction.operands)
+        opcode = instruction.opcode
+        if instruction.literal is not None:
+            return instruction.literal
+        if opcode == "parameter":
+            return self.parameter(instruction.number)
+        if opcode == "get-tuple-element" and operands:
+            return self.element(self.computation.operand(instruction, 0), instruction.number)
+        if opcode in ("fusion", "call") and instruction.called:
+            called = instruction.called[0]
+            return Expression("alias", ((_Frame(called, None, operands), called.root),))
+        if opcode == "compare":
+            return Expression(COMPARISONS.get(instruction.attributes.get("direction", ""), ""), operands)
+        kind = "alias" if opcode in SAME else EXPRESSIONS.get(opcode)
+        return Expression(kind, operands) if kind else None
+
+    def element(self, whole: Instruction, k: int) -> Value | Expression:
+        """The value of element `k` of what an instruction returns."""
+        if whole.opcode == "parameter" and self.variables is not None:
+            return self.variables(k)
+        if whole.opcode == "tuple" and k < len(whole.operands):
+            return Expression("alias", ((self, whole.operands[k]),))
+        return None
+
+
+def trip_count(loop: Instruction, within: Computation) -> tuple[int | None, int | None]:
+    """How often a loop of the computation `within` runs, None if the program does not tell; else the most, if known."""
+    if found := KNOWN.search(loop.attributes.get("backend_config", "")):
+        return int(found[1]), None
+    if len(loop.called) != 2:
+        return None, None
+    condition, body = loop.called
+    given = loop.operands
+    if len(given) == 1 and not isinstance(within.instructions[given[0]].shape, Array):
+        given = _tuple_elements(within, given[0])
+    returned = _tuple_elements(body, body.root)
+    before = _Frame(within)
+
+    def start(k: int) -> Value:
+        return _value(before, given[k]) if k < len(given) else None
+
+    def update(k: int, variables: Arguments) -> Value:
+        return _value(_Frame(body, variables), returned[k]) if k < len(returned) else None
+
+    return limits(counted(start, update, lambda variables: _value(_Frame(condition, variables), condition.root)))
+
+
+def _tuple_elements(computation: Computation, number: int) -> list[int]:
+    """Numbers of the instructions that a tuple is made of; that of the instruction itself if it is none."""
+    whole = computation.instructions[number]
+    return whole.operands if whole.opcode == "tuple" else [number]
+
+
+def _value(frame: _Frame, number: int) -> Value:
+    def look(source: Any) -> Value | Expression:
+        within, k = source
+        found: Value | Expression = within.find(k)
+        return found
+
+    return value_of((frame, number), look)

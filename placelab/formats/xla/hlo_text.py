@@ -76,7 +76,8 @@ class _Reader:
         self.calls: list[tuple[Instruction, str]] = []  # with the names of the computations that it calls
 
     def program(self) -> Program:
-        name, entry = "", ""
+        name = ""
+        entry = ""
         while word := self.word():
             if word == "HloModule":
                 name = self.expect("the module's name")

@@ -1,11 +1,11 @@
-"""Types, attributes and named values of StableHLO in HLO's words."""
+"""What StableHLO text is made of: its tokens; and types, attributes and named values in HLO's words."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
 from placelab.base.errors import FormatError
 from placelab.formats.xla.program import (
@@ -21,6 +21,19 @@ from placelab.formats.xla.program import (
 )
 
 WHOLE = -1  # first element of a name that means all that an instruction returns
+TOKEN = re.compile(
+    r"""\s*+(?://[^\n]*+\s*+)*(?!//)(?:
+    (?P<text>"[^"\\]*+(?:\\.[^"\\]*+)*")
+    |(?P<dense>dense(?:_resource)?<[^">]*+(?:"[^"]*+"[^">]*+)*>)
+    |(?P<type>(?:tensor|tuple|vector|memref|complex)<[^<>]*+(?:<[^<>]*+(?:<[^<>]*+>[^<>]*+)*>[^<>]*+)*>)
+    |(?P<ref>%[\w.$-]++(?:\#\d{1,9}+)?)
+    |(?P<symbol>@(?:[\w.$-]++|"[^"\n]*+"))
+    |(?P<word>[A-Za-z_][\w.$]*+)
+    |(?P<number>-?\d[\w.]*+)
+    |(?P<arrow>->)
+    |(?P<mark>\S))""",
+    re.VERBOSE | re.DOTALL,
+)
 TENSOR = re.compile(r"(?:tensor|vector|memref)<((?:(?:\d++|\?|\*)x)*)(?!(?:\d++|\?|\*)x)(.*)>", re.DOTALL)
 BOUNDS = re.compile(r"bounds\s*+=\s*+\[([^\]]*+)\]")
 STORED = re.compile(r"!quant\.\w++<(\w++)")
@@ -41,6 +54,83 @@ WINDOW = {  # of HLO → of the pretty and of the generic form
     "lhs_dilate": ("lhs_dilate", "lhs_dilation", "base_dilations"),
     "rhs_dilate": ("rhs_dilate", "rhs_dilation", "window_dilations"),
 }
+
+
+class Tokens:
+    """A text that is read token by token; `kind` and `token` are the one to read next, `start` and `end` its place."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.start = self.end = 0
+        self.kind = self.token = ""
+        self.advance()
+
+    def advance(self) -> str:
+        """Go to the next token; returns the one that was next."""
+        passed = self.token
+        found = TOKEN.match(self.text, self.end)
+        if found is None:
+            self.kind, self.token, self.start, self.end = "", "", len(self.text), len(self.text)
+            return passed
+        self.kind = found.lastgroup or ""
+        self.token = found[self.kind]
+        self.start, self.end = found.start(self.kind), found.end()
+        return passed
+
+    def fail(self, expected: str) -> NoReturn:
+        line = self.text.count("\n", 0, self.start) + 1
+        raise FormatError(
+            f"line {line} has {self.text[self.start : self.start + 40].split(chr(10))[0]!r} where {expected} was expected"
+        )
+
+    def took(self, token: str) -> bool:
+        """Whether `token` is next; then it is passed."""
+        return self.token == token and bool(self.advance())
+
+    def expect(self, token: str) -> None:
+        if not self.took(token):
+            self.fail(repr(token))
+
+    def skip(self) -> str:
+        """Pass what is in brackets, which begin with the next token; returns it."""
+        start = self.start
+        self.end = end_of_brackets(self.text, start, "the text")
+        found = self.text[start : self.end]
+        self.advance()
+        return found
+
+    def types(self) -> list[Shape]:
+        """The types of results, or all that are listed: ``(a, b) -> c``, ``a -> c``, ``a, b``, ``a to c``."""
+        listed = self.listed() if self.token == "(" else [self.type()]
+        while self.took(","):
+            listed.append(self.type())
+        if self.took("->"):
+            return self.listed() if self.token == "(" else [self.type()]
+        return [self.type()] if self.took("to") else listed
+
+    def listed(self) -> list[Shape]:
+        found = []
+        self.expect("(")
+        while not self.took(")"):
+            found.append(self.type())
+            if self.token == "{":
+                self.skip()
+            if not self.took(",") and self.token != ")":
+                self.fail("',' or ')'")
+        return found
+
+    def type(self) -> Shape:
+        if self.kind == "type":
+            return shape_of(self.advance())
+        if self.took("!"):
+            name = self.advance()
+            if self.token == "<":
+                while self.kind and self.advance() != ">":
+                    pass
+            return shape_of(f"!{name}")
+        if self.kind != "word":
+            self.fail("a type, such as tensor<8x16xf32>")
+        return shape_of(self.advance())
 
 
 @dataclass(slots=True)
@@ -192,7 +282,8 @@ def _attributes(opcode: str, text: str, symbol: str, within: Computation, operan
         found = DIRECTION.search(text)
         return {"direction": found[1]} if found else {}
     if opcode == "custom-call":
-        found, config = TARGET.search(text), CONFIG.search(text)
+        found = TARGET.search(text)
+        config = CONFIG.search(text)
         given = {"custom_call_target": found[1] if found else symbol}
         return given | ({"backend_config": config[1].replace('\\"', '"').replace("\\22", '"')} if config else {})
     if opcode == "fft":

@@ -108,7 +108,8 @@ def _check_calls(computation: Computation, found: dict[int, tuple[int, int] | No
         for call in computation.instructions:
             if call.opcode == "call" and call.called:
                 inner, letters = _check_calls(call.called[0], found, depth + 1)
-                size, text = size + inner, text + letters + inner * (len(call.name) + 1)
+                size = size + inner
+                text = text + letters + inner * (len(call.name) + 1)
         if size > max(MAX_INLINED, len(computation.instructions)) or text > MAX_NAMES:
             what = f"more than {MAX_INLINED:,} instructions, or instructions of very long names"
             raise FormatError(f"its calls become {what}; such programs are not read")

@@ -43,7 +43,8 @@ class Array(NamedTuple):
     @property
     def bytes(self) -> float | None:
         """Bytes of the array; None if its size or its number type is unknown."""
-        n, item = self.elements, item_bytes(self.type)
+        n = self.elements
+        item = item_bytes(self.type)
         return None if n is None or item is None else float(n * item)
 
 
@@ -164,7 +165,8 @@ def end_of_brackets(text: str, start: int, what: str) -> int:
     >>> end_of_brackets('f(a, {"}"}) -> g', 1, "f")
     11
     """
-    depth, position = 0, start
+    depth = 0
+    position = start
     while found := BRACKET.match(text, position):
         position = found.end()
         depth += (found[1] is not None) - (found[2] is not None)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import NoReturn
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import one_line, read_from
@@ -17,27 +16,14 @@ from placelab.base.limits import MAX_DEPTH, MAX_OPS, text_of, unzipped
 from placelab.formats.building import without_garbage_collection
 from placelab.formats.flops.kinds import DIALECTS
 from placelab.formats.loops import Trips
-from placelab.formats.xla.mlir_types import WHOLE, Scope, attributes_of, shape_of
+from placelab.formats.xla.mlir_types import WHOLE, Scope, Tokens, attributes_of, shape_of
 from placelab.formats.xla.op_graph import graph_of
-from placelab.formats.xla.program import Computation, Instruction, Program, Shape, end_of_brackets
+from placelab.formats.xla.program import Computation, Instruction, Program, Shape
 from placelab.problem.graph import OpGraph
 from placelab.schedule.catalogue import checked
 
 EXPECTED = "StableHLO text"
 BYTECODE = b"ML\xefR"
-TOKEN = re.compile(
-    r"""\s*+(?://[^\n]*+\s*+)*(?!//)(?:
-    (?P<text>"[^"\\]*+(?:\\.[^"\\]*+)*")
-    |(?P<dense>dense(?:_resource)?<[^">]*+(?:"[^"]*+"[^">]*+)*>)
-    |(?P<type>(?:tensor|tuple|vector|memref|complex)<[^<>]*+(?:<[^<>]*+(?:<[^<>]*+>[^<>]*+)*>[^<>]*+)*>)
-    |(?P<ref>%[\w.$-]++(?:\#\d{1,9}+)?)
-    |(?P<symbol>@(?:[\w.$-]++|"[^"\n]*+"))
-    |(?P<word>[A-Za-z_][\w.$]*+)
-    |(?P<number>-?\d[\w.]*+)
-    |(?P<arrow>->)
-    |(?P<mark>\S))""",
-    re.VERBOSE | re.DOTALL,
-)
 ONE = re.compile(r"dense<1(?:\.0+e\+00)?>")
 MANUAL = "sdy.manual_computation"
 ARGUMENTS = re.compile(r"\(\s*+%[\w.$-]++\s*+:"), re.compile(r"\(\s*+(?:\)\s*+\{|%[\w.$-]++\s*+:)")  # of a region
@@ -92,20 +78,17 @@ class _Op:
     regions: list[Scope] = field(default_factory=list)
 
 
-class _Reader:
-    """Reads a text token by token; `kind` and `token` are the one to read next."""
+class _Reader(Tokens):
+    """Reads the ops of a text, token by token, into computations."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.start = self.end = 0
-        self.kind = self.token = ""
+        super().__init__(text)
         self.functions: dict[str, Computation] = {}
         self.public: list[str] = []
         self.calls: list[tuple[Instruction, str]] = []
         self.combined: dict[str, Computation] = {}
         self.instructions = self.depth = 0
         self.name = ""
-        self.advance()
 
     def program(self) -> Program:
         self.block(None)
@@ -121,42 +104,6 @@ class _Reader:
                 raise FormatError(f"{instruction.name!r:.80} calls {symbol!r:.80}, which is no function of the file")
             instruction.called.append(self.functions[symbol])
         return Program(self.name, entry, EXPECTED)
-
-    # ------------------------------------------------------------ tokens
-
-    def advance(self) -> str:
-        """Go to the next token; returns the one that was next."""
-        passed = self.token
-        found = TOKEN.match(self.text, self.end)
-        if found is None:
-            self.kind, self.token, self.start, self.end = "", "", len(self.text), len(self.text)
-            return passed
-        self.kind = found.lastgroup or ""
-        self.token = found[self.kind]
-        self.start, self.end = found.start(self.kind), found.end()
-        return passed
-
-    def fail(self, expected: str) -> NoReturn:
-        line = self.text.count("\n", 0, self.start) + 1
-        raise FormatError(
-            f"line {line} has {self.text[self.start : self.start + 40].split(chr(10))[0]!r} where {expected} was expected"
-        )
-
-    def took(self, token: str) -> bool:
-        """Whether `token` is next; then it is passed."""
-        return self.token == token and bool(self.advance())
-
-    def expect(self, token: str) -> None:
-        if not self.took(token):
-            self.fail(repr(token))
-
-    def skip(self) -> str:
-        """Pass what is in brackets, which begin with the next token; returns it."""
-        start = self.start
-        self.end = end_of_brackets(self.text, start, "the text")
-        found = self.text[start : self.end]
-        self.advance()
-        return found
 
     # ------------------------------------------------------------ blocks
 
@@ -330,7 +277,8 @@ class _Reader:
         """``%0:2, %a =``: names and numbers of values."""
         found: list[tuple[str, int]] = []
         while self.kind == "ref":
-            name, n = self.advance(), 1
+            name = self.advance()
+            n = 1
             if self.took(":"):
                 if not self.token.isdigit() or len(self.token) > 6:
                     self.fail("a number of results")
@@ -343,7 +291,8 @@ class _Reader:
 
     def pieces(self, op: _Op, scope: Scope | None) -> None:
         """Operands, attributes and regions of an op, up to the colon before its types."""
-        nested, kept = 0, self.start
+        nested = 0
+        kept = self.start
         while self.kind and (nested or self.token not in (":", "}")):
             if self.kind == "ref":
                 if op.name in RETURNS and nested == 0 and op.refs and self.text[kept : self.start].rstrip()[-1:] != ",":
@@ -433,8 +382,10 @@ class _Reader:
             made.called = [self.combination(text)]
         given = [k for k in operands if k not in scope.ones]
         if opcode == "multiply" and len(given) == 1 and n == 1:  # by 1, which XLA drops as it reads StableHLO
-            made.opcode, made.operands = "domain", given
-        v, first = scope.add(made), WHOLE if n == 1 else 0
+            made.opcode = "domain"
+            made.operands = given
+        v = scope.add(made)
+        first = WHOLE if n == 1 else 0
         if (
             ONE.search(text)
             if opcode == "constant" and len(text) < 100
@@ -453,41 +404,6 @@ class _Reader:
             shape = shape_of("tensor<f32>")
             self.combined[name] = Computation(name, [Instruction(name, _opcode(name), name, shape)], 0)
         return self.combined[name]
-
-    # ------------------------------------------------------------ types
-
-    def types(self) -> list[Shape]:
-        """The types of results, or all that are listed: ``(a, b) -> c``, ``a -> c``, ``a, b``, ``a to c``."""
-        listed = self.listed() if self.token == "(" else [self.type()]
-        while self.took(","):
-            listed.append(self.type())
-        if self.took("->"):
-            return self.listed() if self.token == "(" else [self.type()]
-        return [self.type()] if self.took("to") else listed
-
-    def listed(self) -> list[Shape]:
-        found = []
-        self.expect("(")
-        while not self.took(")"):
-            found.append(self.type())
-            if self.token == "{":
-                self.skip()
-            if not self.took(",") and self.token != ")":
-                self.fail("',' or ')'")
-        return found
-
-    def type(self) -> Shape:
-        if self.kind == "type":
-            return shape_of(self.advance())
-        if self.took("!"):
-            name = self.advance()
-            if self.token == "<":
-                while self.kind and self.advance() != ">":
-                    pass
-            return shape_of(f"!{name}")
-        if self.kind != "word":
-            self.fail("a type, such as tensor<8x16xf32>")
-        return shape_of(self.advance())
 
 
 def _opcode(name: str) -> str:
