@@ -21,7 +21,7 @@ RUN useradd --uid 1000 --no-create-home placelab && install --directory --owner 
 USER placelab
 WORKDIR /keep
 RUN placelab compile \
-    && python -c "from pathlib import Path; from placelab.app.cli.lab_command import tour_in; tour_in(Path('/keep'))"
+    && python -c "from pathlib import Path; from placelab.app.cli.opening_commands import tour_in; tour_in(Path('/keep'))"
 VOLUME /keep
 EXPOSE 8888
 CMD ["jupyter", "lab", "--ip=0.0.0.0", "--port=8888", "--no-browser", "--LabApp.default_url=/lab/tree/00_tour.ipynb"]

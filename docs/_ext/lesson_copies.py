@@ -11,7 +11,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from lesson_pictures import with_picture
 from sphinx.application import Sphinx
 
-from placelab.app.cli.lessons_command import CHECK, LESSONS, PUZZLES, SOLUTION, beside_puzzles, students_copy
+from placelab.app.cli.course_commands import CHECK, LESSONS, PUZZLES, SOLUTION, beside_puzzles, students_copy
 
 NEEDS = {  # number: the lessons it builds on, and how hard it is
     1: ("–", 1),

@@ -48,7 +48,9 @@ __all__ = [
 LARGE = (
     4_000_000  # bytes of a schedule above which zlib's best level takes five times as long as the usual, for 1 % less
 )
-LIVE_OPS, LIVE_BYTES = 20_000, 600_000  # of a page that recomputes without being asked to
+# Most of a page that recomputes without being asked to.
+LIVE_OPS = 20_000
+LIVE_BYTES = 600_000
 _LIVE = Path(__file__).parent / "widgets" / "static" / "live.js"
 _PAGE = """<!doctype html>
 <html lang="en">

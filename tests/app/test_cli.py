@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from placelab.app import cli
-from placelab.app.cli import lab_command
+from placelab.app.cli import opening_commands
 from placelab.base.errors import FormatError
 
 EMPTY = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
@@ -25,23 +25,23 @@ EMPTY = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor"
 def checkout(tmp_path):
     """Folder with a tour of its own, where a checkout has it."""
     (tmp_path / "notebooks").mkdir()
-    (tmp_path / lab_command.TOUR).write_text(EMPTY)
+    (tmp_path / opening_commands.TOUR).write_text(EMPTY)
     return tmp_path
 
 
 def test_a_checkout_opens_its_own_tour(checkout):
     """If notebooks/00_tour.ipynb exists, that file is opened and nothing is written."""
-    assert lab_command.tour_in(checkout) == checkout / "notebooks" / "00_tour.ipynb"
+    assert opening_commands.tour_in(checkout) == checkout / "notebooks" / "00_tour.ipynb"
     assert [path.name for path in checkout.iterdir()] == ["notebooks"]
 
 
 def test_elsewhere_the_tour_is_copied_once(tmp_path):
     """The first start copies the tour; the second keeps the user's changes."""
-    copy = lab_command.tour_in(tmp_path)
+    copy = opening_commands.tour_in(tmp_path)
     assert copy == tmp_path / "00_tour.ipynb"
-    assert copy.read_bytes() == lab_command.shipped(lab_command.TOUR).read_bytes()
+    assert copy.read_bytes() == opening_commands.shipped(opening_commands.TOUR).read_bytes()
     copy.write_text(EMPTY)
-    assert lab_command.tour_in(tmp_path).read_text() == EMPTY
+    assert opening_commands.tour_in(tmp_path).read_text() == EMPTY
 
 
 def test_a_missing_folder_is_one_sentence(tmp_path, capsys):
@@ -52,18 +52,18 @@ def test_a_missing_folder_is_one_sentence(tmp_path, capsys):
 
 def test_port_in_use_is_passed_over():
     """If the requested port is in use, another free one is found."""
-    with lab_command.socket.socket() as taken:
-        taken.bind((lab_command.LOOPBACK, 0))
+    with opening_commands.socket.socket() as taken:
+        taken.bind((opening_commands.LOOPBACK, 0))
         taken.listen()
         port = taken.getsockname()[1]
-        assert port < lab_command.free_port(port) < port + 100
+        assert port < opening_commands.free_port(port) < port + 100
 
 
 @pytest.mark.parametrize("port", [-1, 0, 65536])
 def test_a_number_that_is_no_port_is_a_sentence(port):
     """The address that is printed is the one that the server listens on."""
     with pytest.raises(FormatError, match=f"--port is {port}; expected a number from 1 to 65535"):
-        lab_command.free_port(port)
+        opening_commands.free_port(port)
 
 
 def test_lab_serves_loopback_behind_a_token(checkout):
@@ -71,7 +71,7 @@ def test_lab_serves_loopback_behind_a_token(checkout):
     home = checkout / "home"
     folders = {name: str(home / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")}
     command = [sys.executable, "-c", "from placelab.app.cli import main; main()", "lab", "--no-browser"]
-    command += ["--directory", str(checkout), "--port", str(lab_command.free_port(21000))]
+    command += ["--directory", str(checkout), "--port", str(opening_commands.free_port(21000))]
     server = subprocess.Popen(command, env={**os.environ, **folders}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         url = re.search(rb"http://\S+", server.stdout.readline())[0].decode()

@@ -17,7 +17,7 @@ from placelab.app.explorer.panels import decisions_panel as decisions
 from placelab.app.explorer.panels.decisions_panel import DecisionsPanel
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import initial_state
-from placelab.app.widgets.plan_so_far import decided_so_far
+from placelab.app.widgets.decisions import decided_so_far
 from placelab.base.errors import InfeasibleError
 
 TOPCUOGLU = pl.datasets.problem("topcuoglu")

@@ -16,7 +16,7 @@ from app.test_cli import command_line, first_answer, listeners
 
 import placelab as pl
 from placelab.app import cli
-from placelab.app.cli import explore_command, lab_command
+from placelab.app.cli import opening_commands
 
 
 def asked(*arguments: str) -> argparse.Namespace:
@@ -27,7 +27,7 @@ def asked(*arguments: str) -> argparse.Namespace:
 
 def test_without_arguments_it_opens_what_a_notebook_does():
     """The state is that of ``pl.explore()``: the copied cell is the same."""
-    state = explore_command.state_of(asked())
+    state = opening_commands.state_of(asked())
     assert [state.model.title, state.preset.title, state.partitioner, state.scheduler] == [
         "inception_v3",
         "rtx2080ti_box",
@@ -44,7 +44,7 @@ def test_everything_that_can_be_asked_for(tmp_path):
     cluster.write_text('{"speed": [1e9, 2e9, 3e9], "bandwidth": 1e6, "memory": 5e9, "names": ["a", "b", "c"]}')
     given = ["--cluster", str(cluster), "--partitioner", "cpop", "--scheduler", "fifo"]
     given += ["--transfers", "channel", "--latency", "follows"]
-    state = explore_command.state_of(
+    state = opening_commands.state_of(
         asked(str(path), *given, "--memory", "edges", "--seed", "3", "--prepare", "fuse", "--latency", "follows")
     )
     assert state.model.title == str(path) and state.problem().graph.n_ops == 8
@@ -69,7 +69,7 @@ def test_errors_come_before_anything_starts(tmp_path, monkeypatch, arguments, me
     """One sentence, and no server, no kernel, no browser."""
     (tmp_path / "bad.json").write_text('{"velocity": [1]}')
     (tmp_path / "text.json").write_text("speed: 1")
-    monkeypatch.setattr(lab_command.socket, "socket", lambda: pytest.fail("a port was looked for"))
+    monkeypatch.setattr(opening_commands.socket, "socket", lambda: pytest.fail("a port was looked for"))
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
     files = {name: str(tmp_path / f"{name}.json") for name in ("bad", "text")}
     with pytest.raises(SystemExit, match=f"placelab: .*{message}") as end:
@@ -91,7 +91,7 @@ def test_explore_serves_loopback_behind_a_token(tmp_path):
         "topcuoglu",
         "--no-browser",
     ]
-    command += ["--port", str(lab_command.free_port(21500))]
+    command += ["--port", str(opening_commands.free_port(21500))]
     where = {"env": {**os.environ, **folders}, "cwd": tmp_path}
     server = subprocess.Popen(command, **where, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from placelab.app import cli
-from placelab.app.cli.lessons_command import students_copy
+from placelab.app.cli.course_commands import students_copy
 from placelab.app.grading import one_copy
 from placelab.app.grading.runs import graded
 from placelab.app.grading.submitted import Copy, copies_in, lessons, to_run

@@ -15,7 +15,7 @@ import pytest
 import tensorflow_samples
 
 import placelab as pl
-from placelab.app.cli import inspect_command, main
+from placelab.app.cli import main, model_commands
 from placelab.app.cli.arguments import pairs, printable, shortened, table
 from placelab.base import units
 
@@ -67,7 +67,7 @@ def refused(*arguments: str) -> str:
 
 def test_facts_of_a_diamond(graph):
     """Counted by hand."""
-    found = inspect_command.facts(graph, "uniform", pl.clusters.uniform().replace(types=["gpu"] * 4))
+    found = model_commands.facts(graph, "uniform", pl.clusters.uniform().replace(types=["gpu"] * 4))
     assert (found["ops"], found["edges"], found["control_edges"], found["depth"]) == (4, 5, 1, 3)
     in_others = {"in_others": 0, "saved": 0.0}  # each has a storage of its own
     assert found["tensors"] == {"tensors": 3, "bytes": 70.0, "largest": 40.0, "largest_of": "c"} | in_others
@@ -88,13 +88,13 @@ def test_facts_of_a_diamond(graph):
 
 def test_facts_where_the_graph_cannot_run(graph):
     """The reason is the constraint that the cluster cannot meet; all other facts are shown."""
-    found = inspect_command.facts(graph, "mayer50", pl.clusters.mayer50())
+    found = model_commands.facts(graph, "mayer50", pl.clusters.mayer50())
     assert "may only run on gpu" in found["on"]["error"] and found["ops"] == 4
 
 
 def test_facts_of_no_ops():
     """An empty graph has no largest tensor and no problem."""
-    found = inspect_command.facts(pl.OpGraph.from_arrays([], [], []), "uniform", pl.clusters.uniform())
+    found = model_commands.facts(pl.OpGraph.from_arrays([], [], []), "uniform", pl.clusters.uniform())
     assert (found["ops"], found["depth"], found["tensors"]["largest_of"]) == (0, 0, None)
     assert "no ops" in found["on"]["error"]
 
@@ -102,7 +102,7 @@ def test_facts_of_no_ops():
 def test_depth_is_the_longest_path_in_ops():
     """The depth of a chain is the number of its ops."""
     chain = pl.OpGraph.from_arrays([f"op{i}" for i in range(9)], [1.0] * 9, [(i, i + 1) for i in range(8)])
-    assert inspect_command.depth(chain) == 9
+    assert model_commands.depth(chain) == 9
 
 
 # -------------------------------------------------------------------- commands

@@ -11,14 +11,18 @@ import traitlets
 from placelab.app.explorer import Explorer
 from placelab.app.widgets import controls
 from placelab.app.widgets.cluster_canvas import ClusterCanvas
-from placelab.app.widgets.command_palette import CommandPalette
 from placelab.app.widgets.decisions import Decisions
-from placelab.app.widgets.frame import CodeButton, Files, Frame
+from placelab.app.widgets.frame import CodeButton, CommandPalette, Files, Frame
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.app.widgets.graph_view import ModelGraph
-from placelab.app.widgets.layer_strip import LayerStrip
-from placelab.app.widgets.plan_board import PlanBoard
-from placelab.app.widgets.tables import ComparisonTable, DifferenceTable, TrainingChart, WhatMattersTable
+from placelab.app.widgets.tab_views import (
+    ComparisonTable,
+    DifferenceTable,
+    LayerStrip,
+    PlanBoard,
+    TrainingChart,
+    WhatMattersTable,
+)
 from placelab.app.widgets.whole import Whole
 
 SOURCES = Path(__file__).parents[2] / "widgets"

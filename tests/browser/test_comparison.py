@@ -9,7 +9,7 @@ import pytest
 from browser import bare_page
 from playwright.sync_api import Locator, Page, expect
 
-from placelab.app.widgets.tables import ComparisonTable
+from placelab.app.widgets.tab_views import ComparisonTable
 
 SCHEDULERS = ["fifo", "pct", "planned"]
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -12,7 +12,7 @@ from placelab.app.widgets.cluster_canvas import ClusterCanvas
 from placelab.app.widgets.decisions import Decisions
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.app.widgets.graph_view import ModelGraph
-from placelab.app.widgets.tables import ComparisonTable, WhatMattersTable
+from placelab.app.widgets.tab_views import ComparisonTable, WhatMattersTable
 
 LEAST = 11
 WATCH = """() => {  // the sizes of all texts that canvases draw, in CSS pixels

@@ -8,7 +8,7 @@ import pytest
 from browser import bare_page
 from playwright.sync_api import Page, expect
 
-from placelab.app.widgets.tables import WhatMattersTable
+from placelab.app.widgets.tab_views import WhatMattersTable
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 

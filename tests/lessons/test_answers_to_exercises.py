@@ -10,7 +10,7 @@ import pytest
 from answers_to_exercises import ANSWERS
 from answers_to_later_exercises import LATER_ANSWERS
 
-from placelab.app.cli.lessons_command import LESSONS, students_copy
+from placelab.app.cli.course_commands import LESSONS, students_copy
 from placelab.base import leaving
 from placelab.base.places import shipped
 from placelab.testing import answers

@@ -16,7 +16,7 @@ import pytest
 
 import placelab as pl
 from placelab.app import cli
-from placelab.app.cli.lessons_command import LESSONS, students_copy
+from placelab.app.cli.course_commands import LESSONS, students_copy
 from placelab.base.places import shipped
 
 NOTEBOOKS = sorted(shipped(LESSONS).glob("*.ipynb"))

@@ -6,7 +6,7 @@ import samples
 import tensorflow_samples
 
 import placelab as pl
-from placelab.app.cli.inspect_command import facts
+from placelab.app.cli.model_commands import facts
 from placelab.app.explorer.panels.numbers import strip
 from placelab.costs.descriptions import sources
 from placelab.formats import placelab_json

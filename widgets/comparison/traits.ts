@@ -1,4 +1,4 @@
-/** The synced traits of `placelab.app.widgets.tables.ComparisonTable`; a Python test compares names and kinds with the Python class. */
+/** The synced traits of `placelab.app.widgets.tab_views.ComparisonTable`; a Python test compares names and kinds with the Python class. */
 export interface ComparisonTraits {
   /** Names of the columns. */
   schedulers: string[];

@@ -1,4 +1,4 @@
-/** The synced traits of `placelab.app.widgets.tables.DifferenceTable`; a Python test compares names and kinds with the Python class. */
+/** The synced traits of `placelab.app.widgets.tab_views.DifferenceTable`; a Python test compares names and kinds with the Python class. */
 export interface DifferenceTraits {
   rows: Row[];
   /** The groups that can be chosen, and the one chosen; both ways. */

@@ -1,4 +1,4 @@
-/** The synced traits of `placelab.app.widgets.tables.TrainingChart`; a Python test compares names and kinds with the Python class. */
+/** The synced traits of `placelab.app.widgets.tab_views.TrainingChart`; a Python test compares names and kinds with the Python class. */
 export interface JobTraits {
   run: Run;
   curve: Curve;

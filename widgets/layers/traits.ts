@@ -1,6 +1,6 @@
 import type { Held } from "../shared/memory.ts";
 
-/** The synced traits of `placelab.app.widgets.layer_strip.LayerStrip`; a Python test compares names and kinds with the Python class. */
+/** The synced traits of `placelab.app.widgets.tab_views.LayerStrip`; a Python test compares names and kinds with the Python class. */
 export interface LayersTraits {
   devices: string[];
   /** First block of each device, and the number of blocks: embedding, layers, head. */

@@ -1,4 +1,4 @@
-/** The synced traits of `placelab.app.widgets.tables.WhatMattersTable`; a Python test compares names and kinds with the Python class. */
+/** The synced traits of `placelab.app.widgets.tab_views.WhatMattersTable`; a Python test compares names and kinds with the Python class. */
 export interface MattersTraits {
   rows: Row[];
   /** Makespan of the schedule as it is, in seconds. */

@@ -1,4 +1,4 @@
-/** The synced traits of `placelab.app.widgets.command_palette.CommandPalette`; a Python test compares names and kinds. */
+/** The synced traits of `placelab.app.widgets.frame.CommandPalette`; a Python test compares names and kinds. */
 export interface PaletteTraits {
   /** What is typed; set here. */
   typed: string;

@@ -1,6 +1,6 @@
 import type { Held } from "../shared/memory.ts";
 
-/** The synced traits of `placelab.app.widgets.plan_board.PlanBoard`; a Python test compares names and kinds with the Python class. */
+/** The synced traits of `placelab.app.widgets.tab_views.PlanBoard`; a Python test compares names and kinds with the Python class. */
 export interface PlansTraits {
   /** "degrees", "winners" or "plane". */
   page: string;

@@ -12,12 +12,9 @@ from importlib.metadata import version
 
 from placelab.app.cli import (
     compile_command,
-    convert_command,
-    explore_command,
-    grade_command,
-    inspect_command,
-    lab_command,
-    lessons_command,
+    course_commands,
+    model_commands,
+    opening_commands,
     place_command,
     study_command,
 )
@@ -25,14 +22,11 @@ from placelab.app.cli.arguments import printable
 from placelab.base.errors import PlacelabError
 
 COMMANDS = (
-    lab_command,
-    explore_command,
-    inspect_command,
-    convert_command,
+    opening_commands,  # lab, explore
+    model_commands,  # inspect, convert
     place_command,  # and compare
     study_command,
-    lessons_command,
-    grade_command,
+    course_commands,  # lessons, grade
     compile_command,
 )
 

@@ -35,7 +35,8 @@ from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
 from placelab.strategies.placing import place, solve
 
-BIG, SMALL = 16e9, 5e6  # bytes of a device: room for everything, and for a part of it
+BIG = 16e9  # bytes of a device: room for everything
+SMALL = 5e6  # and for a part of it
 
 
 def problem(memory: float = BIG) -> Problem:

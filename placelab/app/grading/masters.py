@@ -70,7 +70,8 @@ def otter_master(notebook: str, name: str) -> str:
     return _notebook(content, cells)
 
 
-BEGIN, END = "# <solution>", "# </solution>"
+BEGIN = "# <solution>"
+END = "# </solution>"
 
 
 def _merged(cells: list[Cell]) -> Iterator[tuple[Cell, str, list[str]]]:
@@ -81,7 +82,8 @@ def _merged(cells: list[Cell]) -> Iterator[tuple[Cell, str, list[str]]]:
         if "solution" in _tags(cell):
             continue
         if cell["cell_type"] == "code":
-            cell["outputs"], cell["execution_count"] = [], None
+            cell["outputs"] = []
+            cell["execution_count"] = None
         answer = ""
         if "exercise" in _tags(cell):
             answer = _with_solution(_text(cell), next(solutions))
@@ -91,7 +93,8 @@ def _merged(cells: list[Cell]) -> Iterator[tuple[Cell, str, list[str]]]:
 
 def _with_solution(stub: str, solution: str) -> str:
     """The stub with the solution between markers: in the body of each function, or below values."""
-    wanted, given = ast.parse(stub), ast.parse(solution)
+    wanted = ast.parse(stub)
+    given = ast.parse(solution)
     functions = {node.name: node for node in given.body if isinstance(node, ast.FunctionDef)}
     if not all(isinstance(node, ast.FunctionDef) for node in wanted.body):
         return f"{stub}\n{BEGIN}\n{solution}\n{END}"

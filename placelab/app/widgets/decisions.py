@@ -1,6 +1,6 @@
-"""The decisions of a partitioner, step by step, and the pages in which they are sent; drawn by ``widgets/decisions``.
+"""The decisions of a partitioner, step by step: the pages in which they are sent, and what they had settled after each.
 
-Each column starts at a multiple of 8 bytes. Read by ``widgets/decisions/page.ts``.
+Drawn by ``widgets/decisions``. Each column starts at a multiple of 8 bytes, and is read by ``widgets/decisions/page.ts``.
 
 ==============  ============================================================================================================
 part            content
@@ -30,7 +30,6 @@ import traitlets
 
 from placelab.analysis.two_schedules import first_difference
 from placelab.app.widgets.gantt_wire import joined
-from placelab.app.widgets.plan_so_far import decided_so_far
 from placelab.app.widgets.whole import View
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -41,7 +40,8 @@ VERSION = 1
 DECISIONS = 0
 RANKS = 1
 PAIRS = 8192  # of rows and devices on a page, about
-LEAST, MOST = 96, 256  # rows of a page; more than a screen shows
+LEAST = 96  # rows of a page; more than a screen shows
+MOST = 256
 TERMS = 12  # successors listed of an op, those of the longest paths
 
 
@@ -155,7 +155,8 @@ def _candidates(
     took = trace.score[rows] * np.nan
     if trace.times:
         took = problem.exec_table(trace.op[rows], otherwise=np.nan)
-    score[~there], took[~there] = np.nan, np.nan
+    score[~there] = np.nan
+    took[~there] = np.nan
     ranks = () if rank is None else (rank.astype("<f8"),)
     return device, *ranks, score.reshape(-1), took.astype("<f8").reshape(-1)
 
@@ -353,3 +354,38 @@ def _about(placement: Placement, other: Placement | None) -> dict[str, str]:
         words[key], _, unit = name.partition(" [")
         words[f"{key}_unit"] = unit.rstrip("]") if placement.problem.cluster.units.si else ""
     return words
+
+
+def decided_so_far(schedule: Schedule, rows: np.ndarray, decisions: int) -> np.ndarray:
+    """A mask of the ops, then of the transfers: what the first decisions have settled.
+
+    Parameters
+    ----------
+    rows
+        Row of the decision about each op, -1 for none, as :meth:`placelab.schedule.trace.Trace.rows` returns; shape (n_ops,).
+    decisions
+        How many of them.
+
+    Returns
+    -------
+    ndarray of bool
+        Shape (n_ops + transfers,). A transfer is settled with its producer and one of the ops that read it where it goes.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> problem = pl.datasets.problem("topcuoglu")
+    >>> placement = pl.place(problem, "heft", trace=True)
+    >>> schedule = pl.simulate(problem, placement)
+    >>> mask = decided_so_far(schedule, placement.trace.rows(problem), 3)
+    >>> problem.graph.names[mask[:10]].tolist(), int(mask[10:].sum())
+    (['T1', 'T3', 'T4'], 1)
+    """
+    graph = schedule.problem.graph
+    k = schedule.problem.cluster.n_devices
+    ops = (rows >= 0) & (rows < decisions)
+    moved = schedule.transfers
+    read = ops[graph.consumer]
+    arrivals = graph.edge_tensor[read].astype(np.int64) * k + schedule.device[graph.consumer[read]]
+    there = np.isin(moved["tensor"].astype(np.int64) * k + moved["destination"], arrivals)
+    return np.concatenate([ops, there & ops[graph.tensor_producer[moved["tensor"]]]])

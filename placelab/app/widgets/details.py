@@ -11,8 +11,16 @@ import numpy as np
 from placelab.analysis.explanation import slack
 from placelab.analysis.idle_time import MOST_TRIED, REASONS, idle_gaps, said_of_gap, steps_of_gap
 from placelab.app.widgets.decisions import why
-from placelab.app.widgets.details_parts import Details, bars_of, chain_of, device_said, longest_of, span_said
-from placelab.app.widgets.details_totals import of_area, of_link
+from placelab.app.widgets.details_parts import (
+    Details,
+    bars_of,
+    chain_of,
+    device_said,
+    longest_of,
+    of_area,
+    of_link,
+    span_said,
+)
 from placelab.base.progress import never
 from placelab.base.units import apart, counted, percent
 from placelab.costs import describe_op
@@ -121,7 +129,8 @@ def _facts_of_op(schedule: Schedule, op: int) -> Iterable[tuple[str, str]]:
     problem = schedule.problem
     graph = problem.graph
     units = problem.cluster.units
-    began, ended = float(schedule.start[op]), float(schedule.finish[op])
+    began = float(schedule.start[op])
+    ended = float(schedule.finish[op])
     if graph.kind[op]:
         yield "kind", str(graph.kind[op])
     members = len(problem.members(op))
@@ -213,7 +222,8 @@ def _of_gap(schedule: Schedule, row: int, most: int, cancel: Callable[[], bool])
     d = int(gap["device"])
     units = schedule.problem.cluster.units
     names = schedule.problem.graph.names
-    began, ended = float(gap["start"]), float(gap["finish"])
+    began = float(gap["start"])
+    ended = float(gap["finish"])
     facts = [
         ("device", device_said(schedule, d)),
         ("idle", f"{span_said(schedule, began, ended)}, {units.time(ended - began)}"),
@@ -248,7 +258,8 @@ def _of_transfer(schedule: Schedule, row: int) -> Details:
     tensor, source, target = (int(moved[label]) for label in ("tensor", "source", "destination"))
     maker = _maker(schedule, row)
     size = float(graph.tensor_bytes[tensor])
-    began, ended = float(moved["start"]), float(moved["finish"])
+    began = float(moved["start"])
+    ended = float(moved["finish"])
     readers = np.unique(graph.consumer[(graph.edge_tensor == tensor)])
     there = readers[schedule.device[readers] == target]
     made = float(schedule.sends["finish"][row] if len(schedule.sends) else schedule.finish[maker])
@@ -287,7 +298,8 @@ def _of_device(schedule: Schedule, d: int) -> Details:
     facts.append(
         ("runs", f"{counted(int(mine.sum()), 'op')}, {units.time(busy)}, {percent(busy / (schedule.makespan or 1.0))}")
     )
-    peak, room = float(schedule.peak_memory[d]), float(cluster.memory[d])
+    peak = float(schedule.peak_memory[d])
+    room = float(cluster.memory[d])
     if np.isfinite(room):
         facts.append(("memory", f"{units.amount(peak, 'B')} of {units.amount(room, 'B')} at most in use"))
     size = problem.graph.tensor_bytes[schedule.transfers["tensor"]]

@@ -1,18 +1,26 @@
-"""Parts that what the drawer says has in common: a chain of steps, bars to compare, a list of idle gaps. Data only."""
+"""Parts of what the drawer says, and totals made of them. Data only.
+
+A part is a chain of steps, bars to compare, or a list of idle gaps; totals are those of a span of time on some devices, and of a
+link: sums over what runs or travels there.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from placelab.analysis.explanation import described
-from placelab.analysis.idle_time import REASONS
-from placelab.base.units import apart
+from placelab.analysis.explanation import KINDS, described
+from placelab.analysis.idle_time import REASONS, idle_gaps
+from placelab.base.units import Units, apart, counted, percent
+from placelab.problem.cluster import Cluster
+from placelab.schedule.critical_steps import critical_steps
 from placelab.schedule.held_bytes import HeldBytes
 from placelab.schedule.schedule import Schedule
 
-NEWEST, OLDEST = 60, 8  # steps of a long chain that are sent: the newest, and the oldest with the root
+NEWEST = 60  # steps of a long chain that are sent: the newest
+OLDEST = 8  # and the oldest with the root
 LONGEST = 12  # rows of a list
 Details = dict[str, Any]
 
@@ -41,7 +49,8 @@ def chain_of(schedule: Schedule, steps: np.ndarray, head: str) -> Details:
 def bars_of(head: str, rows: list[tuple], foot: str, from_zero: bool = False) -> Details:
     """Bars with an origin below the least value, so that the digits that decide are seen."""
     values = [row[2] for row in rows]
-    least, most = min(values, default=0.0), max(values, default=0.0)
+    least = min(values, default=0.0)
+    most = max(values, default=0.0)
     origin = 0.0 if from_zero or most <= least else max(0.0, 2 * least - most)
     lengths = [(value - origin) / (most - origin) if most > origin else 1.0 for value in values]
     drawn = [(*row[:2], length, *row[3:]) for row, length in zip(rows, lengths, strict=True)]
@@ -68,8 +77,219 @@ def longest_of(schedule: Schedule, gaps: np.ndarray, lasted: np.ndarray, head: s
     order = order[lasted[order] > 0]
     rows = []
     for gap in gaps[order[:LONGEST]]:
-        began, ended, op = float(gap["start"]), float(gap["finish"]), int(gap["op"])
+        began = float(gap["start"])
+        ended = float(gap["finish"])
+        op = int(gap["op"])
         what = f"{REASONS[gap['reason']]}: {names[op]}" if op >= 0 else REASONS[gap["reason"]]
         rows.append((what, units.time(ended - began), units.time(began), began, ended, op))
     left = max(len(order) - len(rows), 0)
     return {"head": head, "rows": rows, "left": left, "after": 0, "root": False}
+
+
+MOST_KINDS = 12
+FEW = 6  # devices of an area that are told one by one
+
+
+def of_area(schedule: Schedule, area: tuple[float, ...]) -> Details:
+    """Totals of a span of time on some devices: what ops, transfers and gaps have of it."""
+    cluster = schedule.problem.cluster
+    units = cluster.units
+    chosen = np.zeros(cluster.n_devices, bool)
+    chosen[[int(d) for d in area[2:] if 0 <= d < cluster.n_devices]] = True
+    devices = np.flatnonzero(chosen).tolist()
+    began = max(area[0], 0.0)
+    ended = min(area[1], schedule.makespan)
+    within = lambda rows: np.maximum(  # noqa: E731
+        np.minimum(rows["finish"], ended) - np.maximum(rows["start"], began), 0.0
+    )
+    runs = np.maximum(np.minimum(schedule.finish, ended) - np.maximum(schedule.start, began), 0.0)
+    runs[~chosen[schedule.device]] = 0.0
+    all_gaps = idle_gaps(schedule)
+    gaps = all_gaps[chosen[all_gaps["device"]]]
+    idle = within(gaps)
+    moved = schedule.transfers
+    here = chosen[moved["source"]] | chosen[moved["destination"]]
+    here &= (moved["start"] < ended) & (moved["finish"] > began)
+    size = float(schedule.problem.graph.tensor_bytes[moved["tensor"][here]].sum())
+    sending = np.zeros(cluster.n_devices)
+    if len(schedule.sends):  # their devices compute nothing meanwhile
+        sending += np.bincount(moved["source"], within(schedule.sends), minlength=cluster.n_devices)
+    path = critical_steps(schedule)
+    of_path = np.bincount(path["kind"], within(path), minlength=len(KINDS))
+    total = max((ended - began) * len(devices), 1e-300)
+    facts = [
+        ("ops", f"{int((runs > 0).sum()):,}, {units.time(float(runs.sum()))}, {percent(float(runs.sum()) / total)}"),
+        ("Send ops", _nonzero(units, float(sending[chosen].sum()), total)),
+        ("idle", f"{units.time(float(idle.sum()))}, {percent(float(idle.sum()) / total)}"),
+        ("moved", f"{units.amount(size, 'B')} in {counted(int(here.sum()), 'transfer')}, each counted whole"),
+        (
+            "critical path",
+            " · ".join(f"{kind} {units.time(t)}" for kind, t in zip(KINDS, of_path, strict=True) if t > 0),
+        ),
+        *_shares(schedule, devices, runs, sending, gaps, idle, ended - began),
+    ]
+    return {
+        "title": f"{span_said(schedule, began, ended)} on {_named(cluster, devices)}",
+        "note": f"{units.time(max(ended - began, 0.0))} × {counted(len(devices), 'device')}",
+        "facts": [(label, text) for label, text in facts if text],
+        "bars": _kinds(schedule, runs),
+        "chain": longest_of(schedule, gaps, idle, "longest idle gaps in it"),
+        "area": True,
+    }
+
+
+def _named(cluster: Cluster, devices: list[int]) -> str:
+    """Devices in words: neighbours as "a to b", and a few others one by one."""
+    names = [cluster.names[d] for d in devices]
+    if len(devices) > 1 and devices[-1] - devices[0] == len(devices) - 1:
+        return f"{names[0]} to {names[-1]}"
+    return ", ".join(names) if len(names) <= FEW else f"{', '.join(names[:FEW])} and {len(names) - FEW} more"
+
+
+def _shares(
+    schedule: Schedule,
+    devices: list[int],
+    runs: np.ndarray,
+    sending: np.ndarray,
+    gaps: np.ndarray,
+    idle: np.ndarray,
+    span: float,
+) -> Iterable[tuple[str, str]]:
+    """How each of the first few devices spends a span of time: busy, and idle by reason."""
+    names = schedule.problem.cluster.names
+    for d in devices[:FEW]:
+        busy = float(runs[schedule.device == d].sum() + sending[d])
+        mine = gaps["device"] == d
+        total = np.bincount(gaps["reason"][mine], idle[mine], minlength=len(REASONS))
+        waits = [f"{percent(total[r] / span)} {REASONS[r]}" for r in np.argsort(-total, kind="stable") if total[r] > 0]
+        yield names[d], " · ".join([f"{percent(busy / span)} busy", *waits]) if span > 0 else ""
+    if left := len(devices[FEW:]):
+        yield "", f"{counted(left, 'device')} more"
+
+
+def _nonzero(units: Units, time: float, total: float) -> str:
+    """Seconds and their share; "" for none."""
+    return f"{units.time(time)}, {percent(time / total)}" if time else ""
+
+
+def _kinds(schedule: Schedule, runs: np.ndarray) -> Details:
+    """Device time by kind of op, the most first."""
+    kinds, of = np.unique(schedule.problem.graph.kind, return_inverse=True)
+    total = np.bincount(of, runs, minlength=len(kinds))
+    count = np.bincount(of, runs > 0, minlength=len(kinds))
+    order = [k for k in np.argsort(-total, kind="stable").tolist() if total[k] > 0]
+    time = schedule.problem.cluster.units.time
+    rows = [
+        (-1, str(kinds[k]) or "op", float(total[k]), time(total[k]), counted(int(count[k]), "op"), False)
+        for k in order[:MOST_KINDS]
+    ]
+    left = counted(len(order) - len(rows), "kind") + " more" if len(order) > len(rows) else ""
+    return bars_of("device time by kind", rows, left, from_zero=True)
+
+
+# -------------------------------------------------------------------- a link
+
+
+def pairs_of(cluster: Cluster, value: Mapping[str, Any]) -> np.ndarray:
+    """Source and destination of each pair of devices whose transfers a value of links concerns; those that are there."""
+    if value["kind"] == "shared":
+        pairs = [pair for link in cluster.links if link.name == value.get("link") for pair in link.pairs]
+    else:
+        pairs = value.get("pairs", [])
+    ends = np.array(pairs, int).reshape(-1, 2)
+    return ends[(ends < cluster.n_devices).all(1)]
+
+
+def of_link(schedule: Schedule, value: Mapping[str, Any]) -> Details:
+    """What travels between the pairs of devices of a value, when it waits, and the longest transfers."""
+    problem = schedule.problem
+    units = problem.cluster.units
+    pairs = pairs_of(problem.cluster, value)
+    moved = schedule.transfers
+    ours = np.zeros((problem.cluster.n_devices,) * 2, bool)
+    ours[tuple(pairs.T)] = True
+    rows = np.flatnonzero(ours[moved["source"], moved["destination"]])
+    took = moved["finish"][rows] - moved["start"][rows]
+    size = problem.graph.tensor_bytes[moved["tensor"][rows]]
+    path = critical_steps(schedule)
+    on_path = path[(path["kind"] == KINDS.index("transfer"))]
+    on_path = on_path[np.isin(on_path["by"], rows) & (on_path["finish"] > on_path["start"])]
+    facts = [
+        ("carries", f"{units.amount(float(size.sum()), 'B')} in {counted(len(rows), 'transfer')}"),
+        ("they take", units.time(float(took.sum())) if len(rows) else ""),
+        ("in line for it", _in_line(schedule, rows)),
+        ("critical path", _on_path(schedule, on_path)),
+        *_directions(schedule, rows, took),
+    ]
+    return {
+        "title": str(value.get("label", value["kind"])),
+        "note": counted(len(pairs), "directed pair"),
+        "facts": [(label, text) for label, text in facts if text],
+        "chain": _longest_transfers(schedule, rows, took),
+        "over": True,
+    }
+
+
+def _in_line(schedule: Schedule, rows: np.ndarray) -> str:
+    """How long outputs waited for the link after their ops had ended, or their sends."""
+    moved = schedule.transfers[rows]
+    maker = schedule.problem.graph.tensor_producer[moved["tensor"]]
+    made = schedule.sends["finish"][rows] if len(schedule.sends) else schedule.finish[maker]
+    waited = np.maximum(moved["start"] - made, 0.0)
+    if not len(rows) or not waited.max() > 0:
+        return "nothing waits" if len(rows) else ""
+    time = schedule.problem.cluster.units.time
+    return f"{time(float(waited.mean()))} on average, {time(float(waited.max()))} at most"
+
+
+def _on_path(schedule: Schedule, steps: np.ndarray) -> str:
+    total = float((steps["finish"] - steps["start"]).sum())
+    if not total:
+        return "nothing of it"
+    time = schedule.problem.cluster.units.time
+    return f"{time(total)} of it, {percent(total / schedule.makespan)}, in {counted(len(steps), 'transfer')}"
+
+
+def _directions(schedule: Schedule, rows: np.ndarray, took: np.ndarray) -> Iterable[tuple[str, str]]:
+    """The pairs of devices whose transfers take longest."""
+    cluster = schedule.problem.cluster
+    moved = schedule.transfers[rows]
+    of = moved["source"].astype(int) * cluster.n_devices + moved["destination"]
+    total = np.bincount(of, took, minlength=cluster.n_devices**2)
+    size = np.bincount(of, schedule.problem.graph.tensor_bytes[moved["tensor"]], minlength=len(total))
+    for pair in np.argsort(-total, kind="stable")[:FEW].tolist():
+        if total[pair] > 0:
+            source, target = divmod(pair, cluster.n_devices)
+            way = f"{cluster.names[source]} → {cluster.names[target]}"
+            yield way, f"{cluster.units.amount(float(size[pair]), 'B')}, {cluster.units.time(float(total[pair]))}"
+
+
+def _longest_transfers(schedule: Schedule, rows: np.ndarray, took: np.ndarray) -> Details:
+    graph = schedule.problem.graph
+    cluster = schedule.problem.cluster
+    units = cluster.units
+    order = np.argsort(-took, kind="stable")[:LONGEST]
+    listed = []
+    for row in schedule.transfers[rows[order]]:
+        began = float(row["start"])
+        ended = float(row["finish"])
+        op = int(graph.tensor_producer[row["tensor"]])
+        way = f"{cluster.names[row['source']]} → {cluster.names[row['destination']]}"
+        size = units.amount(float(graph.tensor_bytes[row["tensor"]]), "B")
+        listed.append(
+            (
+                f"output of {graph.names[op]}",
+                f"{units.time(ended - began)} · {size} · {way}",
+                units.time(began),
+                began,
+                ended,
+                op,
+            )
+        )
+    return {
+        "head": "longest transfers",
+        "rows": listed,
+        "left": max(len(rows) - len(listed), 0),
+        "after": 0,
+        "root": False,
+    }

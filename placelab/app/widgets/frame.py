@@ -1,4 +1,4 @@
-"""What is around the explorer's views: frame, upload of files, copy of a cell. Traits and messages only."""
+"""What is around the explorer's views: frame, upload of files, copy of a cell, line for commands. Traits and messages only."""
 
 from __future__ import annotations
 
@@ -93,7 +93,8 @@ class Files(View):
         self._data += buffers[0]
         self.on_piece(name, len(self._data), size)
         if len(self._data) >= size:
-            data, self._data = bytes(self._data), bytearray()
+            data = bytes(self._data)
+            self._data = bytearray()
             self.on_file(name, data)
 
     def __repr__(self) -> str:
@@ -117,3 +118,52 @@ class CodeButton(View):
 
     def __repr__(self) -> str:
         return f"CodeButton({len(self.code.splitlines())} lines)"
+
+
+class CommandPalette(View):
+    """Offers for what is typed, of which one is chosen; opened by Ctrl+K anywhere in the explorer.
+
+    Attributes
+    ----------
+    on_chosen
+        Called with the number of the offer that was chosen, among the offers for `typed`.
+    on_undo, on_redo
+        Called by Ctrl+Z and Ctrl+Shift+Z anywhere in the explorer but in its text fields, and by the note's button.
+
+    Examples
+    --------
+    >>> CommandPalette(offers=[{"phrase": "undo", "says": "", "kind": "edit"}])
+    CommandPalette(1 offers)
+    """
+
+    _esm = Path(__file__).parent / "static" / "palette.js"
+
+    typed = traitlets.Unicode("").tag(sync=True)  # set by the browser
+    offers = traitlets.List(traitlets.Dict()).tag(sync=True)  # phrase, says, kind; those for `answers`
+    answers = traitlets.Unicode("").tag(sync=True)  # the text that the offers are for
+    done = traitlets.Dict().tag(sync=True)  # number, text: a note for some seconds; {} for none
+
+    on_chosen: Callable[[int], None] = staticmethod(lambda number: None)
+    on_undo: Callable[[], None] = staticmethod(lambda: None)
+    on_redo: Callable[[], None] = staticmethod(lambda: None)
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(**traits)
+        self.on_msg(self._hear)
+
+    def note(self, text: str) -> None:
+        """Say what an edit did, with a button that undoes it."""
+        self.done = {"number": self.done.get("number", 0) + 1, "text": text}
+
+    def _hear(self, _: object, content: Any, __: object) -> None:
+        if content == "undo":
+            self.on_undo()
+        elif content == "redo":
+            self.on_redo()
+        elif isinstance(content, dict) and content.get("typed") == self.answers:
+            number = content.get("chosen")
+            if isinstance(number, int) and 0 <= number < len(self.offers):
+                self.on_chosen(number)
+
+    def __repr__(self) -> str:
+        return f"CommandPalette({len(self.offers)} offers)"

@@ -173,7 +173,9 @@ def pack_kept(kept: Schedule, shown: Problem) -> bytes:
         row[row < 0] = n + np.arange((row < 0).sum())
     size = max(n, int(row.max()) + 1)
     place, start, finish = np.full(size, NOWHERE, "<u2"), *np.zeros((2, size), "<f4")
-    place[row], start[row], finish[row] = device, kept.start, kept.finish
+    place[row] = device
+    start[row] = kept.start
+    finish[row] = kept.finish
     header = np.array([VERSION, size, shown.cluster.n_devices, 0], "<u4")
     columns = header, np.array([kept.makespan], "<f8"), place, start + np.float32(0), finish
     return joined(columns)

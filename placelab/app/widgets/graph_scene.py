@@ -15,7 +15,9 @@ from placelab.base.index_arrays import members
 from placelab.problem.graph import OpGraph
 
 SWEEPS = 6  # over all layers, to and fro
-ACROSS, DOWN, LINE = 40.0, 7.0, 14.0  # space between columns, between boxes of one, between lines
+ACROSS = 40.0  # space between columns
+DOWN = 7.0  # between boxes of one
+LINE = 14.0  # between lines
 SHORT = 200.0  # a layer no taller is one column
 LINE_COST = 0.9  # a line more has to make the picture larger than this by which it shrinks
 
@@ -191,7 +193,8 @@ def _lines(wide: Sequence[float], limit: float) -> list[int]:
     found = []
     for w in wide:
         if x and x + w > limit + 1e-6:
-            line, x = line + 1, 0.0
+            line = line + 1
+            x = 0.0
         found.append(line)
         x += w + ACROSS
     return found
@@ -210,22 +213,28 @@ def _grid(
     left = 0.0
     before = -1
     for column, line, w, t in zip(columns, lines, wide, tall, strict=True):
-        left, before = (left if line == before else 0.0), line
+        left = left if line == before else 0.0
+        before = line
         down = top[line] + (high[line] - t) / 2
         for v in column:
-            x[v], y[v] = left + (w - width[v]) / 2, down
+            x[v] = left + (w - width[v]) / 2
+            y[v] = down
             down += height[v] + DOWN
         right = max(right, left + w)
         left += w + ACROSS
     return Grid(x, y, right, top[-1] - LINE)
 
 
-PAD, TITLE = 8.0, 18.0  # space around the content of an open scope, and above it
+PAD = 8.0  # space around the content of an open scope
+TITLE = 18.0  # and above it
 FEW = 40  # boxes; scopes are open at first while there are no more
 SHARE = 0.1  # of the ops; a scope with fewer is closed at first
-LEAST, MOST, LETTER = 56.0, 150.0, 7.0  # width of a box, and of a letter in it
+LEAST = 56.0  # width of a box
+MOST = 150.0
+LETTER = 7.0  # width of a letter in it
 STRETCH = 1.6  # at most, of a picture that is not as wide as the place for it
-LOW, HIGH = 24.0, 20.0  # height of a box, and what an op that is all the work has more
+LOW = 24.0  # height of a box
+HIGH = 20.0  # what an op that is all the work has more
 
 
 @dataclass(frozen=True, eq=False)
@@ -391,7 +400,8 @@ class _Boxes:
             back[mine] = np.array(turned, bool)[which]
             order = order_of(layer[content].tolist(), edges, rank)
             grid = place(order, self.width[content].tolist(), self.height[content].tolist(), aspect)
-            x[content], y[content] = grid.x, grid.y
+            x[content] = grid.x
+            y[content] = grid.y
             if box >= 0:
                 self.width[box] = grid.width + 2 * PAD
                 self.height[box] = grid.height + TITLE + PAD

@@ -119,7 +119,8 @@ def pack_problem(schedule: Schedule) -> bytes:
     times, speeds = (np.empty((0, 0)), np.empty(0)) if graph.time is None else (graph.time, graph.time_speed)
     if not may_be_whole:  # then other columns than those of the devices say nothing
         used = sorted({column for column in columns if column >= 0})
-        times, speeds = times[:, used], speeds[used]
+        times = times[:, used]
+        speeds = speeds[used]
         columns = [used.index(column) if column >= 0 else -1 for column in columns]
     planned = np.empty(0) if placement.planned is None else placement.planned
     counts = [graph.n_ops, graph.n_edges, graph.n_tensors, k, problem.n_groups, problem.transfer_model.code]

@@ -147,7 +147,8 @@ class StudyView(w.VBox):
         """Show what is new; return the seconds until it is worth to look again."""
         began = monotonic()
         with self._lock:
-            fresh, self._fresh = self._fresh, []
+            fresh = self._fresh
+            self._fresh = []
         if fresh:
             self._cells.add(fresh)
             self._map.value = heat_map(self._cells)

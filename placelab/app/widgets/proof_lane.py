@@ -38,11 +38,13 @@ def _segment(group: Sequence[Step], problem: Problem) -> Segment:
     longest = max(group, key=lambda step: step.finish - step.start)
     names = problem.graph.names
     time = problem.cluster.units.time
-    began, ended = group[0].start, group[-1].finish
+    began = group[0].start
+    ended = group[-1].finish
     first, last = (str(names[op]) for op in (longest.ops[0], longest.ops[-1]))
     took = f"{time(ended - began)}, {time(began)} to {time(ended)}"
     if longest.kind == "transfer":
-        label, said = "", f"{last} waits for the output of {first} from another device"
+        label = ""
+        said = f"{last} waits for the output of {first} from another device"
     elif longest.kind == "share" and len(longest.ops) > 1:
         label = f"{len(longest.ops):,} ops share"
         said = f"{len(longest.ops):,} ops, {first} to {last}, run on one device: each would be too late elsewhere"

@@ -14,7 +14,8 @@ and always the name itself and ``*``: the op may run anywhere on a cluster that 
 with ``allow_soft_placement``.
 
 A placement is written into the ``device`` fields of a copy of the file. All other bytes stay the same: fields are replaced in
-place, nothing is parsed and serialized again."""
+place, nothing is parsed and serialized again.
+"""
 
 from __future__ import annotations
 

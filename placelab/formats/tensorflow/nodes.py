@@ -2,7 +2,8 @@
 
 The messages declared here (:mod:`placelab.formats.protobuf`) lack the contents of large constants, and a file is read one node
 at a time, so that memory grows with the number of nodes, not with the size of the file. Names and types of the outputs of ops
-are from TensorFlow's registry. Inputs by name become edges; those of a loop to its next round are left out."""
+are from TensorFlow's registry. Inputs by name become edges; those of a loop to its next round are left out.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,8 @@ counted apart (``transcendentals``). A reduction, a scatter, a window: what it c
 numbers: n·⌈log₂ n⌉. What only moves data: 0. A fusion: what is in it. A branch: the dearest one.
 
 XLA counts a loop's body and condition once; here they count as often as the loop runs: ``known_trip_count`` of the file, or a
-counter that constants start, step and end."""
+counter that constants start, step and end.
+"""
 
 from __future__ import annotations
 

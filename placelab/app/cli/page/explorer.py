@@ -3,6 +3,6 @@
 if __name__ == "__main__":
     from IPython.display import display
 
-    from placelab.app.cli import explore_command
+    from placelab.app.cli import opening_commands
 
-    display(explore_command.asked_for())
+    display(opening_commands.asked_for())

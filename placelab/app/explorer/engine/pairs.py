@@ -76,7 +76,7 @@ class KnownPairs:
         return pd.DataFrame([self._rows[p, s] for p in partitioners for s in schedulers])
 
     def cell(self, pair: Pair, stale: bool) -> dict[str, Any] | None:
-        """A pair as in :class:`placelab.app.widgets.tables.ComparisonTable`; `stale`: the problem has changed since."""
+        """A pair as in :class:`placelab.app.widgets.tab_views.ComparisonTable`; `stale`: the problem has changed since."""
         row = self._rows.get(pair)
         if row is None:
             return None

@@ -13,7 +13,7 @@ import numpy as np
 from placelab.analysis.idle_time import idle_gaps
 from placelab.app.explorer.panels.pickers import TRANSFERS
 from placelab.app.explorer.state import Change, HandPlan, State, model_names, preset
-from placelab.app.widgets.command_palette import CommandPalette
+from placelab.app.widgets.frame import CommandPalette
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.app.widgets.whole import PartComm
 from placelab.base.units import PREFIXES, TIMES

@@ -20,7 +20,7 @@ from placelab.app.explorer.engine.solving import Result, preparation
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import BY_HAND, HandPlan, Model, State
 from placelab.app.explorer.state_key import key_of_problem
-from placelab.app.widgets.tables import ComparisonTable
+from placelab.app.widgets.tab_views import ComparisonTable
 from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import UnsupportedError
 from placelab.base.leaving import Abandoned, run_abandonable

@@ -14,7 +14,7 @@ from placelab.app.explorer.panels.decisions_panel import recording
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
-from placelab.app.widgets.tables import DifferenceTable
+from placelab.app.widgets.tab_views import DifferenceTable
 from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import FormatError, UnsupportedError
 from placelab.base.threads import Background, Worker

@@ -19,7 +19,7 @@ from placelab.app.explorer.panels.panel import Shared, button
 from placelab.app.explorer.session import HELD
 from placelab.app.explorer.state import State, decoder_model
 from placelab.app.widgets import controls as w
-from placelab.app.widgets.layer_strip import LayerStrip
+from placelab.app.widgets.tab_views import LayerStrip
 from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import PlacelabError
 from placelab.base.units import percent, seconds, si

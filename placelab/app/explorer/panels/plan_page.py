@@ -22,7 +22,7 @@ from placelab.app.explorer.panels.panel import Shared, button
 from placelab.app.explorer.planned import Planned, schedules
 from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
-from placelab.app.widgets.plan_board import PlanBoard
+from placelab.app.widgets.tab_views import PlanBoard
 from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import PlacelabError
 from placelab.base.units import percent, seconds, si

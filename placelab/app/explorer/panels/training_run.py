@@ -11,7 +11,7 @@ import numpy as np
 
 from placelab.analysis.faults import KINDS, TrainingRuns, checkpoint_interval, over_intervals, simulate_training
 from placelab.app.widgets import controls as w
-from placelab.app.widgets.tables import TrainingChart
+from placelab.app.widgets.tab_views import TrainingChart
 from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import PlacelabError
 from placelab.base.units import percent, seconds
@@ -23,7 +23,7 @@ POINTS = 160  # of the curve
 
 
 def over_time(runs: TrainingRuns, text: Callable[[float], str], share: Callable[[float], str]) -> dict[str, Any]:
-    """The first run, as :class:`placelab.app.widgets.tables.TrainingChart` takes it.
+    """The first run, as :class:`placelab.app.widgets.tab_views.TrainingChart` takes it.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ import numpy as np
 
 from placelab.analysis.hand_plans import ByHand
 from placelab.app.explorer.panels.held import Held, Target
-from placelab.app.widgets.plan_so_far import decided_so_far
+from placelab.app.widgets.decisions import decided_so_far
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 

@@ -14,7 +14,7 @@ from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
-from placelab.app.widgets.tables import WhatMattersTable
+from placelab.app.widgets.tab_views import WhatMattersTable
 from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import UnsupportedError
 from placelab.base.leaving import Abandoned, run_abandonable
