@@ -12,14 +12,13 @@ from placelab.base.shown import draw_with
 if TYPE_CHECKING:
     from placelab import costs, models, testing
     from placelab.analysis import faults
-    from placelab.analysis.best_moves import HandMove, best_move
     from placelab.analysis.comparing import best_pairs, compare, list_members
     from placelab.analysis.explanation import critical_path
     from placelab.analysis.faster import what_if
     from placelab.analysis.faults.expectations import checkpoint_interval
     from placelab.analysis.hand_plans import ByHand, Places, by_hand
     from placelab.analysis.idle_time import idle_reasons
-    from placelab.analysis.improving import improve, improve_known
+    from placelab.analysis.improving import HandMove, best_move, improve, improve_known
     from placelab.analysis.known_orders import recognise
     from placelab.analysis.measures import metrics, stages
     from placelab.analysis.studies.adversary_search import Adversary, adversarial
@@ -164,7 +163,7 @@ HOMES = {
     "CycleError": "base.errors",
     "Difference": "analysis.two_schedules",
     "FormatError": "base.errors",
-    "HandMove": "analysis.best_moves",
+    "HandMove": "analysis.improving",
     "InfeasibleError": "base.errors",
     "LayerSplit": "plans.layer_split",
     "ListScheduler": "planning.list_scheduler",
@@ -185,7 +184,7 @@ HOMES = {
     "allreduce_time": "costs.collective_times",
     "arrival_skew": "analysis.worker_measures",
     "best_known": "schedule.known_schedules",
-    "best_move": "analysis.best_moves",
+    "best_move": "analysis.improving",
     "best_pairs": "analysis.comparing",
     "bounds": "planning.lower_bounds",
     "by_hand": "analysis.hand_plans",

@@ -12,9 +12,9 @@ from placelab.base.errors import FormatError, expect
 from placelab.base.interrupts import need
 from placelab.base.progress import Progress, Report, never, silent
 from placelab.base.threads import in_batches
+from placelab.problem.cluster import with_bandwidth
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
-from placelab.problem.shared_links import with_bandwidth
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.batches import makespans_of, run_again
 

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from placelab.problem.cluster import Cluster
+from placelab.problem.cluster import Cluster, as_argument
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_columns import time_arguments
 from placelab.problem.problem import Problem
-from placelab.problem.shared_links import as_argument
 from placelab.schedule.catalogue import checked
 
 COLUMNS = ("speed", "memory", "bandwidth", "latency", "names", "types", "hosts")

@@ -13,8 +13,8 @@ import numpy as np
 
 from placelab.base.errors import FormatError, count, expect
 from placelab.base.seeds import generator
-from placelab.graphs.collective_graph import collective
 from placelab.graphs.training_steps import pipeline_training
+from placelab.graphs.transforms.collective_hops import collective
 from placelab.problem.graph import OpGraph
 from placelab.schedule.catalogue import Limits, checked
 

@@ -11,9 +11,8 @@ from placelab.base.errors import expect
 from placelab.base.index_arrays import frozen
 from placelab.base.once import computed, once
 from placelab.kernels.plan import ranks as kernels
-from placelab.planning.bound_witness import witness
 from placelab.planning.favourite_child import infinite_machine_bound
-from placelab.planning.input_bound import input_bound, least_exec
+from placelab.planning.input_bound import input_bound, least_exec, witness
 from placelab.planning.memory_plan import can_bind
 from placelab.planning.plan_arrays import successors
 from placelab.problem.problem import Problem
@@ -56,7 +55,7 @@ def bounds(
     - ``inputs`` (on request, 20 ms at 5,000 ops, 0.1 s at 25,000): an input is awaited, or its producer shares the device with
       the op that reads it (:func:`placelab.planning.input_bound.windows`); at least the two above, and the only one that knows
       transfers and takes no solver. With ``why`` a table is returned instead, which proves it:
-      :func:`placelab.planning.bound_witness.witness`;
+      :func:`placelab.planning.input_bound.witness`;
     - ``lp`` (on request, seconds at 22,000 ops): the makespan on any number of machines of SCT's linear program with the least
       exec over devices and the least transfer over links (:func:`placelab.planning.favourite_child.infinite_machine_bound`).
       Absent where it is no bound: when some transfer takes longer than some op.

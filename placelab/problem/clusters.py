@@ -6,8 +6,7 @@ import numpy as np
 
 from placelab.base.errors import FormatError, count
 from placelab.base.seeds import generator
-from placelab.problem.cluster import MOST_DEVICES, Cluster
-from placelab.problem.shared_links import SharedLink, links_among
+from placelab.problem.cluster import MOST_DEVICES, Cluster, SharedLink, links_among
 
 
 def uniform(n: int = 4) -> Cluster:

@@ -10,9 +10,9 @@ import numpy as np
 
 from placelab.base.errors import FormatError
 from placelab.base.once import once
+from placelab.problem.cluster import as_argument
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
-from placelab.problem.shared_links import as_argument
 
 
 @once

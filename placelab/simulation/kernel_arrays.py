@@ -21,10 +21,10 @@ from placelab.kernels.run import simulation_blocks as simulating
 from placelab.kernels.run.transfers import group_transfers
 from placelab.planning import plan_arrays
 from placelab.planning.ranks import in_classes
+from placelab.problem.cluster import SharedLink
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.problem.resource_models import held
-from placelab.problem.shared_links import SharedLink
 from placelab.schedule.order import Order
 from placelab.schedule.schedule import TOLERANCE
 

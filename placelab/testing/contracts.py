@@ -40,6 +40,9 @@ from placelab.simulation.event_simulation import simulate
 from placelab.strategies.placing import place
 from placelab.testing.answers import (
     SECONDS,
+    Called,
+    Forbidden,
+    Watch,
     answer,
     apart,
     fail,
@@ -50,7 +53,6 @@ from placelab.testing.answers import (
     title,
 )
 from placelab.testing.example_problems import examples, size
-from placelab.testing.watching import Called, Forbidden, Watch
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,6 +21,7 @@ from placelab.strategies.placing import place
 from placelab.testing import puzzles
 from placelab.testing.answers import (
     SECONDS,
+    Forbidden,
     answer,
     apart,
     case_as_code,
@@ -31,7 +32,6 @@ from placelab.testing.answers import (
 )
 from placelab.testing.contracts import placement_faults
 from placelab.testing.example_problems import examples, size
-from placelab.testing.watching import Forbidden
 
 ROUNDING = 1e-9  # relative
 ALONE = "no instance"  # two schedules are compared as they are

@@ -17,6 +17,7 @@ from placelab.base.places import PACKAGE
 from placelab.problem.problem import Problem
 from placelab.testing.answers import (
     SECONDS,
+    Forbidden,
     answer,
     apart,
     case_as_code,
@@ -28,7 +29,6 @@ from placelab.testing.answers import (
     title,
 )
 from placelab.testing.example_problems import size
-from placelab.testing.watching import Forbidden
 
 if TYPE_CHECKING:
     import pandas as pd

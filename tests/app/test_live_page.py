@@ -16,8 +16,8 @@ import problems
 import pytest
 
 import placelab as pl
-from placelab.analysis.best_moves import best_move
 from placelab.analysis.idle_time import idle_gaps
+from placelab.analysis.improving import best_move
 from placelab.app.widgets import live_page
 from placelab.app.widgets.gantt_chart import PAGE_POINTS
 from placelab.app.widgets.gantt_wire import pack_memory, pack_schedule

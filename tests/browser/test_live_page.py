@@ -12,7 +12,7 @@ from browser.test_accessibility import CHECK, axe  # noqa: F401
 from playwright.sync_api import Page, expect
 
 import placelab as pl
-from placelab.analysis.best_moves import best_move
+from placelab.analysis.improving import best_move
 from placelab.app.explorer.panels.numbers import at_most
 from placelab.app.widgets import live_page
 from placelab.planning.lower_bounds import best_bound

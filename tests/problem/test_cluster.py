@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.problem.shared_links import as_argument, links_among
+from placelab.problem.cluster import as_argument, links_among
 
 
 def test_scalars_fill_matrices_and_the_diagonal_is_ignored():

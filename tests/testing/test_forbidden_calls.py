@@ -10,8 +10,7 @@ import pytest
 
 import placelab as pl
 from placelab import testing
-from placelab.testing.answers import apart
-from placelab.testing.watching import Watch
+from placelab.testing.answers import Watch, apart
 
 PROBLEM = pl.datasets.problem("topcuoglu")
 

@@ -1,4 +1,4 @@
-/** The move of one op of the critical path that shortens a plan most: placelab.analysis.best_moves, to the last bit. */
+/** The move of one op of the critical path that shortens a plan most: placelab.analysis.improving, to the last bit. */
 import { lacking, lanesOf, moved, type Plan, placesOf } from "./hand.ts";
 import { isShort } from "./memory.ts";
 import type { Placed, Problem } from "./problem.ts";

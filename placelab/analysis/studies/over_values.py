@@ -12,9 +12,8 @@ from placelab.base.errors import FormatError, UnsupportedError, expect
 from placelab.base.interrupts import need
 from placelab.base.progress import Progress, Report, never, silent
 from placelab.base.threads import in_batches
-from placelab.problem.cluster import Cluster
+from placelab.problem.cluster import Cluster, with_bandwidth
 from placelab.problem.problem import Problem
-from placelab.problem.shared_links import with_bandwidth
 from placelab.schedule.catalogue import (
     Partitioner,
     Scheduler,

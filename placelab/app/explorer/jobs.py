@@ -14,11 +14,10 @@ from placelab.app.explorer.state import PIPELINE, SERVERS, TIED, Job, Model, Pre
 from placelab.app.widgets.cluster_edit import Layout
 from placelab.base.errors import InfeasibleError, UnsupportedError
 from placelab.graphs.transforms import backward, microbatches, model_replica, pipeline_replica
-from placelab.problem.cluster import Cluster
+from placelab.problem.cluster import Cluster, links_among
 from placelab.problem.clusters import data_parallel, parameter_server
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
-from placelab.problem.shared_links import links_among
 from placelab.strategies.placing import place
 from placelab.strategies.preparing.gradients import backward_part
 

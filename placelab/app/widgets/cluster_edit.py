@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 
 from placelab.base.errors import PlacelabError
-from placelab.problem.cluster import Cluster
-from placelab.problem.shared_links import SharedLink, links_among, with_bandwidth
+from placelab.problem.cluster import Cluster, SharedLink, links_among, with_bandwidth
 
 VIEWS = ("auto", "graph", "grid")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from placelab.planning.bound_witness import Step, steps
+from placelab.planning.input_bound import Step, steps
 from placelab.problem.problem import Problem
 
 MOST = 120  # segments that are sent

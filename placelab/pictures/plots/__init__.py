@@ -1,10 +1,9 @@
 """Figures of results, for notebooks, papers and the explorer: a Gantt chart in SVG, all others in Bokeh."""
 
 from placelab.pictures.plots.comparison_figures import iterations, sensitivity
-from placelab.pictures.plots.plan_figures import plane
 from placelab.pictures.plots.schedule_figures import difference, gantt, memory
 from placelab.pictures.plots.study_figures import mean_ranks, performance_profile, ratio_intervals, winners
-from placelab.pictures.plots.training_figures import checkpoint_intervals, learning_curves, training
+from placelab.pictures.plots.training_figures import checkpoint_intervals, learning_curves, plane, training
 
 __all__ = [
     "checkpoint_intervals",

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from placelab.analysis.best_moves import HandMove, best_move
 from placelab.analysis.hand_plans import ByHand, by_hand
-from placelab.analysis.improving import improve
+from placelab.analysis.improving import HandMove, best_move, improve
 from placelab.app.explorer.engine.solving import Result, RunningCall
 from placelab.app.explorer.panels import tray
 from placelab.app.explorer.panels.held import Held, Target

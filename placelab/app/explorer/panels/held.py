@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from placelab.analysis.best_moves import HandMove
 from placelab.analysis.hand_plans import ByHand, Places, by_hand
+from placelab.analysis.improving import HandMove
 from placelab.base.errors import InfeasibleError
 from placelab.schedule.placement import Placement
 
