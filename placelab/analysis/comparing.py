@@ -205,7 +205,8 @@ def _rows(
     measure: Measure,
 ) -> Iterator[tuple[Row, float]]:
     """Rows, each with the best lower bound known by then."""
-    bound, prepare = best_bound(problem), cache(prepare)
+    bound = best_bound(problem)
+    prepare = cache(prepare)
     timed(lambda: prepare(problem))
     for partitioner in sorted(where, key=lambda p: p.slow):
         for seed in seeds:

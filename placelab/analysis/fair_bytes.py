@@ -114,6 +114,10 @@ def _fair_rates(flows: np.ndarray, bandwidth: np.ndarray, capacity: np.ndarray, 
         more = waits.any(axis=0)
         if 2 * np.count_nonzero(more) < len(spans):  # spans that are done cost less than to leave them out
             rate[:, spans] = now
-            spans, left = spans[more], left[:, more]
-            flows, own, waits, now = flows[:, more], own[:, more], waits[:, more], now[:, more]
+            spans = spans[more]
+            left = left[:, more]
+            flows = flows[:, more]
+            own = own[:, more]
+            waits = waits[:, more]
+            now = now[:, more]
     return rate

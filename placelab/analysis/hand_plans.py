@@ -283,7 +283,8 @@ class ByHand:
 
     def _earliest(self, block: np.ndarray, d: int, lane: np.ndarray, first: int, last: int, ready: float) -> int:
         """The position by earliest start: of the first gap that is long enough, else behind what starts before `ready`."""
-        begin, end = self.schedule.start[lane], self.schedule.finish[lane]
+        begin = self.schedule.start[lane]
+        end = self.schedule.finish[lane]
         took = float(self.placement.problem.exec_table()[block, d].sum())
         free = np.maximum(np.concatenate([[0.0], end]), ready)
         until = np.concatenate([begin, [np.inf]])

@@ -125,7 +125,8 @@ class _Symmetry:
         to = np.arange(len(self.kind))
         to[both] = [*b, *a]
         for table in self.tables:
-            rows, columns = table[both], table[:, both]
+            rows = table[both]
+            columns = table[:, both]
             if not (np.array_equal(table[to[both]][:, to], rows) and np.array_equal(table[to][:, to[both]], columns)):
                 return False
         if not self.shared:

@@ -66,7 +66,9 @@ def parse_xml(
         depth -= 1
         end(parser.CurrentLineNumber)
 
-    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = begun, ended, text
+    parser.StartElementHandler = begun
+    parser.EndElementHandler = ended
+    parser.CharacterDataHandler = text
     parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = _refuse
     parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
     try:

@@ -223,13 +223,15 @@ def _double_tree(net: Net, chunk: float) -> float:
         raise FormatError(f"chunk is {chunk:g}; expected bytes, from 0 to those of the vector, {net.size:g}")
     if net.n == 1:
         return 0.0
-    depth, rate = (net.n - 1).bit_length(), net.bandwidth.min()
+    depth = (net.n - 1).bit_length()
+    rate = net.bandwidth.min()
     rest = max(0.0, TRAFFIC.get(net.n, 2.0) * net.size - 2 * chunk)
     return float(2 * depth * (net.latency.max() + chunk / rate) + rest / rate)
 
 
 def _hierarchical(kind: str, size: Any, workers: Any, bandwidth: Any, latency: Any, hosts: Any) -> float:
-    n, hosts = count(workers, "workers"), count(hosts, "hosts")
+    n = count(workers, "workers")
+    hosts = count(hosts, "hosts")
     if n % hosts:
         raise FormatError(f"{n} workers on {hosts} hosts; expected equally many on each")
     inside, between = (

@@ -275,7 +275,8 @@ def _roofline(graph: OpGraph, v: int, note: Mapping[str, Any]) -> str:
     if not peak or not rate:
         return "by figures that are not recorded"
     reached = _figure(note, "efficiency") or 1.0
-    peak, rate = peak * reached, rate * reached
+    peak = peak * reached
+    rate = rate * reached
     size = float(bytes_touched(graph, *distinct(graph.kind))[v])
     ways = [
         (flop / peak, units.si(flop, "FLOP"), units.si(peak, "FLOP/s")),

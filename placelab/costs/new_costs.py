@@ -17,7 +17,8 @@ from placelab.problem.problem import Problem, on_graph
 from placelab.schedule.catalogue import Limits, checked
 
 Either = TypeVar("Either", OpGraph, Problem)
-SPEED, BANDWIDTH = 1e13, 12e9  # operations/s and bytes/s of the preset `uniform`, on which a unit takes `unit` seconds
+SPEED = 1e13  # operations/s of the preset `uniform`, on which a unit takes `unit` seconds
+BANDWIDTH = 12e9  # bytes/s of its links
 
 
 def scale(graph: OpGraph, *, compute: float = 1.0, transfer: float = 1.0) -> OpGraph:

@@ -282,7 +282,8 @@ def gaussian_elimination(m: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -
     """
     m = count(m, "m", 2)
     k, j = np.triu_indices(m)  # row k: pivot (k, k), then the update of each later column j
-    k, j = k[:-1], j[:-1]
+    k = k[:-1]
+    j = j[:-1]
     number = np.zeros((m, m), dtype=np.int64)
     number[k, j] = np.arange(len(k))
     update = j > k

@@ -137,7 +137,9 @@ def opened(data: bytes, name: str, graph: OpGraph | None = None, **options: Any)
         )
     if _suffix(name) == ".json":
         return _from_json(data, name, options, graph)
-    rows, errors, data = _readers(name), list[PlacelabError](), unzipped(data, name)
+    rows = _readers(name)
+    errors = list[PlacelabError]()
+    data = unzipped(data, name)
     for reader in [*map(module_of, _fitting(rows, data)), *[profiles] * any(row.holds == PROFILE for row in rows)]:
         try:
             found = _call(reader.loads, data, name, options=options)

@@ -112,7 +112,8 @@ def pipeline_training(
         raise FormatError(f"the cluster has {cluster.n_devices} devices; {p} stages need one each")
     if dual:
         column = {phase: np.tile(values, 2) for phase, values in column.items()}
-        kept, border = np.tile(kept, 2), np.concatenate([border, [0.0], border])
+        kept = np.tile(kept, 2)
+        border = np.concatenate([border, [0.0], border])
     device = [_device(j, p, layout) for j in range(p * (2 if dual else v))]
     parts, tensors = _micro_batch(column, kept, border, device, recompute)
     if dual:

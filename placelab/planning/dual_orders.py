@@ -57,7 +57,8 @@ def dualpipe_steps(problem: Problem, placement: Placement) -> Steps:
             "the scheduler 'dualpipe' needs two pipelines on the same devices, the second upside down; "
             "give pipeline_training layout='dual'"
         )
-    p, m = len(device), replicas[0].m
+    p = len(device)
+    m = replicas[0].m
     if p % 2:
         raise UnsupportedError(f"the scheduler 'dualpipe' needs an even number of devices; there are {p}")
     if m < p:
@@ -123,7 +124,8 @@ def _steps(h: int, m: int, rank: int, op: Find) -> list[tuple[int, ...]]:
             steps.append((late.popleft(),))
 
     def both(ahead: int, back: int) -> None:
-        i, j = following(0, ahead), following(1, back)
+        i = following(0, ahead)
+        j = following(1, back)
         steps.append((op("F", ahead, i), op("B", back, j), op("W", back, j)))
 
     inner = h - rank - 1

@@ -128,7 +128,8 @@ def least_transfers(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     always = np.zeros(graph.n_edges)
     bandwidth = problem.cluster.narrowest if problem.transfer_model.shared else problem.cluster.bandwidth
     for number in np.unique(pair):
-        source, destination = kinds[number // len(kinds)], kinds[number % len(kinds)]
+        source = kinds[number // len(kinds)]
+        destination = kinds[number % len(kinds)]
         edges = np.flatnonzero(pair == number)
         links = source[:, None] & destination & ~np.eye(len(source), dtype=bool)
         for latency, rate in _best_links(problem.cluster.latency[links], bandwidth[links]):
@@ -280,7 +281,8 @@ def _chain(problem: Problem, op: int, backward: bool = False) -> list[Step]:
     """What fills the time from 0 to an op's head."""
     time, head, tail = windows(problem)
     if backward:
-        time, head = time[::-1], tail[::-1]
+        time = time[::-1]
+        head = tail[::-1]
     search = Search(time, head, arrivals(problem, backward), workspace(len(time)))
     chain: list[Step] = []
     while head[op] > 0.0:
@@ -327,7 +329,8 @@ def _cause(op: int, search: Search) -> tuple[int, list[Step]]:
 
 def _shared(op: int, due: dict[int, float], search: Search) -> tuple[int, list[Step]]:
     """The ops that fill one device from a head to the time they are due at, and those that follow there before the op."""
-    time, head = search.time, search.head
+    time = search.time
+    head = search.head
     most = -np.inf
     inside: list[int] = []
     for release in sorted({float(head[v]) for v in due}):

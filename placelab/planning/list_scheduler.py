@@ -188,8 +188,11 @@ class ListScheduler:
         if self._memory:
             self._memory.place(v, d, start, finish, self._inputs(v, d))
         self._lanes[d].occupy(start, finish)
-        self.device[v], self.start[v], self.finish[v] = d, start, finish
-        self._home[v], self._done[v] = d, finish
+        self.device[v] = d
+        self.start[v] = start
+        self.finish[v] = finish
+        self._home[v] = d
+        self._done[v] = finish
         self._placed.append(v)
         if self._group[v] >= 0:
             self._group_device[self._group[v]] = d

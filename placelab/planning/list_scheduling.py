@@ -74,7 +74,8 @@ def in_order(
     Placement
         With plan, estimate and, if asked for, trace.
     """
-    order, preferred = frozen(order), _no_preference(problem) if preferred is None else frozen(preferred)
+    order = frozen(order)
+    preferred = _no_preference(problem) if preferred is None else frozen(preferred)
     placement = _in_order_kernel(problem, order, preferred, insertion, trace, aim)
     if placement is None:
         placement = _in_memory(problem, frozen(_places(order)), preferred, insertion, trace, aim)
@@ -200,7 +201,8 @@ def one_by_one(
         if not heap:
             if not any(s.candidates(v) for _, v in aside):
                 s.feasible(min(aside)[1])  # raises, naming the op and what each device lacks
-            heap, aside = sorted(aside), []
+            heap = sorted(aside)
+            aside = []
         item = heappop(heap)
         v = item[1]
         freed = s.freed
@@ -208,7 +210,8 @@ def one_by_one(
             aside.append(item)
             continue
         if aside and s.freed != freed:
-            heap, aside = heap + aside, []
+            heap = heap + aside
+            aside = []
             heapify(heap)
         for w in graph.consumer[graph.succ_ptr[v] : graph.succ_ptr[v + 1]].tolist():
             missing[w] -= 1

@@ -103,7 +103,8 @@ def single(problem: Problem, placement: Placement, who: str, split: bool = False
 def looped(problem: Problem, placement: Placement, who: str) -> list[Ranks]:
     """The ranks of a pipeline of which rank s has stages s, s + p, s + 2p …."""
     replicas = ranks_of(problem, placement, who)
-    p, v = replicas[0].p, replicas[0].chunks
+    p = replicas[0].p
+    v = replicas[0].chunks
     if any(stages != tuple(range(rank, p * v, p)) for rank, stages in enumerate(replicas[0].stages)):
         raise UnsupportedError(
             f"the scheduler {who!r} needs stages 0, {p}, … on the first device, 1, {p + 1}, … on the next; "
@@ -149,7 +150,9 @@ def passes(ranks: Ranks, rank: int, group: int) -> list[Slot]:
 
 def interleaved_plans(ranks: Ranks, group: int, more: int = 0) -> list[list[Slot]]:
     """Interleaved 1F1B in rounds of `group`, of each rank; `more`: forwards beyond its warm-up."""
-    p, m, v = ranks.p, ranks.m, ranks.chunks
+    p = ranks.p
+    m = ranks.m
+    v = ranks.chunks
     plans = []
     for rank, stages in enumerate(ranks.stages):
         forwards = passes(ranks, rank, group)

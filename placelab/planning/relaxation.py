@@ -264,8 +264,11 @@ def least_makespan(
         raise _failed()
     assert rows.x.value is not None and w.value is not None  # an optimum was found
     dual = [np.maximum(row.dual_value, 0) for row in holds]
-    x[kept], arc[kept] = np.clip(rows.x.value, 0, 1), dual[0]
-    stop[rows.ops[rows.sinks]], leaves[forks], enters[joins] = dual[1], dual[2] * scale, dual[3] * scale
+    x[kept] = np.clip(rows.x.value, 0, 1)
+    arc[kept] = dual[0]
+    stop[rows.ops[rows.sinks]] = dual[1]
+    leaves[forks] = dual[2] * scale
+    enters[joins] = dual[3] * scale
     leaving, entering = (np.bincount(op, arc, minlength=n) for op in (arcs.tail, arcs.head))
     start = np.maximum(stop + leaving - entering, 0)
     return Optimum(arcs, float(w.value) * scale, x, arc, start, stop, leaves, enters)

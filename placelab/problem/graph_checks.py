@@ -184,7 +184,8 @@ MIN_EDGES, EDGES_PER_OP = (
     2_000_000,
     10,
 )  # 130 bytes each, next to 2 in JSON; 2,000 ops, each joined to all, have 2 million
-MIN_OUTPUTS, OUTPUTS_PER_OP = 300_000, 8  # half a kilobyte each; most ops have one, TensorFlow's FusedBatchNormV3 has 6
+MIN_OUTPUTS = 300_000  # half a kilobyte each
+OUTPUTS_PER_OP = 8  # most ops have one, TensorFlow's FusedBatchNormV3 has 6
 MAX_SECONDS = 10_000_000  # ops × time types, a table of 80 MB and its copy: 400 types at 23,500 ops
 MAX_ALLOWED = 20_000_000  # ops × device names; shared in memory, but DOT and networkx graphs repeat them at each op
 

@@ -261,7 +261,9 @@ DEVICES = (*GPUS, *TPUS, *CPUS)
 SPECS: Mapping[str, Spec] = MappingProxyType({spec.name: spec for spec in DEVICES})
 HARDWARE = {spec.name: kind for kind, group in (("gpu", GPUS), ("tpu", TPUS), ("cpu", CPUS)) for spec in group}
 
-HOST, SWITCH, NETWORK = 10e-6, 5e-6, 50e-6  # latencies, assumed: a copy through PCIe, through NVLink, a message by TCP
+HOST = 10e-6  # latencies, assumed: a copy through PCIe
+SWITCH = 5e-6  # through NVLink
+NETWORK = 50e-6  # a message by TCP
 VERBS = 5e-6  # a message by InfiniBand between GPUs' memories, assumed
 PCIE = "PCI-SIG: 16 lanes, 128 of 130 bits"
 CONNECTIONS = (

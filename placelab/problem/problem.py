@@ -321,7 +321,8 @@ class Problem:
 
     def with_costs(self, *, graph: OpGraph | None = None, cluster: Cluster | None = None) -> Problem:
         """This problem with other times: a graph of the same ops and edges, a cluster of the same devices; all rules stay."""
-        graph, cluster = self.graph if graph is None else graph, self.cluster if cluster is None else cluster
+        graph = self.graph if graph is None else graph
+        cluster = self.cluster if cluster is None else cluster
         expect(graph, OpGraph, "with_costs")
         expect(cluster, Cluster, "with_costs")
         if not _same_ops_and_edges(self.graph, graph):

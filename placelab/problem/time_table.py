@@ -102,7 +102,8 @@ def said_of_units(graph: OpGraph, cluster: Cluster) -> str:
     >>> said_of_units(graph, Cluster([1.0, 1.0]))
     ''
     """
-    most, slowest = float(graph.compute.max()), float(cluster.speed.min())
+    most = float(graph.compute.max())
+    slowest = float(cluster.speed.min())
     if graph.time is not None or not 0 < most < INSTANT * slowest:
         return ""
     return (

@@ -175,7 +175,8 @@ NUMBERS = (int, float)
 # trace; whether a quick approximation is enough (while a user drags); a function to call with Progress now and then; and a
 # function to call now and then that returns True to stop, whereupon the strategy returns its best result.
 RESERVED = ("seed", "trace", "preview", "progress", "cancel")
-PLANNED, UNPLANNED = "planned", "pct"  # the default scheduler of placements with a plan, and of those without
+PLANNED = "planned"  # the default scheduler of placements with a plan
+UNPLANNED = "pct"  # and of those without
 
 
 def default_scheduler(placement: Placement) -> str:

@@ -69,7 +69,8 @@ def items_run(schedule: Schedule) -> kernels.Items:
     finish = schedule.finish
     place = schedule.device
     if len(sends):
-        start, finish = np.concatenate([start, sends["start"]]), np.concatenate([finish, sends["finish"]])
+        start = np.concatenate([start, sends["start"]])
+        finish = np.concatenate([finish, sends["finish"]])
         place = np.concatenate([place, sends["source"]])
     columns = map(frozen, (start, finish, place, np.argsort(start, kind="stable").astype(np.int32)))
     return kernels.Items(schedule.problem.graph.n_ops, *columns)

@@ -84,9 +84,11 @@ def _device(cluster: Cluster, module: str, given: Any) -> int:
     on_cpu = [kind == "cpu" for kind in hardware(cluster)]
     found = ACCELERATOR.fullmatch(given) if isinstance(given, str) else None
     if given in HOST:
-        devices, number = [d for d, cpu in enumerate(on_cpu) if cpu], 0
+        devices = [d for d, cpu in enumerate(on_cpu) if cpu]
+        number = 0
     elif found or (isinstance(given, int) and given >= 0):
-        devices, number = [d for d, cpu in enumerate(on_cpu) if not cpu], int(found[1] or 0) if found else given
+        devices = [d for d, cpu in enumerate(on_cpu) if not cpu]
+        number = int(found[1] or 0) if found else given
     else:
         raise FormatError(
             f"module {module!r:.80} is on {given!r:.60}; expected a number, cuda:N, cpu, disk or a device's name"

@@ -38,11 +38,16 @@ class HeldBytes:
         """(device, from, to, most bytes short) of each maximal span over a capacity."""
         device, begin, end, size = self.held()
         real = (begin < end) & (size > 0)
-        device, begin, end, size = device[real], begin[real], end[real], size[real]
+        device = device[real]
+        begin = begin[real]
+        end = end[real]
+        size = size[real]
         where = np.tile(device, 2)
         when = np.concatenate([begin, end])
         order = np.lexsort((when, where))
-        where, when, change = where[order], when[order], np.concatenate([size, -size])[order]
+        where = where[order]
+        when = when[order]
+        change = np.concatenate([size, -size])[order]
         found = []
         for d in range(self.k):
             here = slice(*np.searchsorted(where, [d, d + 1]))

@@ -76,7 +76,9 @@ def best_known(problem: Problem) -> Schedule | None:
         record = _of(problem)
         if record is None or record.columns is None or record.placement is None:
             return None
-        columns, placement, bound = record.columns, record.placement, record.bound
+        columns = record.columns
+        placement = record.placement
+        bound = record.bound
     return Schedule(Placement(problem, **(placement | dict(bound=bound or None))), **columns)
 
 

@@ -312,11 +312,9 @@ def planned_schedule(
     key = graph.edge_tensor[leaves].astype(np.int64) * cluster.n_devices + destination[leaves]
     edge = leaves[np.unique(key, return_index=True)[1]]
     transfers = np.empty(len(edge), TRANSFER)
-    transfers["tensor"], transfers["source"], transfers["destination"] = (
-        graph.edge_tensor[edge],
-        source[edge],
-        destination[edge],
-    )
+    transfers["tensor"] = graph.edge_tensor[edge]
+    transfers["source"] = source[edge]
+    transfers["destination"] = destination[edge]
     link = (source[edge], destination[edge])
     transfers["start"] = finish[graph.producer[edge]] + problem.transfer_ops / cluster.speed[source[edge]]
     transfers["finish"] = transfers["start"] + cluster.latency[link] + graph.edge_bytes[edge] / cluster.bandwidth[link]

@@ -58,7 +58,8 @@ def said_of_sharing(schedule: Schedule, rows: np.ndarray) -> dict[int, str]:
     asked = np.zeros(len(moved), bool)
     moves = end > begin
     made = problem.graph.tensor_producer[moved["tensor"]]
-    asked[rows], moves[rows] = True, False
+    asked[rows] = True
+    moves[rows] = False
     parts: dict[int, list[str]] = {}
     for link, users in _links(schedule, rows):
         mine = users[asked[users]]
@@ -96,7 +97,9 @@ def _links(schedule: Schedule, rows: np.ndarray) -> Iterator[tuple[str, np.ndarr
 def _covers(first: np.ndarray, last: np.ndarray, owner: np.ndarray, n: int) -> list[tuple[int, np.ndarray]]:
     """For each of n places: how many owners have a range [first, last) over it, and the owners of the foremost ranges."""
     wide = first < last
-    first, last, owner = first[wide], last[wide], owner[wide].astype(np.int64)
+    first = first[wide]
+    last = last[wide]
+    owner = owner[wide].astype(np.int64)
     place, item = _foremost(first, last, owner)
     some = np.split(owner[item], np.searchsorted(place, np.arange(1, n)))
     return list(zip(_owners(first, last, owner, n).tolist(), some, strict=True))
@@ -123,10 +126,13 @@ def _foremost(first: np.ndarray, last: np.ndarray, owner: np.ndarray) -> tuple[n
         place = np.concatenate([place, place + (1 << i), first[own], last[own] - (1 << i)])
         item = np.concatenate([item, item, own, own])
         by_item = np.argsort(item, kind="stable")
-        place, item = place[by_item], item[by_item]
+        place = place[by_item]
+        item = item[by_item]
         kept = np.sort(np.unique(place * (owner.max() + 1) + owner[item], return_index=True)[1])  # an owner's foremost
         kept = kept[np.argsort(place[kept], kind="stable")]
-        place, item = place[kept], item[kept]
+        place = place[kept]
+        item = item[kept]
         ahead = np.arange(len(place)) - np.searchsorted(place, place) < MOST
-        place, item = place[ahead], item[ahead]
+        place = place[ahead]
+        item = item[ahead]
     return place, item

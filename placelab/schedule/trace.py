@@ -13,7 +13,8 @@ from placelab.base.units import apart
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 
-PLANNED_FINISH, EARLIEST_START = "planned finish [s]", "earliest start [s]"  # scores that are times of the op itself
+PLANNED_FINISH = "planned finish [s]"  # scores that are times of the op itself, as the next
+EARLIEST_START = "earliest start [s]"
 
 
 @dataclass(frozen=True, eq=False)

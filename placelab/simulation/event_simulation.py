@@ -230,11 +230,14 @@ def schedule_of(placement: Placement, moved: PlacementTransfers, settings: RunSe
     """The results of a run as a Schedule."""
     copies = moved.copies
     transfers = np.empty(len(copies.tensor), TRANSFER)
-    transfers["tensor"], transfers["source"] = copies.tensor, copies.source
+    transfers["tensor"] = copies.tensor
+    transfers["source"] = copies.source
     transfers["destination"] = copies.destination
     sends = transfers.copy() if len(times.send_start) else np.empty(0, TRANSFER)
-    transfers["start"], transfers["finish"] = times.transfer_start, times.transfer_finish
-    sends["start"], sends["finish"] = times.send_start, times.send_finish
+    transfers["start"] = times.transfer_start
+    transfers["finish"] = times.transfer_finish
+    sends["start"] = times.send_start
+    sends["finish"] = times.send_finish
     made_by = settings.scheduler.name, settings.seed, dict(settings.options), settings.oom
     return Schedule(placement, times.start, times.finish, transfers, sends, *made_by)
 

@@ -191,7 +191,8 @@ def ranks(
         rank[item] = np.arange(n + sends)
     if sends:
         ops_first = lambda column: np.concatenate([column[sends:], column[:sends]])  # noqa: E731
-        rank, shared = ops_first(rank), ops_first(shared)
+        rank = ops_first(rank)
+        shared = ops_first(shared)
         item = np.where(item < sends, n + item, item - sends).astype(I4)
     return rank, shared, item
 

@@ -29,9 +29,11 @@ from placelab.simulation.event_simulation import RunRequest, run_of, simulate, s
 from placelab.strategies.preparing.chain import Transformations, chain
 from placelab.strategies.searches.fallback import instead
 
-LEAST, MOST = 8, 24  # rounds
+LEAST = 8  # rounds, at least
+MOST = 24  # at most
 WORK = 100_000  # rounds times ops, between these: large graphs get few, as a hand may be waiting
-SHIFTS, HOLDS = 2, 4  # how often an op starts later by the length of a shortage, and at all
+SHIFTS = 2  # how often an op starts later by the length of a shortage
+HOLDS = 4  # and at all
 
 
 @checked

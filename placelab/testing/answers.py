@@ -224,9 +224,12 @@ class _Limit:
 
     def is_over(self) -> bool:
         """Whether the time is over; called again and again."""
-        now, busy = monotonic(), process_time()
-        spent, computed = now - self._last, busy - self._last_busy
-        self._last, self._last_busy = now, busy
+        now = monotonic()
+        busy = process_time()
+        spent = now - self._last
+        computed = busy - self._last_busy
+        self._last = now
+        self._last_busy = busy
         if self._warming > 0 and compiling():
             self._warming -= spent
         else:
@@ -310,7 +313,8 @@ class Watch:
         if not self:
             return call()
         self._seen = ""
-        before, of_threads = sys.getprofile(), threading.getprofile()
+        before = sys.getprofile()
+        of_threads = threading.getprofile()
         context = _watching.set(self)
         sys.setprofile(self._look)
         threading.setprofile(self._look)  # of threads that start from now on

@@ -257,7 +257,8 @@ def over_intervals(
     steps = np.atleast_1d(np.asarray(every))
     table = np.empty(len(steps), [("every", "i8"), ("seconds", "f8"), ("expected", "f8")])
     table["expected"] = expected_training_time(length, n, every=steps, save=save, mtbf=mtbf, **facts)
-    table["every"], table["seconds"] = steps, steps * length
+    table["every"] = steps
+    table["seconds"] = steps * length
     return table
 
 

@@ -257,7 +257,8 @@ def simulate_training(
     for i in range(several):
         source = _spans(mean, first + i) if mean is not None else iter((given,))
         run, table = _run(job, noticed, ask, source, mean is not None, ROWS if i == 0 else 0)
-        total[i], failed[i] = run.total, run.failed[0]
+        total[i] = run.total
+        failed[i] = run.failed[0]
         rows = table if i == 0 else rows
     return TrainingRuns(
         step=length,
@@ -285,7 +286,8 @@ def _run(
     parts = []
     while (state := training.train(job, detection, failures, run, kept)) != training.OVER:
         if state == training.NO_FAILURES:
-            failures, run.used[0] = training.Failures(next(source), random), 0
+            failures = training.Failures(next(source), random)
+            run.used[0] = 0
         elif state == training.NO_DELAY:
             assert ask is not None
             run.delay[0] = span(ask(float(run.failure[0])), "the delay of detection")
@@ -428,7 +430,8 @@ def _placed(placement: Placement, problem: Problem) -> Placement:
     number = np.array([new._index[name] for name in old.names])
     device = np.full(new.n_ops, -1, dtype=np.int32)
     added = np.ones(new.n_ops, dtype=bool)
-    device[number], added[number] = placement.device, False
+    device[number] = placement.device
+    added[number] = False
     extra = np.flatnonzero(added)
     for v in extra:
         device[v] = placement.device[old.index(new.names[v].partition("/")[2])]

@@ -25,7 +25,8 @@ from placelab.strategies.placing import run_to_solve
 if TYPE_CHECKING:
     import pandas as pd
 
-HOT, COLD = 10.0, 0.1  # temperature at the first and after the last step
+HOT = 10.0  # temperature at the first step
+COLD = 0.1  # and after the last
 PUBLISHED_COOLING = 0.99  # of the temperature by each step: 459 steps from HOT to COLD
 OBJECTIVES = ("makespan", "gap", "efficiency")
 FIRST = 1.0  # seconds that a search has for its first step, however soon it is cancelled

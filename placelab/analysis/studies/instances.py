@@ -11,7 +11,8 @@ from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 
-LEAST, MOST = 0.1, 1.0  # of each weight of a small instance at first
+LEAST = 0.1  # of each weight of a small instance at first, as the next
+MOST = 1.0
 CHANGE = 0.1  # of a weight by a move, at most
 SIZES = (3, 5)  # ops and devices of a small instance
 STEP = 0.25  # of the logarithm of a varied quantity: a move changes it by at most 28 %
@@ -63,7 +64,9 @@ class SmallInstance:
         n, k = random.integers(SIZES[0], SIZES[1] + 1, size=2)
         link = np.triu(random.uniform(LEAST, MOST, (k, k)), 1)
         edges = {(v, v + 1): random.uniform(LEAST, MOST) for v in range(n - 1)}
-        compute, speed, link = random.uniform(LEAST, MOST, n), random.uniform(LEAST, MOST, k), link + link.T
+        compute = random.uniform(LEAST, MOST, n)
+        speed = random.uniform(LEAST, MOST, k)
+        link = link + link.T
         speed = np.ones(k) if "devices" in equal else speed
         return cls(compute, speed, 1 - np.eye(k) if "links" in equal else link, edges, least, equal)
 

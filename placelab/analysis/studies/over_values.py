@@ -196,7 +196,8 @@ def _row(problem: Problem, meant: Parameter, pair: Pair, value: float, found: Sc
 
 OF_LINKS = ("bandwidth", "latency")
 OF_DEVICES = ("speed", "memory")
-STEPS, SPAN = 31, 10.0  # default values, and how many times the present value the largest of them is
+STEPS = 31  # default values
+SPAN = 10.0  # how many times the present value the largest of them is
 
 
 @dataclass(frozen=True)

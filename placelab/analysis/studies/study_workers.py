@@ -29,7 +29,9 @@ TICK = 0.2  # seconds between two looks at `cancel`
 LOOK = 1.0  # seconds between two looks at the workers of a cluster
 DEATHS = 3  # of workers that ran a task, before it is given up
 AHEAD = 2  # batches of tasks per worker that are handed out, so that none waits for the next
-FEW, MANY, GROWTH = 8, 256, 4  # tasks that a worker gets at once: at first, and at most; by what they grow …
+FEW = 8  # tasks that a worker gets at once, at first
+MANY = 256  # at most
+GROWTH = 4  # by what they grow …
 BRIEF = 0.2  # … and seconds after which it gives back those that it has not begun
 Stop = Callable[[], bool]
 Done = Generator[tuple[Task, list[Row]], None, None]
@@ -131,7 +133,8 @@ def _start(plan: bytes, packed: Mapping[str, bytes]) -> None:
     """Keep what tasks refer to, and end when the process that started this one is gone."""
     global _plan, _packed
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends the pool
-    _plan, _packed = pickle.loads(plan), packed  # made by the parent
+    _plan = pickle.loads(plan)  # made by the parent, as the next
+    _packed = packed
     Thread(target=_end_with_parent, daemon=True).start()
 
 

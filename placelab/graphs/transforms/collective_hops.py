@@ -112,7 +112,8 @@ def _check(algorithm: str, n: int, kind: str, rings: int, hosts: int) -> None:
 
 def _ring(n: int, kind: str) -> Hops:
     """One ring in the order of the replicas."""
-    reduces, gathers = kind != "all-gather", kind != "reduce-scatter"
+    reduces = kind != "all-gather"
+    gathers = kind != "reduce-scatter"
     hop, chunk = (grid.ravel() for grid in np.mgrid[: (n - 1) * (reduces + gathers), :n])
     destination = (chunk + hop + 1) % n
     first = {"all-reduce": n - 2, "reduce-scatter": n - 2, "all-gather": 0}[kind]  # hop whose parts are results
@@ -175,7 +176,8 @@ def _tree(n: int) -> Hops:
     distances = [2**i for i in range((n - 1).bit_length())]
     up = [(i, i - d, False) for d in distances for i in range(d, n, 2 * d)]
     down = [(i, i + d, True) for d in distances[::-1] for i in range(0, n - d, 2 * d)]
-    rows, has = [], list(range(n))  # what each replica has so far
+    rows = []
+    has = list(range(n))  # what each replica has so far
     for source, destination, gather in up + down:
         rows.append((source, destination, 1.0, gather, has[source], -1 if gather else has[destination]))
         has[destination] = n + len(rows) - 1
@@ -237,7 +239,8 @@ class _Phases:
     """Hops of several collectives over some of n replicas, one after the other or side by side."""
 
     def __init__(self, n: int) -> None:
-        self.n, self.many = n, 0
+        self.n = n
+        self.many = 0
         self.parts: list[Hops] = []
 
     def add(self, part: Hops, members: np.ndarray, values: np.ndarray, share: float) -> dict[int, np.ndarray]:
@@ -269,7 +272,8 @@ class _Phases:
         made = np.array([of[0] for of in last])
         made[several] = self.n + self.many + np.arange(len(several))
         rows = [(self.many + h, thing) for h, w in enumerate(several) for thing in last[w][1:].tolist()]
-        own, m = np.array(several, dtype=np.int64), len(several)
+        own = np.array(several, dtype=np.int64)
+        m = len(several)
         waits = np.array([(thing, hop) for hop, thing in rows], dtype=np.int64).reshape(-1, 2)
         sent = np.array([last[w][0] for w in several], dtype=np.int64)
         none = np.full(m, -1)

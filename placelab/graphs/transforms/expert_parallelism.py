@@ -113,7 +113,8 @@ class _Part(NamedTuple):
 
 def _parts(ops: Sequence[int], exchanges: Sequence[_Exchange]) -> list[_Part]:
     """The parts of a pass, which runs its `ops` in this order."""
-    found, own = list[_Part](), set(ops)
+    found = list[_Part]()
+    own = set(ops)
     left = list(ops)
     for each in exchanges:
         if own.issuperset(each.after):

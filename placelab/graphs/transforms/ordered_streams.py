@@ -146,7 +146,9 @@ class _Lowered:
     """The messages of a pipeline, and the order of each rank."""
 
     def __init__(self, placement: Placement, order: np.ndarray, ranks: Ranks) -> None:
-        self.problem, self.device, self.ranks = placement.problem, placement.device, ranks
+        self.problem = placement.problem
+        self.device = placement.device
+        self.ranks = ranks
         self.pipeline = ranks.pipeline
         self.rank_of = {stage: rank for rank, stages in enumerate(ranks.stages) for stage in stages}
         self.of_rank = [order[self.device[order] == d].tolist() for d in ranks.device]
@@ -156,7 +158,8 @@ class _Lowered:
         graph = self.problem.graph
         for u, v, t in zip(graph.producer.tolist(), graph.consumer.tolist(), graph.edge_tensor.tolist(), strict=True):
             if self.device[u] != self.device[v]:
-                message, size = self._message(u, v), float(graph.tensor_bytes[t])
+                message = self._message(u, v)
+                size = float(graph.tensor_bytes[t])
                 if message not in self.edges:
                     self.sent.setdefault(u, []).append(message)
                 if message not in self.needed.setdefault(v, []):
@@ -236,7 +239,9 @@ class _Lowered:
     def name(self, v: int) -> str:
         """The name of an op as an action of PyTorch's tables; of what runs once per step, its own."""
         pipeline = self.pipeline
-        stage, microbatch, phase = int(pipeline.stage[v]), int(pipeline.microbatch[v]), str(pipeline.phase[v])
+        stage = int(pipeline.stage[v])
+        microbatch = int(pipeline.microbatch[v])
+        phase = str(pipeline.phase[v])
         if phase == "FB":
             other, back, _ = pipeline.backward[v].tolist()
             return f"({stage}F{microbatch};{back}B{other})OVERLAP_F_B"
@@ -246,7 +251,9 @@ class _Lowered:
 
     def placement(self, actions: list[list[Action]], transfer: float | None, streams: Streams) -> Placement:
         """The planned order of ops and actions."""
-        graph, cluster, ranks = self.problem.graph, self.problem.cluster, self.ranks
+        graph = self.problem.graph
+        cluster = self.problem.cluster
+        ranks = self.ranks
         own = [cluster.names[d] for d in ranks.device]
         names = [self.name(v) for v in range(graph.n_ops)]
         number = {name: v for v, name in enumerate(names)}
@@ -276,7 +283,8 @@ class _Lowered:
                     add(label, device, self._taken(message) if transfer is None else transfer)
         carried: list[tuple[int, int, float, int]] = []  # a message's bytes are with its sender until it is sent
         for message, (size, u, _, t) in self.edges.items():
-            send, received = number[message.name(False)], number[message.name(True)]
+            send = number[message.name(False)]
+            received = number[message.name(True)]
             edges += [(number[f"{message.name(True)}/post"], send), (send, received)]
             carried.append((u, send, size, t))
         carried += [(number[m.name(True)], v, self.edges[m][0], 0) for v, needed in self.needed.items() for m in needed]
@@ -297,7 +305,9 @@ class _Lowered:
         order_only: list[tuple[int, int]],
         carried: list[tuple[int, int, float, int]],
     ) -> Placement:
-        graph, cluster, n = self.problem.graph, self.problem.cluster, len(names)
+        graph = self.problem.graph
+        cluster = self.problem.cluster
+        n = len(names)
         inside = self.device[graph.producer] == self.device[graph.consumer]
         tensor = graph.edge_tensor[inside]
         pairs = [*map(tuple, graph.edges[inside].tolist()), *order_only, *(e[:2] for e in carried)]

@@ -147,7 +147,8 @@ def _steps(problem: Problem, pipeline: Pipeline, placement: Placement, scheduler
 
 def _side_by_side(pipeline: Pipeline, ops: Sequence[int]) -> Iterator[Step]:
     """Steps of a device: a forward pass and the whole backward pass of another micro-batch right after it, both gradients."""
-    phase, at = pipeline.phase, 0
+    phase = pipeline.phase
+    at = 0
     of = [(int(pipeline.microbatch[v]), int(pipeline.stage[v]), int(pipeline.replica[v])) for v in ops]
 
     def backward(k: int) -> int:
@@ -171,7 +172,9 @@ class _Merged:
     """The graph with an op per step."""
 
     def __init__(self, problem: Problem, pipeline: Pipeline, device: np.ndarray, steps: list[Step]) -> None:
-        self.problem, self.pipeline, self.steps = problem, pipeline, steps
+        self.problem = problem
+        self.pipeline = pipeline
+        self.steps = steps
         self.device = device
         self.names = [self._name(step) for step in steps]
         self.of = np.empty(problem.graph.n_ops, int)
@@ -192,13 +195,16 @@ class _Merged:
 
     def graph(self, seconds: np.ndarray | None, factor: float, scheduler: str) -> OpGraph:
         """With so many seconds of F&B per stage, or `factor` times those of both."""
-        graph, columns, n = self.problem.graph, self.pipeline, len(self.steps)
+        graph = self.problem.graph
+        columns = self.pipeline
+        n = len(self.steps)
         taken = np.bincount(self.of, self.problem.exec_times(self.device), minlength=n)
         phase = np.array([self._phase(step) for step in self.steps], object)
         first = np.array([step[0] for step in self.steps])
         both = phase == "FB"
         taken[both] = factor * taken[both] if seconds is None else seconds[columns.stage[first[both]]]
-        u, v = self.of[graph.producer], self.of[graph.consumer]
+        u = self.of[graph.producer]
+        v = self.of[graph.consumer]
         _, once = np.unique(np.stack([u, v, graph.edge_tensor]), axis=1, return_index=True)
         kept = once[u[once] != v[once]]
         home = self.of[graph.tensor_producer]

@@ -13,7 +13,9 @@ from placelab.graphs.transforms.collective_hops import Hops, hops
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_columns import time_arguments
 
-BACKWARD, WEIGHTS, UPDATE = ".backward", ".weight_gradient", ".update"  # suffixes of the ops of a forward op
+BACKWARD = ".backward"  # suffixes of the ops of a forward op, as the next two
+WEIGHTS = ".weight_gradient"
+UPDATE = ".update"
 MOVES = {"all-to-all": "exchange"}
 
 
@@ -34,7 +36,9 @@ class RankOps:
     """
 
     def __init__(self, model: OpGraph, ranks: int, algorithm: str = "ring") -> None:
-        self.model, self.ranks, self.algorithm = model, ranks, algorithm
+        self.model = model
+        self.ranks = ranks
+        self.algorithm = algorithm
         self.names: list[str] = []
         self.kinds: list[str] = []
         self.columns: dict[str, list[np.ndarray]] = {"device": [], "cost": [], "first": []}
@@ -49,7 +53,8 @@ class RankOps:
         self, names: Iterable[str], kind: str | Iterable[str], device: Any, cost: Any = -1, first: Any = True
     ) -> Any:
         """Numbers of new ops; `cost` is the op of the model that they copy, `first` whether they hold its persistent bytes."""
-        made, names = len(self.names), list(names)
+        made = len(self.names)
+        names = list(names)
         self.names += names
         self.kinds += [kind] * len(names) if isinstance(kind, str) else list(kind)
         for label, value in (("device", device), ("cost", cost), ("first", first)):
@@ -63,7 +68,8 @@ class RankOps:
 
         With `into`, what this returned, it goes on with that copy.
         """
-        ranks, kinds = range(self.ranks), self.model.kind
+        ranks = range(self.ranks)
+        kinds = self.model.kind
         number = np.full((self.model.n_ops, self.ranks), -1) if into is None else into
         if into is None:
             self.copies.append(number)

@@ -55,12 +55,16 @@ def buckets_of(model: Model, how: Reduction) -> np.ndarray:
 def _reached(size: np.ndarray, how: Reduction) -> np.ndarray:
     """PyTorch's rule: parameters in reverse order; a bucket is closed once its bytes reach the cap, the first one's its own."""
     bucket = np.zeros(len(size), dtype=int)
-    b, load, cap = 0, 0.0, how.first_bucket
+    b = 0
+    load = 0.0
+    cap = how.first_bucket
     for p in reversed(range(len(size))):
         bucket[p] = b
         load += size[p]
         if load >= cap:
-            b, load, cap = b + 1, 0.0, float(how.bucket_bytes or 0.0)
+            b = b + 1
+            load = 0.0
+            cap = float(how.bucket_bytes or 0.0)
     return bucket
 
 
@@ -94,8 +98,10 @@ def _fitting(model: Model, most: float) -> np.ndarray:
     b = 0
     for i, p in enumerate(np.lexsort((-model.reads, place))):
         if i and load + model.size[p] > most:
-            b, load = b + 1, 0.0
-        bucket[p], load = b, load + model.size[p]
+            b = b + 1
+            load = 0.0
+        bucket[p] = b
+        load = load + model.size[p]
     return bucket
 
 
@@ -239,7 +245,8 @@ def all_reduce(
     )
     if after is not None:
         ops.connect(after, np.repeat(things, counts(steps)))
-    things, joins = np.concatenate([things, hop]), steps.joined >= 0
+    things = np.concatenate([things, hop])
+    joins = steps.joined >= 0
     ops.connect(things[steps.sent], hop, size * steps.share, np.arange(len(hop)))
     ops.connect(things[steps.joined[joins]], hop[joins])
     ops.connect(things[steps.waits[:, 0]], hop[steps.waits[:, 1]])

@@ -250,7 +250,8 @@ class ReplicaOps:
         ``bucket``, -1 for none; ``cost``, the op of the model whose costs it has, ``scale`` times, or ``compute`` and ``held``
         bytes.
         """
-        first, names = len(self.names), list(names)
+        first = len(self.names)
+        names = list(names)
         self.names += names
         self.kinds += [kind] * len(names) if isinstance(kind, str) else list(kind)
         given = USUAL | columns

@@ -150,7 +150,9 @@ class _Step:
     """The ops of a sharded step in the making."""
 
     def __init__(self, graph: OpGraph, n: int, how: _How, units: Any, algorithm: str) -> None:
-        self.model, self.how, self.n = graph, how, n
+        self.model = graph
+        self.how = how
+        self.n = n
         self.ops = RankOps(graph, n, algorithm)
         named = forward_names(graph)
         self.suffix = [suffix for _, suffix in named]
@@ -188,7 +190,8 @@ class _Step:
             scattered = self._micro_batch(i, number, last or self.how.sync == "each")
             if last:
                 self._updates(number, updates, scattered)
-        share, held = np.ones(self.model.n_ops), np.ones(self.model.n_ops)
+        share = np.ones(self.model.n_ops)
+        held = np.ones(self.model.n_ops)
         share[updates] = 1 / self.how.group
         held[:] = 1 / self.how.group if self.how.stage == 3 else 1.0
         kept = {k: v for k, v in self.model.metadata.items() if k not in ("forward", "parameters", "cluster")}
@@ -201,7 +204,8 @@ class _Step:
         freed: list[int] = []  # last ops of the passes that have freed a unit
         made: dict[int, list[np.ndarray]] = {}
         waiting: list[_Pass] = []  # of the bucket that is not full
-        gathered, load = 0, 0.0
+        gathered = 0
+        load = 0.0
         if self.how.stage == 3 and self.size[0]:
             self.ops.then(self._collective(f"mb{i}/gather/rest", "all-gather", self.size[0], []), number[0])
         for k, each in enumerate(self.passes):
@@ -214,10 +218,12 @@ class _Step:
             if not (self.how.keep_last and self._is_last_forward(each)):
                 freed.append(each.last)
             if each.label[0] == "B" and scatters:
-                load, waiting = load + self.size[each.unit + 1], [*waiting, each]
+                load = load + self.size[each.unit + 1]
+                waiting = [*waiting, each]
                 if self.how.stage > 1 or load >= self.how.bucket_bytes or each is self.passes[-1]:
                     made |= self._scattered(f"mb{i}/scatter/{each.label}", load, waiting, number)
-                    load, waiting = 0.0, []
+                    load = 0.0
+                    waiting = []
         if scatters and self.size[0]:
             ends = [v for v in range(self.model.n_ops) if self.unit[v] < 0 and self.suffix[v] not in ("", UPDATE)]
             made[-1] = self._summed(

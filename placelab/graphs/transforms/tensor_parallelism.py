@@ -14,7 +14,8 @@ from placelab.graphs.transforms.rank_ops import BACKWARD, UPDATE, WEIGHTS, RankO
 from placelab.problem.graph import OpGraph
 
 ROLES = ("column", "row", "heads", "vocabulary", "copy")
-WHOLE, SUM = "whole", "sum"  # run whole on every rank, on all tokens; the output of the second is summed like a row's
+WHOLE = "whole"  # run whole on every rank, on all tokens, as the next
+SUM = "sum"  # whose output is summed like a row's
 BY_MODULE = {
     "column": "q_proj k_proj v_proj c_attn q_b_proj kv_b_proj gate_proj up_proj c_fc",
     "row": "o_proj down_proj c_proj",
@@ -135,7 +136,10 @@ class _Plan:
     def __init__(
         self, graph: OpGraph, t: int, sequence_parallel: bool, overlap: bool, roles: Mapping[str, str]
     ) -> None:
-        self.graph, self.t, self.scattered, self.overlap = graph, t, sequence_parallel, overlap
+        self.graph = graph
+        self.t = t
+        self.scattered = sequence_parallel
+        self.overlap = overlap
         sizes = graph.metadata.get("model", {})
         self.kv = min(t, int(sizes.get("kv_heads", t)))
         self.padded = _padded(int(sizes.get("vocabulary", 0)), t)
@@ -170,13 +174,15 @@ class _Plan:
 
     def _shares(self) -> None:
         """Factors of the costs of ops, of their persistent bytes, and of the bytes of tensors."""
-        graph, each = self.graph, 1 / self.t
+        graph = self.graph
+        each = 1 / self.t
         outer = each if self.scattered else 1.0
         cost = {**dict.fromkeys(DIVIDED, each), "copy": outer, WHOLE: 1.0, SUM: 1.0}
         self.share, self.held = np.ones(graph.n_ops), np.ones(graph.n_ops)
         out = np.ones(graph.n_ops)
         for v, (name, _) in enumerate(self.of):
-            role, module = self.role[v], name.rpartition(".")[2]
+            role = self.role[v]
+            module = name.rpartition(".")[2]
             key = 1 / self.kv if module in KEYS else each
             padded = self.padded if role == "vocabulary" or module == "loss" else 1.0
             looked_up = role == "vocabulary" and self._partial(v)
@@ -240,14 +246,17 @@ class _Plan:
 
     def collectives(self, place: np.ndarray) -> list[_Collective]:
         """All collectives; `place` is the position of each op in program order."""
-        found, t = [], self.scattered
+        found = []
+        t = self.scattered
         regions = self._regions()
         for v in np.flatnonzero(self.summed).tolist():
             found += self._of_sum(v, "reduce-scatter" if t else "all-reduce")
         for k, inside in regions.items():
-            u, size = int(self.graph.tensor_producer[k]), float(self.graph.tensor_bytes[k])
+            u = int(self.graph.tensor_producer[k])
+            size = float(self.graph.tensor_bytes[k])
             name = self._label(k)
-            inputs, weights = self._backward(inside, BACKWARD), self._backward(inside, WEIGHTS)
+            inputs = self._backward(inside, BACKWARD)
+            weights = self._backward(inside, WEIGHTS)
             if t:
                 found.append(_Collective(f"{name}/gather", "all-gather", size, [u], inside))
                 if weights and inputs:
@@ -285,7 +294,8 @@ def _check(sizes: Mapping[str, Any], t: int, roles: Mapping[str, str]) -> None:
     for pattern, role in roles.items():
         if not isinstance(pattern, str) or role not in ROLES:
             raise UnsupportedError(f"role of {pattern!r:.60} is {role!r:.60}; expected one of {', '.join(ROLES)}")
-    a, k = sizes.get("heads"), sizes.get("kv_heads")
+    a = sizes.get("heads")
+    k = sizes.get("kv_heads")
     if a and a % t:
         raise UnsupportedError(f"t is {t}, which does not divide {a} heads")
     if k and k % t and t % k:

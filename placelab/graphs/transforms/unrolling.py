@@ -154,7 +154,8 @@ def _edges(parts: Sequence[StagePart], tensors: Sequence[Carried], rows: _Rows) 
     outputs: list[tuple[int, int, float]] = []
     last = rows.m - 1
     for t, tensor in enumerate(tensors):
-        u, once = tensor.producer, parts[tensor.producer].phase in ONCE
+        u = tensor.producer
+        once = parts[tensor.producer].phase in ONCE
         here = np.array([rows.op(u, -1)]) if once else rows.ops(u)
         if not once and last > 0 and not tensor.control and _leaves(parts, tensor):
             found.append((here[:1], here[-1:], tensor.bytes, t, False))  # held until then

@@ -31,7 +31,8 @@ from placelab.problem.problem import Problem
 from placelab.problem.resource_models import LATENCIES
 
 DEVICES = 16  # each drawn by itself up to this number
-BOXES, LINES = 16, 12  # hosts drawn, lines of devices in one; shared links listed
+BOXES = 16  # hosts drawn
+LINES = 12  # lines of devices in one
 PAIRS = 6  # of a shared link that are named
 Group = tuple[str, float, float]  # type, speed, memory
 
@@ -209,7 +210,9 @@ def _shaded(share: float) -> str:
 
 
 KINDS = 8  # rows of the table of kinds
-COLUMNS, PIXELS, HALF = 180, 720, 44  # of the drawing of layers: columns, width, height of each half
+COLUMNS = 180  # columns of the drawing of layers
+PIXELS = 720  # its width
+HALF = 44  # height of each half
 
 
 def show_graph(graph: OpGraph) -> str:

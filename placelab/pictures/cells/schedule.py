@@ -149,7 +149,8 @@ def _lanes(schedule: Schedule, lanes: Lanes, steps: np.ndarray) -> list[str]:
     ops = np.bincount(of[schedule.device], minlength=lanes.n)
     on_path = steps[steps["kind"] == OP]
     critical = np.bincount(of[schedule.device[on_path["row"]]], on_path["finish"] - on_path["start"], minlength=lanes.n)
-    every, y = ceil((FONT + 2) / lanes.pitch), max(lanes.bar // 2 + 4, FONT)  # lanes that have a name
+    every = ceil((FONT + 2) / lanes.pitch)  # lanes that have a name
+    y = max(lanes.bar // 2 + 4, FONT)
     font = "" if lanes.pitch > 18 else f' font-size="{FONT}"'
     found = []
     for i, label in enumerate(lanes.labels):
@@ -251,7 +252,8 @@ def _runs(colour: np.ndarray) -> np.ndarray:
     begins[:, 1:] = colour[:, 1:] != colour[:, :-1]
     at = np.flatnonzero(begins)
     runs = np.empty(len(at), RUN)
-    runs["lane"], runs["column"] = at // columns, at % columns
+    runs["lane"] = at // columns
+    runs["column"] = at % columns
     runs["length"] = np.diff(at, append=lanes * columns)
     runs["colour"] = colour.ravel()[at]
     return runs[runs["colour"] >= 0]

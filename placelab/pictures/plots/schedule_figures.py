@@ -132,7 +132,8 @@ def _panel(schedule: Schedule, d: int, axes: Axes, width: int, dark: bool | None
     )
     plot.xaxis.visible = False
     time, used = schedule.memory(d)
-    time, used = np.append(time, max(axes.end, time[-1])) / time_size, np.append(used, used[-1]) / byte_size
+    time = np.append(time, max(axes.end, time[-1])) / time_size
+    used = np.append(used, used[-1]) / byte_size
     curve = ColumnDataSource(dict(time=time, used=used, nothing=np.zeros(len(time))))
     colour = PALETTE[4] if dark else PALETTE[0]
     plot.varea_step("time", "nothing", "used", source=curve, step_mode="after", fill_color=colour, fill_alpha=0.3)

@@ -240,7 +240,8 @@ def profile(table: StrategyTable, strategy: int, most: float) -> tuple[np.ndarra
     return tau, np.searchsorted(ratio, tau, side="right") / len(ratio)
 
 
-SAMPLES, AT_ONCE = 10_000, 2_000_000  # numbers drawn in one array
+SAMPLES = 10_000
+AT_ONCE = 2_000_000  # numbers drawn in one array
 
 
 @checked

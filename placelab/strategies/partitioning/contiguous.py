@@ -34,6 +34,7 @@ def contiguous(problem: Problem, *, trace: bool = False) -> Placement:
 
 def pieces(work: np.ndarray, share: np.ndarray) -> np.ndarray:
     """Device of each stretch of work, int32: where its middle lies when the shares are laid end to end along all the work."""
-    done, share = np.cumsum(work), np.cumsum(share)
+    done = np.cumsum(work)
+    share = np.cumsum(share)
     target = np.searchsorted(share / share[-1] * done[-1], done - work / 2, side="left")
     return np.minimum(target, len(share) - 1).astype(np.int32)

@@ -74,7 +74,8 @@ class _Clusters:
                 w = self.consumer[e]
                 there = self.finish[v] + self.transfer[e]
                 if self.last[w] < 0 or there > self.start[w]:
-                    self.start[w], self.last[w] = there, v
+                    self.start[w] = there
+                    self.last[w] = v
                 missing[w] -= 1
                 heappush(free if missing[w] == 0 else partly, (-self.start[w] - self.rank[w], w))
         return np.array(self.cluster)

@@ -115,7 +115,8 @@ class _Balanced:
         """Move ops as long as that makes the last end sooner."""
         while (move := self._next_move()) is not None:
             op, device = move
-            before, self.device[op] = self.device[op], device
+            before = self.device[op]
+            self.device[op] = device
             self._look_at(before)
             self._look_at(device)
 

@@ -159,7 +159,8 @@ def _devices(
     need("scipy.optimize")
     from scipy.optimize import linear_sum_assignment
 
-    k, weight = len(share), _whole(weight) / WHOLE
+    k = len(share)
+    weight = _whole(weight) / WHOLE
     allowed = np.broadcast_to(assignment.needs.allowed.reshape(-1, k), (len(part), k))
     load = np.bincount(part, weight, minlength=k)[:, None]
     may = np.stack([np.bincount(part, weight * column, minlength=k) for column in allowed.T], axis=1)

@@ -37,7 +37,8 @@ ROUNDS = 40  # calls of the kernel that the moves of a walk are spread over
 LEAST = 25  # moves of a call: what they lead to is simulated
 EXCHANGE = 0.5  # share of the moves after which the worse half of the walks goes on from the best plan
 SLACK = (0.03, 0.1, 0.3, 0.03)  # how much longer a plan may get at first, relative: one walk for each
-STALE, LATEST = 8, 0.8  # rounds without a gain after which a walk takes another plan; until this share of its moves
+STALE = 8  # rounds without a gain after which a walk takes another plan …
+LATEST = 0.8  # … until this share of its moves
 ENOUGH = 2000  # moves per op with which it may get that much longer; in proportion with fewer
 CHUNK = 64  # positions between two saved states
 CHECK = 20  # moves that a call of the kernel counts for where memory must be checked after it
@@ -173,7 +174,8 @@ class Walk:
         self.moves = moves
         self.slack = slack
         self.done = 0
-        self.stale, self.since = 0, 0.0  # rounds without a gain; share of its moves before it began with its plan
+        self.stale = 0  # rounds without a gain
+        self.since = 0.0  # share of its moves before it began with its plan
         self.assignment = Assignment(problem)
         self.eager = problem.memory_model.timed and can_bind(problem)
         self.random = np.array([seed % MODULUS + 1], dtype=np.int64)

@@ -153,7 +153,8 @@ class _Growth:
         return self.merging.root(u) != self.merging.root(v)
 
     def _entry(self, u: int, v: int) -> tuple[float, float, int, int]:
-        u, v = self.merging.root(u), self.merging.root(v)
+        u = self.merging.root(u)
+        v = self.merging.root(v)
         return -self.ratio(u, v), -self.merging.after[u][v], u, v
 
     def merge_shortest(self, rho: float) -> None:

@@ -131,9 +131,11 @@ def expanded_trace(trace: Trace, problem: Problem, small: Problem, of: np.ndarra
     for i in range(len(trace.op) - 1, -1, -1):
         row_of[small.members(trace.op[i])] = i
     row = row_of[of[unit]]
-    unit, row = unit[row >= 0], row[row >= 0]
+    unit = unit[row >= 0]
+    row = row[row >= 0]
     order = np.argsort(row, kind="stable")
-    unit, row = unit[order], row[order]
+    unit = unit[order]
+    row = row[order]
     alone = np.bincount(row, minlength=len(trace.op))[row] == 1
     reasons = (*trace.reasons, *(f"{reason}, for all ops it was placed with as one" for reason in trace.reasons))
     return Trace(
@@ -246,7 +248,9 @@ def in_turn(graph: OpGraph, members: np.ndarray, of: np.ndarray, inner: np.ndarr
     made = place[graph.tensor_producer]
     last = made.copy()
     np.maximum.at(last, graph.edge_tensor, place[graph.consumer])
-    made, last, size = made[inner], last[inner], graph.tensor_bytes[inner]
+    made = made[inner]
+    last = last[inner]
+    size = graph.tensor_bytes[inner]
     if graph.tensor_storage is not None:
         key = graph.tensor_storage[inner].astype(np.int64) * graph.n_ops + of[graph.tensor_producer[inner]]
         made, last, size = _as_one(np.unique(key, return_inverse=True)[1], made, last, size)
@@ -262,7 +266,9 @@ def in_turn(graph: OpGraph, members: np.ndarray, of: np.ndarray, inner: np.ndarr
 def _as_one(which: np.ndarray, made: np.ndarray, last: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, ...]:
     """First place, last place and bytes of storages, from those of their tensors; `which` is the storage of each."""
     n = which.max(initial=-1) + 1
-    first, end, largest = np.full(n, made.max(initial=0)), np.zeros(n, dtype=last.dtype), np.zeros(n)
+    first = np.full(n, made.max(initial=0))
+    end = np.zeros(n, dtype=last.dtype)
+    largest = np.zeros(n)
     np.minimum.at(first, which, made)
     np.maximum.at(end, which, last)
     np.maximum.at(largest, which, size)

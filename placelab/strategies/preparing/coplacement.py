@@ -153,14 +153,17 @@ def kept_ties(problem: Problem, ties: np.ndarray, units: np.ndarray) -> np.ndarr
     root = list(range(len(held)))
     kept = np.zeros(len(ties), dtype=bool)
     for i, (a, b) in enumerate(units[ties].tolist()):
-        a, b = root_of(root, a), root_of(root, b)
+        a = root_of(root, a)
+        b = root_of(root, b)
         if a == b:
             continue
         both = held[a] + held[b]
         fits = both.max() <= limit
         common = fits if may is None else may[a] & may[b]
         if (fits & common).any():
-            root[b], held[a], kept[i] = a, both, True
+            root[b] = a
+            held[a] = both
+            kept[i] = True
             if may is not None:
                 may[a] = common
     return kept
@@ -185,7 +188,8 @@ def _peaks(graph: OpGraph, of: np.ndarray, n: int) -> np.ndarray:
     time = np.concatenate([first, last + 1])
     change = np.concatenate([size, -size])
     order = np.lexsort((change, time, group))  # what ends goes before what begins
-    group, total = group[order], np.cumsum(change[order])  # of each group 0 at its end
+    group = group[order]
+    total = np.cumsum(change[order])  # of each group 0 at its end
     peak = np.zeros(n)
     np.maximum.at(peak, group, total)
     return peak

@@ -74,7 +74,8 @@ def _merge_safe(merging: Merging, group: np.ndarray, pairs: list) -> None:
     waiting = deque(pairs)
     while waiting:
         u, v = waiting.popleft()
-        u, v = merging.root(u), merging.root(v)
+        u = merging.root(u)
+        v = merging.root(v)
         if v in after[u] and of[u] == of[v] >= 0 and merging.is_safe(u, v):
             w, fewer_after, fewer_before = merging.merge(u, v)
             waiting.extend((p, w) for p in fewer_after if len(after[p]) == 1)
@@ -89,7 +90,8 @@ def _merge_exact(merging: Merging, group: np.ndarray, pairs: list) -> bool:
     """One round over all pairs, each merge followed by the safe ones it makes possible; whether there was any."""
     merged = False
     for u, v in pairs:
-        u, v = merging.root(u), merging.root(v)
+        u = merging.root(u)
+        v = merging.root(v)
         if v in merging.after[u] and (gap := merging.gap(u, v)):
             w = merging.merge(u, v, gap)[0]
             around = [(w, s) for s in merging.after[w]] + [(p, w) for p in merging.before[w]]

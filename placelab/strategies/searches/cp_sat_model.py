@@ -375,7 +375,8 @@ class Model:
         """Offer the plans in the order in which they were found, and raise the bound."""
         while found:
             places, start = found.pop(0)
-            device, start = np.array(places)[self.table.units.of], np.array(start)
+            device = np.array(places)[self.table.units.of]
+            start = np.array(start)
             finish = start + self.table.time[np.arange(len(start)), device]
             order = planned_order(start, finish)
             if not self.sharing:

@@ -27,7 +27,8 @@ SLACK = 1 / 8  # of the mean piece
 STEPS = 100_000  # ops times devices that are planned op by op
 SMALL = 12  # ops of a problem that is searched
 TRIALS = 3_000  # partial plans
-EFFORT, TIME_LIMIT = 5.0, 20.0  # of cp-sat
+EFFORT = 5.0  # of cp-sat, as the next
+TIME_LIMIT = 20.0
 
 
 def instead(
@@ -57,9 +58,11 @@ def instead(
     found = depth_first_plan(problem, order, progress, cancel)
     note = "the depth-first plan"
     if found is None and problem.graph.n_ops <= SMALL and not cancel():
-        found, note = _by_trial(problem, order, cancel), "a plan found by trial"
+        found = _by_trial(problem, order, cancel)
+        note = "a plan found by trial"
         if found is None and not cancel():
-            found, note = _by_cp_sat(problem, error, progress, cancel), "a plan of cp-sat"
+            found = _by_cp_sat(problem, error, progress, cancel)
+            note = "a plan of cp-sat"
     if found is None:
         raise stuck(problem, order, name, error)
     return replace(found, notes=(about + note,), trace=_trace(found, note) if trace else None)

@@ -183,7 +183,8 @@ class Program:
         if not len(u):
             return []
         apart = table.units.of[u] != table.units.of[v]
-        u, v = np.concatenate([u[apart], u[~apart]]), np.concatenate([v[apart], v[~apart]])
+        u = np.concatenate([u[apart], u[~apart]])
+        v = np.concatenate([v[apart], v[~apart]])
         same, rows = self._same(u[: apart.sum()], v[: apart.sum()]) if apart.any() else (np.zeros(0), [])
         same = cp.hstack([same, np.ones((~apart).sum())]) if not apart.all() else same
         self.before = cp.Variable(len(u), boolean=True)
