@@ -199,8 +199,8 @@ def why_still(schedule: Schedule) -> str:
     if by not in PARTITIONERS:
         return f"It does not have the partitioner {by!r}." if by else "The ops were placed by hand."
     again = place(schedule.problem, by)
-    orders = [np.empty(0) if each.planned is None else each.planned for each in (again, mine)]
-    same = np.array_equal(*orders) and np.array_equal(again.device, mine.device)
+    order, own = (np.empty(0) if each.planned is None else each.planned for each in (again, mine))
+    same = np.array_equal(order, own) and np.array_equal(again.device, mine.device)
     same = same and np.array_equal(_waits(again), _waits(mine))
     return "" if same else f"The placement is not what {by!r} gives by itself."
 
