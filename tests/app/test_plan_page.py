@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import placelab as pl
+from placelab.app.explorer.layers import layers_of
 from placelab.app.explorer.panels.found_plans import best_over, plan_of, ran
 from placelab.app.explorer.panels.job_panel import JobPanel
 from placelab.app.explorer.panels.plan_page import PlanPage, numbers
 from placelab.app.explorer.planned import Planned, planned_of
-from placelab.app.explorer.state import initial_state, preset
+from placelab.app.explorer.state import decoder_model, initial_state, preset
 from placelab.base.units import seconds
 
 PATIENCE = 120
@@ -127,6 +128,16 @@ def test_every_legal_move_is_a_plan(name):
             plan = planned.plan
             assert plan.why_not(model.shape, machine, planned.batch) == ""
             assert plan.devices == n, (field, value, plan)
+
+
+def test_more_devices_than_blocks():
+    """A split has no block for each of 64 devices: the explorer opens on a plan, which uses all of them."""
+    gpus = pl.costs.cluster("h100", 8, link="nvlink4", hosts=8, network="infiniband_ndr")
+    explorer = pl.explore(pl.models.read("llama-3-8b"), gpus, tab="Job")
+    assert explorer.state.planned.plan.devices == 64 and explorer.settled(30)
+    explorer.change(lambda state: state.with_model(decoder_model(layers_of(pl.models.read("gpt2")))))
+    assert explorer.state.planned.model.name == "gpt2"
+    explorer.close()
 
 
 def test_the_moved_degree_wins():

@@ -1,4 +1,5 @@
-"""A plan in the tab Job in JupyterLab at 1280 × 720: sliders, memory, winners by click and keys, plane; the library's numbers."""
+"""A plan in the tab Job in JupyterLab at 1280 × 720: sliders, memory, winners by click and keys, plane; the library's numbers.
+From 1440 × 900 on, all of it at once."""
 
 from __future__ import annotations
 
@@ -74,6 +75,46 @@ def test_degrees_are_slid(hand, screenshot):
         hand.button("↶").click()
         hand.settled()
     assert hand.notebook.value(DEGREES) == before
+
+
+PARTS = (".pl-plan-controls", ".pl-plans .bars", ".pl-plans .legend", ".pl-plans .winners", ".pl-plans .plane")
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1920, 1080)])
+def test_a_wide_page_has_degrees_winners_and_plane_at_once(hand, screenshot, theme, width, height):
+    """No part covers another or leaves the tab, a search fills two of them, a cell's plan moves the sliders, no choice of pages
+    is left; at 1280 there is one page at a time, again."""
+    hand.page.set_viewport_size(dict(width=width, height=height))
+    hand.notebook.set_theme(theme)
+    hand.notebook.execute("explorer.shared.change(lambda s: s.with_spread(s.planned.moved('pp', 4, s.cluster)))")
+    hand.becomes("explorer.state.planned.plan.pp", 4)
+    hand.button("Search").click()
+    hand.notebook.execute("page.search.settled(120)")
+    expect(hand.root.locator(".pl-plans tbody tr").nth(10)).to_be_attached()
+    expect(hand.root.locator(".pl-job-head .pl-plan-pages")).to_be_hidden()
+    boxes = [hand.root.locator(part).bounding_box() for part in PARTS]
+    outer = hand.root.locator(".pl-tabs").bounding_box()
+    for box in boxes:
+        assert box["width"] > 100 and box["height"] > 20
+        assert box["x"] >= outer["x"] and box["x"] + box["width"] <= outer["x"] + outer["width"] + 1
+        assert box["y"] >= outer["y"] and box["y"] + box["height"] <= outer["y"] + outer["height"] + 1
+    for k, one in enumerate(boxes):
+        for other in boxes[k + 1 :]:
+            beside = one["x"] + one["width"] <= other["x"] or other["x"] + other["width"] <= one["x"]
+            assert beside or one["y"] + one["height"] <= other["y"] + 1 or other["y"] + other["height"] <= one["y"] + 1
+    inside(
+        hand, ".pl-job-head .pl-layers-head > *", ".pl-plan-controls .pl-slider", ".pl-plans .stage", ".pl-plans .said"
+    )
+    wide = "e => [...e.querySelectorAll('b')].filter(b => b.scrollWidth > b.parentElement.clientWidth).map(b => b.textContent)"
+    assert hand.root.locator(".pl-plans .cells").evaluate(wide) == []
+    screenshot(f"wide-{width}-{theme.split()[-1].lower()}")
+    hand.root.locator(".pl-plans .cells button:not(:disabled)[aria-pressed=false]").first.click()
+    hand.settled()
+    agrees(hand)
+    hand.page.set_viewport_size(dict(width=1280, height=720))
+    expect(hand.root.locator(".pl-job-head .pl-plan-pages")).to_be_visible()
+    expect(hand.root.locator(".pl-plans .plane")).to_be_hidden()
 
 
 @pytest.mark.slow

@@ -107,7 +107,7 @@ export class PlansView {
           {
             tabindex: i === Math.max(focused, 0) ? 0 : -1,
             "aria-selected": String(row.shown),
-            title: row.why,
+            title: row.why || row.more,
             "data-row": i,
           },
           ...cells,
@@ -122,7 +122,9 @@ export class PlansView {
     const focused = this.#focused(this.#cells);
     const all = cells.flat().flatMap((cell) => (cell.seconds === null ? [] : [cell.seconds]));
     const least = Math.min(...all);
-    this.#cells.style.gridTemplateColumns = `auto repeat(${x.length}, minmax(0, 1fr))`;
+    const run = x.map((_, column) => cells.some((row) => row[column]!.seconds !== null));
+    const widths = run.map((any) => (any ? "minmax(var(--least), 1fr)" : "minmax(34px, 0.3fr)")); // crosses need less
+    this.#cells.style.gridTemplateColumns = ["auto", ...widths].join(" ");
     const heads = x.map((name) => h("span", {}, name));
     const flat = cells.flat();
     const parts = y.flatMap((name, row) => [
@@ -145,9 +147,14 @@ export class PlansView {
         disabled: cell.row < 0,
         "data-row": i,
       },
-      cell.seconds === null
-        ? cell.text
-        : `${cell.seconds === least ? "★ " : ""}${seconds(cell.seconds)} · ${cell.text}`,
+      ...(cell.seconds === null
+        ? [cell.text]
+        : [
+            cell.seconds === least ? h("span.star", {}, "★ ") : "",
+            h("b", {}, seconds(cell.seconds)),
+            h("span.and", {}, " · "),
+            h("span", {}, cell.text),
+          ]),
     );
     if (cell.seconds !== null) found.style.setProperty("--share", `${20 + 65 * shade(cell.seconds, all)}%`);
     return found;

@@ -13,7 +13,7 @@ import numpy as np
 
 import placelab.costs as costs
 from placelab.app.explorer.layers import Layers, layers_of, layers_of_split
-from placelab.app.explorer.planned import Planned, schedules
+from placelab.app.explorer.planned import Planned, planned_of, schedules
 from placelab.app.widgets.cluster_edit import Layout
 from placelab.base.errors import InfeasibleError
 from placelab.costs import Profile
@@ -347,7 +347,7 @@ class State:
         if self.base is not None:
             return self.base.with_model(model)
         changed = replace(self, model=model, groups=(), pins=(), costs=self._fitting(model, self.preset))
-        changed = changed.with_spread(model.layers)
+        changed = changed.with_spread(spread_of(model, self.cluster))
         if model.cluster:
             return changed.with_preset(model.cluster)
         return changed.with_preset(preset(CLUSTER)) if self.preset.title == OWN else changed
@@ -470,7 +470,7 @@ def initial_state(given: Any = None, cluster: Cluster | str | None = None) -> St
     if problem is not None:
         state = replace(state, **_rules(problem))
     if model.layers is not None:
-        state = state.with_spread(model.layers)
+        state = state.with_spread(spread_of(model, start.cluster))
     return state if problem is not None and cluster is None else replace(state, costs=costs_for(model.graph, start))
 
 
@@ -492,6 +492,14 @@ def is_decoder(what: Any) -> bool:
     if not isinstance(what, (str, Path)) or str(what) in datasets.names():
         return False
     return str(what) in decoder_names() or isfile(what if Path(what).name == CONFIG else Path(what) / CONFIG)
+
+
+def spread_of(model: Model, cluster: Cluster) -> Spread | None:
+    """How a decoder is spread at first: its layers split, or under a plan where there are more devices than blocks."""
+    layers = model.layers
+    if layers is None or cluster.n_devices <= layers.model.layers + 2:
+        return layers
+    return planned_of(layers.model, layers.source, cluster)
 
 
 def decoder_model(layers: Layers) -> Model:

@@ -143,7 +143,7 @@ def said(records: Sequence[Record], stopped: bool) -> str:
     run = sum(map(ran, records))
     fit = sum(bytes_of(r) is not None and not _lacks(r) for r in records)
     head = f"stopped: {run:,}" if stopped else f"{run:,}"
-    return f"{head} of {len(records):,} plans run; {fit:,} fit, the others say why not"
+    return f"{head} of {len(records):,} plans run, {fit:,} fit"
 
 
 def _lacks(record: Mapping[str, Any]) -> bool:

@@ -86,6 +86,7 @@ class PlanPage:
         self.board = PlanBoard(comm=PartComm())
         self.search = PlanSearch(self._draw_found)
         self.pages = w.ToggleButtons(options=list(PAGES.items()), description="page").add_class("pl-phase")
+        self.pages.add_class("pl-plan-pages")
         self.sizes = {name: self._size(name) for name in SIZES}
         self.axes = w.Dropdown(options=list(PLANES), description="Plane", tooltip=AXES_TIP).add_class("pl-width")
         self.find = button("Search", "Find the fastest plans that use all devices", self._search)
@@ -100,7 +101,7 @@ class PlanPage:
         self.axes.observe(lambda _: self._draw_found(), "value")
         self.board.observe(lambda change: self._asked(change["new"]), "asked")
         shared.observe(self._keeping, "kept")
-        self._turn()
+        self._turn()  # in a wide explorer the style sheet shows all pages at once
 
     def show(self, state: State) -> None:
         """Show the plan of a state."""
@@ -125,7 +126,7 @@ class PlanPage:
 
     def _size(self, name: str) -> w.BoundedIntText:
         field = w.BoundedIntText(value=1, min=1, max=MOST, tooltip=SIZES[name])
-        field.description = {"sequence": "tokens"}.get(name, name)
+        field.add_class("pl-plan-size").description = {"sequence": "tokens"}.get(name, name)
         field.observe(lambda change: self._resize(name, change["new"]), "value")
         return field
 
