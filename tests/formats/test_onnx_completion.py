@@ -13,6 +13,8 @@ from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 from placelab.formats.onnx import model_proto, shape_completion  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("forked_inference")
+
 HEADS = """
 <ir_version: 8, opset_import: ["" : 17]>
 heads (float[batch, time, 64] x) => (y)

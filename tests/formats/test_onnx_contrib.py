@@ -10,6 +10,8 @@ from onnx import TensorProto, helper  # noqa: E402
 
 from placelab.formats.onnx import model_proto  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("forked_inference")
+
 FLOAT, UINT8, INT32, INT64 = TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT32, TensorProto.INT64
 
 

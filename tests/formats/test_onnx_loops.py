@@ -10,6 +10,8 @@ from onnx import parser
 import placelab as pl
 from placelab.formats.onnx import model_proto
 
+pytestmark = pytest.mark.usefixtures("forked_inference")
+
 FLOP = 2 * 8 * 16 * 16  # of the product in a body
 
 inferred_once = cache(model_proto.inferred)

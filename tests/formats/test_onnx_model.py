@@ -56,6 +56,7 @@ def without_inference(monkeypatch):
 
 
 @pytest.mark.parametrize("path", LIGHT, ids=lambda path: path.stem)
+@pytest.mark.usefixtures("forked_inference")
 def test_ops_and_edges_are_those_of_the_file(path):
     """An op per input and per node that depends on one, an edge per input of a node that another op computes."""
     graph = model_proto.read(path)
@@ -74,6 +75,7 @@ def test_ops_and_edges_are_those_of_the_file(path):
 
 
 @pytest.mark.parametrize("path", LIGHT, ids=lambda path: path.stem)
+@pytest.mark.usefixtures("forked_inference")
 def test_bytes_are_those_of_the_inferred_shapes(path):
     """Outputs have the sizes of onnx's own inference; only masks of dropout have none."""
     graph = model_proto.read(path)
@@ -90,6 +92,7 @@ def test_bytes_are_those_of_the_inferred_shapes(path):
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.usefixtures("forked_inference")
 def test_operations_and_parameters_are_the_published_ones(name):
     """Within 10 %; each parameter counts once; a value computed from initializers alone is a parameter."""
     graph = model_proto.read(next(path for path in LIGHT if path.stem == name))
@@ -100,6 +103,7 @@ def test_operations_and_parameters_are_the_published_ones(name):
 
 
 @pytest.mark.parametrize("path", SUITES, ids=lambda path: path.parent.name)
+@pytest.mark.usefixtures("forked_inference")
 def test_models_of_onnx_own_suites_load(path, without_inference):
     """Operators as PyTorch exported them, sequences, sparse tensors, quantised types: one op per node at most."""
     graph = model_proto.read(path)
@@ -421,6 +425,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.usefixtures("forked_inference")
 def test_hostile_files_are_refused_in_one_sentence(name, without_inference):
     """The error names the file and what was found, and reading takes little memory."""
     make, words = HOSTILE[name]
@@ -535,6 +540,7 @@ def test_without_onnx_the_message_names_the_extra(monkeypatch):
 @pytest.mark.parametrize(
     ("kind", "precision"), [(1, None), (10, "float16"), (16, "bfloat16"), (11, None)], ids=["f4", "f2", "bf2", "f8"]
 )
+@pytest.mark.usefixtures("forked_inference")
 def test_weights_of_16_bits_run_at_that_speed(kind, precision, tmp_path):
     """Estimates assume that the model's products run in its type."""
     weight = onnx.TensorProto(name="w", data_type=kind, dims=[64, 64], raw_data=bytes(64 * 64 * 8))

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import placelab as pl
+from placelab.formats.flops.counting import count
 from placelab.formats.tensorflow.devices import write
 from placelab.formats.tensorflow.graph_def import read
 from placelab.formats.tensorflow.nodes import size_of
@@ -37,9 +38,9 @@ def child(*arguments: object) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """Networks written by TensorFlow."""
+    """What TensorFlow writes: networks, loops, models without shapes with those that their tensors have in a run, its counts."""
     made = tmp_path_factory.mktemp("tensorflow")
-    child("build", made)
+    child("build,shapes,loops,flops", made)
     return made
 
 
@@ -51,11 +52,12 @@ def counted(folder) -> dict:
 
 @pytest.fixture(scope="module")
 def placed(folder) -> pl.Placement:
-    """The network, placed on four devices at random within its groups, and written back in both forms."""
+    """The network, placed on four devices at random within its groups, written back in both forms, compared, and run."""
     problem = pl.Problem(read(folder / "network.pb", batch=BATCH), pl.clusters.uniform(4))
     placement = pl.place(problem, "random", seed=3)
     for suffix in ("pb", "pbtxt"):
         write(folder / f"network.{suffix}", placement, folder / f"placed.{suffix}")
+    child("same,run", folder)
     return placement
 
 
@@ -122,19 +124,11 @@ def test_shapes_we_follow_are_tensorflows(folder, counted):
     assert compared > 90
 
 
-@pytest.fixture(scope="module")
-def shaped(tmp_path_factory) -> Path:
-    """Models without ``_output_shapes``, and the shapes that their tensors have when TensorFlow runs them."""
-    made = tmp_path_factory.mktemp("shapes")
-    child("shapes", made)
-    return made
-
-
 @pytest.mark.parametrize(("model", "share"), [("image_ops", 0.97), ("moving_ops", 0.95), ("summing_ops", 0.92)])
-def test_shapes_we_follow_are_those_that_tensors_have(shaped, model, share):
+def test_shapes_we_follow_are_those_that_tensors_have(folder, model, share):
     """With the batch every shape that follows is that of the tensor in a run; without it, nothing contradicts that."""
-    nodes, sizes = followed(shaped / f"{model}.pb")
-    theirs = json.loads((shaped / f"{model}.json").read_text())
+    nodes, sizes = followed(folder / f"{model}.pb")
+    theirs = json.loads((folder / f"{model}.json").read_text())
     unknown = Counter()
     for v, node in enumerate(nodes):
         assert node.kind != "RFFT" or sizes.filled[v][0] is not None, node
@@ -148,6 +142,14 @@ def test_shapes_we_follow_are_those_that_tensors_have(shaped, model, share):
     assert unknown.total() < (1 - share) * len(theirs), unknown
 
 
+def test_products_and_convolutions_count_as_tensorflow_counts_them(folder):
+    """Its profiler's ``float_operation`` of a graph: registered formulas of MatMul, Conv2D and their like."""
+    counted = json.loads((folder / "flops.json").read_text())
+    assert {"MatMul", "Conv2D", "DepthwiseConv2dNative"} <= {kind for kind, *_ in counted}
+    for kind, inputs, outputs, attributes, theirs in counted:
+        assert count(kind, [tuple(s) for s in inputs], [tuple(s) for s in outputs], attributes) == theirs, kind
+
+
 def test_a_saved_model(folder):
     """The ops of the signature: three variables read and multiplied, in the functions' scopes."""
     g = read(folder / "served" / "saved_model.pb", batch=BATCH)
@@ -159,7 +161,6 @@ def test_a_saved_model(folder):
 
 def test_the_files_are_the_same_but_for_devices(folder, placed):
     """TensorFlow's own parsers find only each op's device changed, in binary and in text."""
-    child("same", folder)
     found = json.loads((folder / "same.json").read_text())
     assert found["same"]
     ours = {name: f"/device:CPU:{d}" for name, d in zip(placed.problem.graph.names, placed.device, strict=True)}
@@ -168,7 +169,6 @@ def test_the_files_are_the_same_but_for_devices(folder, placed):
 
 def test_a_session_honours_the_placement(folder, placed):
     """On four virtual CPUs with allow_soft_placement=False, every op runs on the device of its placement."""
-    child("run", folder)
     found = json.loads((folder / "ran.json").read_text())
     ours = {name: f"/device:CPU:{d}" for name, d in zip(placed.problem.graph.names, placed.device, strict=True)}
     for where in (found["where"], found["ran"]):
@@ -181,7 +181,6 @@ def test_a_session_honours_the_placement(folder, placed):
 
 def test_its_trace_is_a_profile(folder, placed):
     """Every op that ran in that step has seconds and a device; output sizes agree with the shapes."""
-    child("run", folder)
     g = placed.problem.graph
     profile = read_profile(folder / "step.pb")
     found = json.loads((folder / "ran.json").read_text())
@@ -201,14 +200,6 @@ def test_the_table_of_ops_is_the_registry(folder):
 PRODUCT = 2 * 8 * 16 * 16  # of x and the weight
 
 
-@pytest.fixture(scope="module")
-def loops(tmp_path_factory) -> Path:
-    """Loops and branches written by TensorFlow 2."""
-    made = tmp_path_factory.mktemp("loops")
-    child("loops", made)
-    return made
-
-
 @pytest.mark.parametrize(
     ("name", "listed", "flop"),
     [
@@ -220,9 +211,9 @@ def loops(tmp_path_factory) -> Path:
         ("scanned", [("scan/while", 8)], None),
     ],
 )
-def test_loops_of_tensorflow_2_count_as_often_as_they_run(loops, name, listed, flop):
+def test_loops_of_tensorflow_2_count_as_often_as_they_run(folder, name, listed, flop):
     """Counters, ``maximum_iterations``, ``map_fn``, ``scan``, nested loops, a loop of autograph over a range."""
-    graph = read(loops / f"{name}.pb", trips=50)
+    graph = read(folder / f"{name}.pb", trips=50)
     rows = graph.metadata["loops"]
     assert sorted((row["op"], row["trips"]) for row in rows) == listed and all(row["known"] for row in rows)
     if flop is not None:
@@ -230,16 +221,16 @@ def test_loops_of_tensorflow_2_count_as_often_as_they_run(loops, name, listed, f
         assert graph.edge_bytes[graph.edges[:, 0] == graph.index("while")].max() == 4 * 8 * 16
 
 
-def test_a_loop_of_tensorflow_2_that_data_end(loops):
+def test_a_loop_of_tensorflow_2_that_data_end(folder):
     """As often as the option says."""
-    once, more = (read(loops / "on_data.pb", trips=trips) for trips in (1, 9))
+    once, more = (read(folder / "on_data.pb", trips=trips) for trips in (1, 9))
     assert more.metadata["loops"] == [{"op": "while", "trips": 9, "known": False}]
     assert more.compute.max() == 9 * once.compute.max() >= 9 * PRODUCT
 
 
 @pytest.mark.parametrize(("name", "k", "taken", "flop"), [("choice", 2, 1, PRODUCT), ("case", 3, 2, 2 * PRODUCT)])
-def test_branches_of_tensorflow_2_count_their_dearest_side(loops, name, k, taken, flop):
+def test_branches_of_tensorflow_2_count_their_dearest_side(folder, name, k, taken, flop):
     """``tf.cond`` and ``tf.switch_case``."""
-    graph = read(loops / f"{name}.pb")
+    graph = read(folder / f"{name}.pb")
     (row,) = graph.metadata["branches"]
     assert (row["branches"], row["taken"], graph.compute[graph.index(row["op"])]) == (k, taken, flop)

@@ -7,7 +7,9 @@ python tests/support/tensorflow_child.py run FOLDER       # the placed network o
 python tests/support/tensorflow_child.py loops FOLDER     # loops and branches of TensorFlow 2
 python tests/support/tensorflow_child.py shapes FOLDER    # models without shapes, and those of their tensors in a run
 python tests/support/tensorflow_child.py ops              # the table of ops' outputs
-python tests/support/tensorflow_child.py flops            # how many operations TensorFlow counts, for tests/costs/test_flops.py
+python tests/support/tensorflow_child.py flops FOLDER     # how many operations TensorFlow counts
+
+Several tasks, as ``build,loops``, share the seconds that it takes to import TensorFlow.
 """
 
 from __future__ import annotations
@@ -319,8 +321,8 @@ def ops() -> None:
     print(table(), end="")
 
 
-def flops() -> None:
-    """Print kind, shapes, attributes and float operations of products and convolutions."""
+def flops(folder: Path) -> None:
+    """Write kind, shapes, attributes and float operations of products and convolutions."""
     from tensorflow.python.framework import ops as registry
 
     with tf.Graph().as_default() as graph:
@@ -337,11 +339,12 @@ def flops() -> None:
         }
         if counted := registry.get_stats_for_node_def(graph, op.node_def, "flops").value:
             found.append([op.type, *shapes, attributes, int(counted)])
-    print(json.dumps(found))
+    (folder / "flops.json").write_text(json.dumps(found))
 
+
+TASKS = (build, run, loops, same, shapes, ops, flops)
 
 if __name__ == "__main__":
-    wanted, *folder = sys.argv[1:]
-    {"build": build, "run": run, "loops": loops, "same": same, "shapes": shapes, "ops": ops, "flops": flops}[wanted](
-        *map(Path, folder)
-    )
+    tasks, *folder = sys.argv[1:]
+    for name in tasks.split(","):
+        {task.__name__: task for task in TASKS}[name](*map(Path, folder))
