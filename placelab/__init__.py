@@ -5,8 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from placelab.base.entering import enter_later
-from placelab.base.interrupts import need
+from placelab.base.interrupts import enter_later, need
 from placelab.base.shown import draw_with
 
 if TYPE_CHECKING:

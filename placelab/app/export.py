@@ -19,7 +19,7 @@ from typing import Any
 from placelab.app.widgets.gantt_chart import Gantt, gantt_traits
 from placelab.app.widgets.live_page import live_traits, why_not
 from placelab.base.errors import FormatError, expect
-from placelab.base.saving import save
+from placelab.base.files import save
 from placelab.formats.exports import chrome_trace, csv, graph, placement, tensorflow, torch_device_map, torch_schedule
 from placelab.plans.launchers.accelerate import accelerate
 from placelab.plans.launchers.llama_cpp import llama_cpp

@@ -1,4 +1,4 @@
-"""The four kinds of errors. Each message names the file, op or device, what was found and what was expected."""
+"""The four kinds of errors, and checks that raise them. A message names the file, op or device, what was found and expected."""
 
 from __future__ import annotations
 
@@ -120,3 +120,13 @@ def _one_line(text: str, longest: int) -> str:
     end = longest // 3
     short = text if len(text) <= longest else f"{text[: longest - end - 3]} … {text[-end:]}"
     return " ".join(short.splitlines())
+
+
+def is_name(value: Any) -> bool:
+    """Whether a value is a name: text on one line, not empty, that UTF-8 can encode."""
+    try:
+        return (
+            isinstance(value, str) and bool(value) and "\n" not in value and (value.isascii() or bool(value.encode()))
+        )
+    except UnicodeEncodeError:
+        return False

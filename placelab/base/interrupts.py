@@ -1,4 +1,4 @@
-"""Imports and compilations that an interrupt does not end half-way, and what is said where a package is missing."""
+"""Imports that an interrupt does not end half-way: of packages, which may be missing, and of placelab's own strategies."""
 
 from __future__ import annotations
 
@@ -96,3 +96,25 @@ def _remedy(module: str, error: ImportError) -> str:
     if isinstance(error, ModuleNotFoundError) and not is_installed(package):
         return missing(package)
     return f"{module.partition('.')[0]}, which cannot be imported here: {error}"
+
+
+# -------------------------------------------------------------------- placelab's own strategies, at the first look
+
+_awaited: list[str] = []
+
+
+def enter_later(*modules: str) -> None:
+    """Have modules that enter strategies imported by :func:`enter_now`, in this order."""
+    _awaited.extend(modules)
+
+
+def enter_now() -> None:
+    """Import what :func:`enter_later` named; a thread that comes meanwhile waits until all is entered.
+
+    An interrupt may end it half-way, but for numpy: the next call goes on, in the same order.
+    """
+    if _awaited:
+        need("numpy")
+        for module in tuple(_awaited):
+            import_module(module)
+        _awaited.clear()

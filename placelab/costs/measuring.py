@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from placelab.base.errors import FormatError, expect
+from placelab.base.errors import FormatError, expect, is_name
 from placelab.base.index_arrays import LARGEST
-from placelab.base.names import is_name
 from placelab.costs.origin import provenance
 from placelab.costs.roofline import with_times
 from placelab.formats.profiles import Profile

@@ -12,7 +12,7 @@ from time import thread_time
 from typing import Any
 
 from placelab.base.errors import FormatError, UnsupportedError
-from placelab.base.limits import path_of
+from placelab.base.files import path_of
 from placelab.formats.profiles import Profile
 from placelab.formats.torch.exported_program import Program, names_of, torch_module
 from placelab.formats.torch.module import exported, program_of, training_program

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from placelab.base.looks import START, narrow
+from placelab.base.files import START, narrow
 
 GRAPH = "graph"
 PROFILE = "profile"

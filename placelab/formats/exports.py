@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from placelab.base.errors import FormatError, expect
-from placelab.base.limits import path_of
-from placelab.base.saving import save
+from placelab.base.files import path_of, save
 from placelab.formats import catalogue
 from placelab.formats.tensorflow.devices import write as write_graph_def
 from placelab.formats.torch import device_map, schedule_table

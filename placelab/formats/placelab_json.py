@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from placelab.base.fields import read_from
-from placelab.base.limits import json_of, read_file
+from placelab.base.files import json_of, read_file
 from placelab.formats.building import build
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_json import EXPECTED, columns

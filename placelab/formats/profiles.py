@@ -8,8 +8,7 @@ from statistics import median as middle
 from typing import Any
 
 from placelab.base.errors import FormatError, expect
-from placelab.base.limits import json_of, read_file, unzipped
-from placelab.base.looks import is_json
+from placelab.base.files import is_json, json_of, read_file, unzipped
 from placelab.formats.catalogue import PROFILE, module_of, readers
 from placelab.problem.graph import OpGraph
 

@@ -23,8 +23,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from placelab.base.errors import FormatError
+from placelab.base.files import START, look
 from placelab.base.interrupts import need
-from placelab.base.looks import START, look
 
 # Wire types
 VARINT = 0

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from placelab.base.errors import FormatError
-from placelab.base.places import shipped
+from placelab.base.files import shipped
 from placelab.costs.roofline import with_estimates
 from placelab.formats import placelab_json
 from placelab.formats.onnx import model_proto

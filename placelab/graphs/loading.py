@@ -9,10 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol, get_type_hints
 
-from placelab.base.errors import FormatError, PlacelabError, UnsupportedError, described
-from placelab.base.limits import json_of, open_file, path_of, read_file, unzipped
-from placelab.base.looks import START, foreign
-from placelab.base.names import is_name
+from placelab.base.errors import FormatError, PlacelabError, UnsupportedError, described, is_name
+from placelab.base.files import START, foreign, json_of, open_file, path_of, read_file, unzipped
 from placelab.costs.roofline import with_estimates
 from placelab.formats import profiles
 from placelab.formats.catalogue import GRAPH, PROFILE, Format, module_of, readers, suffix_of

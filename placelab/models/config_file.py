@@ -6,7 +6,7 @@ from typing import Any
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import read_from
-from placelab.base.limits import json_of
+from placelab.base.files import json_of
 from placelab.models.config import shape_of
 from placelab.models.transformer import CONFIG, EXPECTED, MOST_BYTES, Transformer, title
 from placelab.problem.graph import OpGraph

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from placelab.base.errors import FormatError, UnsupportedError, count
-from placelab.base.limits import MAX_OPS
+from placelab.base.files import MAX_OPS
 from placelab.costs.roofline import with_estimates
 from placelab.models.layer_ops import FLASH, INDEX, SUM, Layer, Op, Tensor
 from placelab.models.shape import Shape, mean_keys

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from placelab.base.errors import FormatError, UnsupportedError, count, described
 from placelab.base.fields import read_from
+from placelab.base.files import json_of, path_of, read_file
 from placelab.base.interrupts import need
-from placelab.base.limits import json_of, path_of, read_file
 from placelab.models import graph as building
 from placelab.models.bundled import CONFIGS
 from placelab.models.config import shape_of

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from placelab.base.errors import FormatError
-from placelab.base.limits import MAX_OPS
+from placelab.base.files import MAX_OPS
 from placelab.graphs.transforms.collective_hops import Hops, hops
 from placelab.plans.degrees import Plan
 from placelab.plans.pass_parts import COMPUTE, Part

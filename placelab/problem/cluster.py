@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from placelab.base.errors import FormatError, count
+from placelab.base.errors import FormatError, count, is_name
 from placelab.base.index_arrays import floats, frozen
-from placelab.base.names import is_name
 from placelab.base.shown import bundle
 from placelab.base.units import PLAIN, SI, Units
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from placelab.base.limits import MAX_OPS
+from placelab.base.files import MAX_OPS
 from placelab.problem.graph import OpGraph
 
 SAID = 0.9  # share of known costs below which the explorer says so under its numbers

@@ -2,7 +2,7 @@
 
 A small file can describe a large graph: one default of 1,000 outputs holds for each of 3,000 nodes, 6,000 nodes that each name
 a device type of their own are a table of 36 million seconds, and a TensorFlow node of 30 bytes may declare 100,000 outputs.
-Limits on bytes (:mod:`placelab.base.limits`) do not see that. Columns of every reader pass through :func:`checked`; readers
+Limits on bytes (:mod:`placelab.base.files`) do not see that. Columns of every reader pass through :func:`checked`; readers
 that expand such a description before they have all columns call :func:`check_size` first.
 """
 
@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from placelab.base.errors import CycleError, FormatError
+from placelab.base.errors import CycleError, FormatError, is_name
+from placelab.base.files import MAX_OPS
 from placelab.base.index_arrays import floats
-from placelab.base.limits import MAX_OPS
-from placelab.base.names import is_name
 
 COSTS = {"compute": "operations", "persistent": "bytes", "temporary": "bytes", "memory": "bytes"}
 

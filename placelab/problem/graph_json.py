@@ -15,8 +15,8 @@ import numpy as np
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import read_from
+from placelab.base.files import save
 from placelab.base.index_arrays import members
-from placelab.base.saving import save
 from placelab.problem.graph_checks import check_size, checked
 from placelab.problem.graph_columns import GraphColumns, known_speeds, times_in_metadata
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from placelab.base.errors import FormatError
+from placelab.base.errors import FormatError, is_name
 from placelab.base.index_arrays import LARGEST
-from placelab.base.names import is_name
 from placelab.problem.cluster import Cluster
 
 LAUNCH = {"gpu": 5e-6, "tpu": 2e-6, "cpu": 1e-6}  # seconds from one op's end to the next one's start, assumed

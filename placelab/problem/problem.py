@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from placelab.base.errors import FormatError, expect
+from placelab.base.files import PACKAGE
 from placelab.base.index_arrays import frozen, pointers
-from placelab.base.places import PACKAGE
 from placelab.base.shown import bundle
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph

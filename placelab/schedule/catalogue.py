@@ -27,10 +27,8 @@ from typing import Annotated, Any, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 
-from placelab.base.entering import enter_now
-from placelab.base.errors import FormatError, UnsupportedError, described, with_article
-from placelab.base.interrupts import lacking
-from placelab.base.names import is_name
+from placelab.base.errors import FormatError, UnsupportedError, described, is_name, with_article
+from placelab.base.interrupts import enter_now, lacking
 from placelab.base.seeds import seed_number
 from placelab.kernels.run.memory_in_use import fits
 from placelab.kernels.run.simulation_blocks import Arguments

@@ -23,9 +23,8 @@ import numpy as np
 
 from placelab.base.errors import FormatError, InfeasibleError, expect
 from placelab.base.fields import cost, read_from, record, text, texts
+from placelab.base.files import json_of, read_file, save
 from placelab.base.index_arrays import frozen
-from placelab.base.limits import json_of, read_file
-from placelab.base.saving import save
 from placelab.base.shown import bundle
 from placelab.problem import graph_json
 from placelab.problem.problem import Problem

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.base.errors import PlacelabError, described
+from placelab.base.files import PACKAGE
 from placelab.base.interrupts import need
-from placelab.base.places import PACKAGE
 from placelab.problem.problem import Problem
 from placelab.testing.answers import (
     SECONDS,

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import placelab as pl
 from placelab import formats
-from placelab.base import limits
+from placelab.base import files
 from placelab.formats.task_graphs.workflows import workflow_edges
 from placelab.problem import graph_checks
 
@@ -29,7 +29,7 @@ MIB = 1 << 20
 
 def parse(data: bytes):
     """`data`, parsed as JSON."""
-    return limits.json_of(data, "bad.json", "a graph")
+    return files.json_of(data, "bad.json", "a graph")
 
 
 @pytest.mark.parametrize(
@@ -90,26 +90,26 @@ def test_a_column_of_numbers_may_be_long():
 def test_gzip_files_that_lie(data, words):
     """Gzip bombs, truncated and damaged gzip files are refused."""
     with pytest.raises(pl.FormatError, match=words):
-        limits.unzipped(data, "bad.gz")
+        files.unzipped(data, "bad.gz")
 
 
 def test_a_bomb_of_many_parts_is_stopped_too():
     """A gzip file may have several parts, which are unpacked in turn."""
     part = gzip.compress(bytes(8 * MIB), 1)
     with pytest.raises(pl.FormatError, match="unpacks to more than"):
-        limits.unzipped(part * 5, "bad.gz")
+        files.unzipped(part * 5, "bad.gz")
 
 
 def test_a_file_zipped_twice_is_refused():
     """The error names the remedy."""
     with pytest.raises(pl.FormatError, match=r"x\.gz is a gzip file inside a gzip file; unpack it once"):
-        limits.unzipped(gzip.compress(gzip.compress(b"x")), "x.gz")
+        files.unzipped(gzip.compress(gzip.compress(b"x")), "x.gz")
 
 
 def test_what_unpacks_to_less_than_a_hundred_times_its_size_is_read():
     """This holds also beyond 32 MiB, up to 1 GiB."""
     data = b"".join(zlib.crc32(i.to_bytes(4, "big")).to_bytes(4, "big") + bytes(196) for i in range(200_000))
-    assert len(data) > limits.MAX_SMALL and limits.unzipped(gzip.compress(data, 1), "x") == data
+    assert len(data) > files.MAX_SMALL and files.unzipped(gzip.compress(data, 1), "x") == data
 
 
 def test_files_larger_than_the_limit_are_not_read(tmp_path):
@@ -118,7 +118,7 @@ def test_files_larger_than_the_limit_are_not_read(tmp_path):
     with path.open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(pl.FormatError, match=r"large\.json has 1,099,511,627,776 bytes; files over 268,435,456"):
-        limits.read_file(path, "a graph")
+        files.read_file(path, "a graph")
 
 
 def test_a_file_that_grows_is_not_read(tmp_path, monkeypatch):
@@ -127,9 +127,9 @@ def test_a_file_that_grows_is_not_read(tmp_path, monkeypatch):
     path.write_bytes(b"{}")
     small = os.stat_result((0o100644, *[0] * 5, 1, *[0] * 3))
     with monkeypatch.context() as patched:
-        patched.setattr(limits.Path, "stat", lambda self, **_: small)
+        patched.setattr(files.Path, "stat", lambda self, **_: small)
         with pytest.raises(pl.FormatError, match=r"log\.json grows while it is read"):
-            limits.read_file(path, "a graph")
+            files.read_file(path, "a graph")
 
 
 HOSTILE = {
@@ -147,7 +147,7 @@ def test_hostile_uploads_stay_within_200_mb(name):
     """Up to 8 MiB of hostile data, in a separate process whose peak memory the system reports."""
     code = f"""
 import resource, zlib
-from placelab.base.limits import json_of
+from placelab.base.files import json_of
 import placelab
 zip = zlib.compressobj(1, zlib.DEFLATED, 31)
 held = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10

@@ -16,7 +16,7 @@ import tensorflow_samples
 from chakra_files import WORKLOAD
 
 import placelab as pl
-from placelab.base.looks import is_json
+from placelab.base.files import is_json
 from placelab.formats import profiles
 from placelab.graphs import loading
 
@@ -169,7 +169,7 @@ def test_another_format_of_the_project_is_named_too():
 
 def test_what_is_read_looks_like_nothing_else():
     """No sample of any format is taken for a file of another kind; a record's length of 256 is no pickle."""
-    from placelab.base.looks import foreign
+    from placelab.base.files import foreign
 
     for name, seeds in vars(samples).items():
         if callable(seeds) and getattr(seeds, "__module__", "") == samples.__name__:

@@ -18,7 +18,7 @@ import placelab as pl
 from placelab.app import export
 from placelab.app.widgets.gantt_wire import pack_schedule
 from placelab.app.widgets.live_page import pack_problem
-from placelab.base.saving import save
+from placelab.base.files import save
 from placelab.formats.trace_events import trace_events
 
 HOSTILE = "</script><script>alert(1)</script>\"'&\u2028"

@@ -59,7 +59,7 @@ def test_the_catalogue_is_light():
     """It names readers and writers, and imports none of them: nothing but what tells how a file begins."""
     tree = ast.parse(Path(catalogue.__file__).read_text())
     named = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    assert [name for name in named if name.startswith("placelab")] == ["placelab.base.looks"]
+    assert [name for name in named if name.startswith("placelab")] == ["placelab.base.files"]
 
 
 TIMELINE = {"ph": "X", "name": "Add", "pid": 1, "ts": 1, "dur": 2, "args": {"name": "L0.0", "op": "Add"}}

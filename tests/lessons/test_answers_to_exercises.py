@@ -12,7 +12,7 @@ from answers_to_later_exercises import LATER_ANSWERS
 
 from placelab.app.cli.course_commands import LESSONS, students_copy
 from placelab.base import leaving
-from placelab.base.places import shipped
+from placelab.base.files import shipped
 from placelab.testing import answers
 
 NOTEBOOKS = sorted(shipped(LESSONS).glob("*.ipynb"))

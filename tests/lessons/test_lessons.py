@@ -17,7 +17,7 @@ import pytest
 import placelab as pl
 from placelab.app import cli
 from placelab.app.cli.course_commands import LESSONS, students_copy
-from placelab.base.places import shipped
+from placelab.base.files import shipped
 
 NOTEBOOKS = sorted(shipped(LESSONS).glob("*.ipynb"))
 EMPTY = re.compile(r"is still empty: fill in its body|is not filled in yet: put your own")

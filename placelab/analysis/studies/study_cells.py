@@ -19,9 +19,8 @@ import numpy as np
 
 from placelab.analysis.comparing import Row, failed, run_pair, several, timed
 from placelab.base.errors import FormatError
+from placelab.base.files import path_of, save
 from placelab.base.interrupts import need
-from placelab.base.limits import path_of
-from placelab.base.saving import save
 from placelab.planning.lower_bounds import best_bound
 from placelab.problem.problem import Problem
 from placelab.problem.problem_key import problem_key

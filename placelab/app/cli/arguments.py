@@ -12,7 +12,7 @@ from typing import Any
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import read_from
-from placelab.base.limits import json_of, read_file
+from placelab.base.files import json_of, read_file
 from placelab.formats import catalogue
 from placelab.formats.catalogue import Format
 from placelab.graphs import datasets

@@ -18,7 +18,7 @@ from placelab.app.grading.masters import nbgrader_master, otter_master
 from placelab.app.grading.runs import Grade, graded
 from placelab.app.grading.submitted import copies_in, exercises
 from placelab.base.errors import FormatError
-from placelab.base.places import shipped
+from placelab.base.files import shipped
 
 LESSONS = Path("notebooks", "lessons")
 PUZZLES = Path("notebooks", "puzzles.ipynb")  # which lessons link to

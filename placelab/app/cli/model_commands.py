@@ -25,8 +25,7 @@ from placelab.app.cli.arguments import (
     table,
 )
 from placelab.app.widgets.gantt_wire import depths
-from placelab.base.errors import FormatError, PlacelabError
-from placelab.base.names import is_name
+from placelab.base.errors import FormatError, PlacelabError, is_name
 from placelab.base.units import SI, Units, counted, percent
 from placelab.costs.descriptions import sources
 from placelab.formats import exports

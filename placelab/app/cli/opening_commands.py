@@ -21,8 +21,8 @@ from urllib.parse import quote
 from placelab.app.cli import compile_command
 from placelab.app.cli.arguments import OWN, add_model, add_rules, cluster_of, command, model_of, several
 from placelab.base.errors import FormatError
+from placelab.base.files import shipped
 from placelab.base.interrupts import need
-from placelab.base.places import shipped
 from placelab.problem.clusters import PRESETS
 from placelab.schedule.catalogue import PLANNED, UNPLANNED
 

@@ -14,7 +14,7 @@ from placelab.analysis.studies.study_runs import Work, planned, run
 from placelab.app.cli.arguments import check_folder, command, ending, printable, table
 from placelab.base.errors import FormatError, count
 from placelab.base.fields import read_from, text
-from placelab.base.limits import path_of, read_file
+from placelab.base.files import path_of, read_file
 from placelab.base.progress import Progress, never, silent
 from placelab.graphs.loading import load
 from placelab.problem.graph import OpGraph

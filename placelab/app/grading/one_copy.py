@@ -16,7 +16,7 @@ from typing import Any
 
 import placelab.testing as testing
 from placelab.app.grading.submitted import to_run
-from placelab.base.places import PACKAGE
+from placelab.base.files import PACKAGE
 
 MAGIC = re.compile(r"^(\s*)[%!?].*$", re.MULTILINE)  # lines for IPython and the shell, which are not run
 CELL = 60  # seconds of a cell outside checks, whose answers have limits of their own

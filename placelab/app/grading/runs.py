@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from placelab.app.grading.submitted import Copy, exercises
-from placelab.base.places import PACKAGE
+from placelab.base.files import PACKAGE
 
 LARGEST_FILE = 1 << 28  # bytes that a copy may write into one file
 

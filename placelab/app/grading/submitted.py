@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from placelab.base.errors import FormatError
-from placelab.base.limits import json_of, read_file
-from placelab.base.places import shipped
+from placelab.base.files import json_of, read_file, shipped
 
 LESSONS = Path("notebooks", "lessons")
 EXPECTED = "a notebook"

@@ -15,7 +15,7 @@ import ipywidgets as w
 from placelab.analysis.studies.study_cells import parts_of, rows_of
 from placelab.analysis.studies.study_runs import Work, planned, rows_of_study, run
 from placelab.base.errors import FormatError
-from placelab.base.limits import path_of
+from placelab.base.files import path_of
 from placelab.base.progress import Progress
 from placelab.base.threads import Worker
 from placelab.pictures.heat_map import Cells, heat_map

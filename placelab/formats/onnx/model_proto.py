@@ -22,9 +22,8 @@ from typing import Any
 
 from placelab.base.errors import FormatError, PlacelabError, UnsupportedError
 from placelab.base.fields import one_line, title
+from placelab.base.files import GZIP, START, open_file, path_of, read_file, refuse_foreign, unzipped
 from placelab.base.interrupts import need
-from placelab.base.limits import GZIP, open_file, path_of, read_file, refuse_foreign, unzipped
-from placelab.base.looks import START
 from placelab.formats.building import Out, build, storages, without_garbage_collection
 from placelab.formats.loops import Control, Trips
 from placelab.formats.onnx.bodies import Work, with_body_shapes

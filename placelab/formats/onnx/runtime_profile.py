@@ -14,7 +14,7 @@ from pathlib import PurePath
 from typing import Any
 
 from placelab.base.errors import FormatError
-from placelab.base.limits import json_of, read_file
+from placelab.base.files import json_of, read_file
 from placelab.formats.onnx.node_proto import op_name
 from placelab.formats.profiles import Profile, median
 

@@ -25,10 +25,9 @@ from __future__ import annotations
 from math import nan
 from typing import Any
 
-from placelab.base.errors import FormatError
+from placelab.base.errors import FormatError, is_name
 from placelab.base.fields import cost, integer, nonempty, read_from, records, title
-from placelab.base.limits import json_of
-from placelab.base.names import is_name
+from placelab.base.files import json_of
 from placelab.formats.building import build
 from placelab.problem.graph import OpGraph
 

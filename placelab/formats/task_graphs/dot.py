@@ -39,9 +39,8 @@ from typing import Any
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import cost_of_text, read_from, record, title
+from placelab.base.files import json_of, save, text_of
 from placelab.base.interrupts import need
-from placelab.base.limits import json_of, text_of
-from placelab.base.saving import save
 from placelab.formats.building import unit_metadata
 from placelab.problem import networkx_graph
 from placelab.problem.coverage import with_coverage

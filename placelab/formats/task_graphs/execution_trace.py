@@ -38,8 +38,7 @@ import numpy as np
 
 from placelab.base.errors import CycleError, FormatError, PlacelabError
 from placelab.base.fields import cost, integer, one_line, read_from, records, text, title
-from placelab.base.limits import json_of, unzipped
-from placelab.base.looks import narrow
+from placelab.base.files import json_of, narrow, unzipped
 from placelab.formats.building import build, without_garbage_collection
 from placelab.formats.protobuf import MessageType, messages, parse, varint
 from placelab.formats.task_graphs import host_trace

@@ -17,7 +17,7 @@ import re
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import cost_of_text, nonempty, read_from, title
-from placelab.base.limits import MAX_OPS, text_of
+from placelab.base.files import MAX_OPS, text_of
 from placelab.formats.building import build, unit_metadata
 from placelab.problem.graph import OpGraph
 

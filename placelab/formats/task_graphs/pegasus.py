@@ -21,9 +21,8 @@ from typing import Any
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import cost_of_text, nonempty, one_line, read_from, record, records, text, texts, title
+from placelab.base.files import MAX_DEPTH, MAX_OPS, narrow, text_of
 from placelab.base.interrupts import need
-from placelab.base.limits import MAX_DEPTH, MAX_OPS, text_of
-from placelab.base.looks import narrow
 from placelab.formats.building import build
 from placelab.formats.task_graphs.workflows import SPEED, Job, columns, numbers_of
 from placelab.problem.graph import OpGraph

@@ -24,7 +24,7 @@ from typing import Any
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import cost_of_text, read_from, title
-from placelab.base.limits import MAX_OPS, text_of
+from placelab.base.files import MAX_OPS, text_of
 from placelab.formats.building import build
 from placelab.problem.graph import OpGraph
 

@@ -21,8 +21,7 @@ from typing import Any
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import cost_of_text, nonempty, read_from, title
-from placelab.base.limits import MAX_OPS, text_of
-from placelab.base.saving import save
+from placelab.base.files import MAX_OPS, save, text_of
 from placelab.formats.building import MAX_PROCESSORS, build, unit_metadata
 from placelab.problem.graph import OpGraph
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import cost, nonempty, read_from, record, records, text, texts
-from placelab.base.limits import json_of
+from placelab.base.files import json_of
 from placelab.formats.building import build
 from placelab.formats.task_graphs.workflows import SPEED, Job, columns
 from placelab.problem.graph import OpGraph

@@ -14,8 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from placelab.base.errors import FormatError
-from placelab.base.limits import MAX_OPS
-from placelab.base.looks import narrow
+from placelab.base.files import MAX_OPS, narrow
 from placelab.formats.protobuf import BYTES, VARINT, MessageType, fields, messages, parse, spans_of
 from placelab.formats.tensorflow.functions import Function, Library, function_of
 from placelab.formats.tensorflow.nodes import EXPECTED, Node, node_of, schema

@@ -25,8 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from placelab.base.errors import FormatError, UnsupportedError, expect
-from placelab.base.limits import path_of, read_file, text_of, unzipped
-from placelab.base.saving import save
+from placelab.base.files import path_of, read_file, save, text_of, unzipped
 from placelab.formats.protobuf import BYTES, fields, tagged
 from placelab.formats.tensorflow.containers import NODE, STRING, Block, blocks, is_saved_model, is_text
 from placelab.problem.cluster import Cluster

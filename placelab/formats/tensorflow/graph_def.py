@@ -26,7 +26,7 @@ import numpy as np
 
 from placelab.base.errors import FormatError, PlacelabError
 from placelab.base.fields import title
-from placelab.base.limits import read_file, text_of, unzipped
+from placelab.base.files import read_file, text_of, unzipped
 from placelab.formats.building import Out, build, storages, without_garbage_collection
 from placelab.formats.loops import Control, Trips
 from placelab.formats.tensorflow.bodies import Bodies, Wired

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from placelab.base.errors import FormatError
-from placelab.base.limits import MAX_OPS, json_of, read_file, unzipped
-from placelab.base.looks import is_json
+from placelab.base.files import MAX_OPS, is_json, json_of, read_file, unzipped
 from placelab.formats.profiles import Profile, median
 from placelab.formats.protobuf import BYTES, MessageType, fields, messages, parse, spans_of
 from placelab.formats.tensorflow.nodes import REFERENCE, size_of

@@ -17,13 +17,15 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, BinaryIO
 
-from placelab.base import looks
+from placelab.base import files
 from placelab.base.errors import FormatError
 from placelab.base.fields import integer, read_from, record, records, text
-from placelab.base.limits import (
+from placelab.base.files import (
     GZIP,
     MAX_OPS,
+    START,
     json_of,
+    look,
     most_unpacked,
     open_file,
     path_of,
@@ -31,7 +33,6 @@ from placelab.base.limits import (
     refuse_foreign,
     unzipped,
 )
-from placelab.base.looks import START, look
 from placelab.formats.flops.kinds import category
 from placelab.formats.loops import Control, Trips, Value
 from placelab.formats.torch.aten_ops import NUMBER, ROWS, Body, Op, Run, Source, Tensor, assembled, unique
@@ -101,7 +102,7 @@ def _graph(file: BinaryIO, where: str, trips: int) -> OpGraph:
     try:
         with zipfile.ZipFile(file) as archive:
             names = [name for name in archive.namelist() if MODEL.fullmatch(name)]
-            if not names and (seen := looks.archive(archive.namelist())):
+            if not names and (seen := files.archive(archive.namelist())):
                 raise FormatError(f"{where} looks like {seen}; expected {EXPECTED}")
             if len(names) != 1:
                 raise FormatError(f"{where} holds {len(names)} programs in models/; expected one, of torch.export.save")
@@ -126,7 +127,7 @@ def looks_like(file: BinaryIO, where: str) -> str:
     except (FormatError, *BROKEN):
         return ""
     programs = any(map(MODEL.fullmatch, names))
-    return f"{EXPECTED}; give it a name that ends in .pt2" if programs else looks.archive(names) or "a zip archive"
+    return f"{EXPECTED}; give it a name that ends in .pt2" if programs else files.archive(names) or "a zip archive"
 
 
 def _check_directory(file: BinaryIO, where: str) -> None:

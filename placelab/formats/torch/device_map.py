@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from placelab.base.errors import FormatError, UnsupportedError, expect
-from placelab.base.saving import save
+from placelab.base.files import save
 from placelab.problem.graph import OpGraph
 from placelab.problem.hardware import hardware
 from placelab.schedule.placement import Placement

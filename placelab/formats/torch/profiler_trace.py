@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from placelab.base.errors import FormatError, expect
-from placelab.base.limits import json_of, read_file
+from placelab.base.files import json_of, read_file
 from placelab.formats.flops.kinds import name_of
 from placelab.formats.profiles import Profile, median
 from placelab.problem.graph import OpGraph

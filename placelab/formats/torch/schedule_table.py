@@ -19,7 +19,7 @@ import numpy as np
 
 from placelab.base.errors import FormatError, UnsupportedError, expect
 from placelab.base.fields import read_from
-from placelab.base.limits import MAX_OPS, read_file, text_of
+from placelab.base.files import MAX_OPS, read_file, text_of
 from placelab.planning.pipeline_orders import Ranks, Slot, Work, ranks_of, replay, sequence, work_of
 from placelab.problem.pipeline_columns import Pipeline, required
 from placelab.problem.problem import Problem

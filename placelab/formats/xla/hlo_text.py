@@ -9,7 +9,7 @@ import re
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import one_line, read_from
-from placelab.base.limits import MAX_DEPTH, MAX_OPS, text_of
+from placelab.base.files import MAX_DEPTH, MAX_OPS, text_of
 from placelab.formats.building import without_garbage_collection
 from placelab.formats.loops import Trips
 from placelab.formats.xla.op_graph import graph_of

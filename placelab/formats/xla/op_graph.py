@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import title
-from placelab.base.limits import MAX_DEPTH, MAX_OPS
+from placelab.base.files import MAX_DEPTH, MAX_OPS
 from placelab.formats.building import build
 from placelab.formats.xla.costs import Costs, Unknown, carried, target
 from placelab.formats.xla.program import Array, Computation, Instruction, Program, Shape, arrays

@@ -13,7 +13,7 @@ from math import prod
 from typing import NamedTuple
 
 from placelab.base.errors import FormatError
-from placelab.base.limits import MAX_DEPTH
+from placelab.base.files import MAX_DEPTH
 
 LARGEST = 1 << 62  # of a dimension
 BITS = re.compile(r"[a-z]+(\d{1,3})")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import one_line, read_from
-from placelab.base.limits import MAX_DEPTH, MAX_OPS, text_of, unzipped
+from placelab.base.files import MAX_DEPTH, MAX_OPS, text_of, unzipped
 from placelab.formats.building import without_garbage_collection
 from placelab.formats.flops.kinds import DIALECTS
 from placelab.formats.loops import Trips

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from placelab.base.errors import FormatError, UnsupportedError, count, expect
-from placelab.base.limits import MAX_OPS
+from placelab.base.files import MAX_OPS
 from placelab.costs.collective_times import ALGORITHMS, KINDS
 from placelab.problem.graph import OpGraph
 

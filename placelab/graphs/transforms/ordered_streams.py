@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from placelab.base.errors import FormatError, UnsupportedError, expect
-from placelab.base.limits import read_file, text_of
+from placelab.base.files import read_file, text_of
 from placelab.formats.torch.schedule_table import EXPECTED, MAX_BYTES, messages_of
 from placelab.planning.pipeline_orders import Ranks, ranks_of
 from placelab.problem.cluster import Cluster

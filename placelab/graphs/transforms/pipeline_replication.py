@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from placelab.base.errors import FormatError, UnsupportedError, count, expect
-from placelab.base.limits import MAX_OPS
+from placelab.base.files import MAX_OPS
 from placelab.graphs.transforms.collective_hops import Hops, counts, hops
 from placelab.graphs.transforms.reduce_steps import Reduction, all_reduce
 from placelab.graphs.transforms.replica_ops import BACKWARD, FORWARD, UPDATE, ReplicaOps

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from placelab.base.errors import FormatError
-from placelab.base.limits import MAX_OPS
+from placelab.base.files import MAX_OPS
 from placelab.graphs.transforms.collective_hops import Hops, hops
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_columns import time_arguments

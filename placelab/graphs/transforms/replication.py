@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from placelab.base.errors import FormatError, count, expect
-from placelab.base.limits import MAX_OPS
+from placelab.base.files import MAX_OPS
 from placelab.graphs.transforms.backward_graph import backward
 from placelab.graphs.transforms.reduce_steps import Reduction, reduce_steps
 from placelab.graphs.transforms.replica_ops import READ, STEP, UPDATE, Forward, Model, ReplicaOps, forward_with_reads

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from placelab.base.errors import FormatError
-from placelab.base.limits import MAX_OPS
+from placelab.base.files import MAX_OPS
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.pipeline_columns import KEY, ONCE

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from placelab.base.errors import FormatError
-from placelab.base.limits import json_of
+from placelab.base.files import json_of
 from placelab.models import Transformer
 from placelab.models.shape import attention_matrices, mlp_matrices, norms
 from placelab.plans.launchers.split_stages import modules_of, modules_of_stages, stages_of, written

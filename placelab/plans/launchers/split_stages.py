@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from placelab.base.errors import expect
-from placelab.base.saving import save
+from placelab.base.files import save
 from placelab.models.shape import Shape
 from placelab.plans.layer_split import LayerSplit
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from placelab.base.errors import FormatError, expect
-from placelab.base.limits import json_of
+from placelab.base.files import json_of
 from placelab.models import Transformer
 from placelab.plans.launchers.split_stages import modules_of, modules_of_stages, stages_of, written
 from placelab.plans.layer_split import LayerSplit

@@ -18,8 +18,8 @@ import numpy as np
 from placelab.app.explorer.engine.solving import Result, RunningCall, function_of, solve_state
 from placelab.app.explorer.state import State
 from placelab.base.errors import LONGEST, PlacelabError
+from placelab.base.files import PACKAGE
 from placelab.base.leaving import Caller
-from placelab.base.places import PACKAGE
 from placelab.base.threads import Background, Worker
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioners

@@ -32,9 +32,9 @@ from placelab.app.explorer.state import (
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.frame import Files
 from placelab.app.widgets.whole import PartComm
+from placelab.base.files import json_of
 from placelab.base.interrupts import lacking
 from placelab.base.leaving import Abandoned, run_abandonable
-from placelab.base.limits import json_of
 from placelab.base.threads import Background, Worker
 from placelab.base.units import si
 from placelab.costs import Profile
