@@ -164,10 +164,8 @@ def _reporting(progress: Callable, total: int) -> Callable[..., None]:
     """A function that reports the last row."""
 
     def report(rows: list[Row], bound: float, compiling: bool = False) -> None:
-        row, known = (
-            None if compiling else rows[-1],
-            [row["makespan"] for row in rows if row["makespan"] == row["makespan"]],
-        )
+        row = None if compiling else rows[-1]
+        known = [each["makespan"] for each in rows if each["makespan"] == each["makespan"]]
         doing = f"{row['partitioner']} + {row['scheduler']}" if row else COMPILING
         progress(Progress(doing, len(rows) / total, min(known, default=None), bound if bound > 0 else None, row))
 

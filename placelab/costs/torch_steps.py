@@ -106,7 +106,8 @@ def _traced(program: Program, values: list[Any], runs: int, warm_up: int, trace:
 
 
 def _processor(program: Program, values: list[Any], runs: int, warm_up: int, trace: Any) -> Profile:
-    torch, (runner, spent) = torch_module(), _timer(program)
+    torch = torch_module()
+    runner, spent = _timer(program)
     if trace is not None or torch.get_num_threads() > 1:
         raise UnsupportedError(
             "processor time has no trace and needs one thread; leave out `trace` and call torch.set_num_threads(1) first"

@@ -381,7 +381,8 @@ def last_message(s: ListScheduler) -> LastMessage:
 
     By mean transfer times, as in :func:`placelab.upward_rank`. Ties: the first input. (-1, 0.0) for an op without inputs.
     """
-    graph, (latency, per_byte) = s.problem.graph, mean_transfer(s.problem)
+    graph = s.problem.graph
+    latency, per_byte = mean_transfer(s.problem)
     transfer = (latency + graph.edge_bytes * per_byte)[graph.pred_edge].tolist()
     first = graph.pred_ptr.tolist()
     producer = graph.producer[graph.pred_edge].tolist()

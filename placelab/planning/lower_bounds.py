@@ -160,7 +160,8 @@ def busiest(problem: Problem, device: np.ndarray, tensor: np.ndarray, destinatio
         busy = sum((np.bincount(end, used, minlength=queues) for end in ends), np.zeros(queues))
         limits[f"busiest_{model.queue}"] = float(busy.max())
     for link in cluster.links if model.shared else ():
-        size, (here, there) = np.zeros((k, k)), np.array(link.pairs).T
+        size = np.zeros((k, k))
+        here, there = np.array(link.pairs).T
         np.add.at(size, (source, destination), problem.graph.tensor_bytes[tensor])
         limits["busiest_link"] = max(limits["busiest_link"], float(size[here, there].sum() / link.bandwidth))
     return limits

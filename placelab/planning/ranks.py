@@ -20,10 +20,8 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.trace import Ranks
 
 STEPS = 2.0**40  # of a rounded rank, from 0 to the largest
-NEAR, SAME = (
-    1 / 32,
-    1 / 128,
-)  # steps: how far from the border of a step ranks are looked at, and which of them are equal
+NEAR = 1 / 32  # steps: how far from the border of a step ranks are looked at …
+SAME = 1 / 128  # … and how far apart those are that are equal
 
 
 def upward_rank(problem: Problem) -> np.ndarray:

@@ -179,10 +179,8 @@ def closest(name: str, known: Mapping[str, int]) -> str:
 
 # The largest dataset, GNMT of 50 words, has 23,529 ops, 40,976 edges and 3 time types; a graph of a million ops with ten inputs
 # and ten time types each is read. At few ops, where a small file may describe the most, no limit lets in more than 300 MB.
-MIN_EDGES, EDGES_PER_OP = (
-    2_000_000,
-    10,
-)  # 130 bytes each, next to 2 in JSON; 2,000 ops, each joined to all, have 2 million
+MIN_EDGES = 2_000_000  # 130 bytes each, next to 2 in JSON; 2,000 ops, each joined to all, have so many
+EDGES_PER_OP = 10
 MIN_OUTPUTS = 300_000  # half a kilobyte each
 OUTPUTS_PER_OP = 8  # most ops have one, TensorFlow's FusedBatchNormV3 has 6
 MAX_SECONDS = 10_000_000  # ops × time types, a table of 80 MB and its copy: 400 types at 23,500 ops

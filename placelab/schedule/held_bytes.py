@@ -175,7 +175,9 @@ class HeldBytes:
             spans[s] = min(a, begin[t]), max(b, end[t])
         begins, ends, held_bytes = np.zeros((3, len(first)))  # a row for each tensor, those that join another's empty
         for t, (a, b) in spans.items():
-            begins[t], ends[t], held_bytes[t] = a, b, largest.get(t, size[t])
+            begins[t] = a
+            ends[t] = b
+            held_bytes[t] = largest.get(t, size[t])
         return home, begins, ends, held_bytes
 
     def last_use(self, tensor: np.ndarray, device: np.ndarray, release: np.ndarray) -> np.ndarray:

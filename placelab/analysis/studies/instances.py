@@ -138,7 +138,8 @@ class SmallInstance:
         return float(np.clip(weight + random.uniform(-CHANGE, CHANGE), self.least, MOST))
 
     def _one_changed(self, weights: np.ndarray, random: np.random.Generator) -> np.ndarray:
-        weights, i = weights.copy(), random.integers(len(weights))
+        weights = weights.copy()
+        i = random.integers(len(weights))
         weights[i] = self._near(weights[i], random)
         return weights
 

@@ -187,10 +187,8 @@ TEXTS = ("key", "problem", "partitioner", "scheduler", "error")
 NUMBERS = ("makespan", "bound", "seconds")
 FLAGS = ("valid", "oom")
 STORED = (*TEXTS, "seed", *NUMBERS, *FLAGS)
-PAUSE, SHARE = (
-    1.0,
-    0.01,
-)  # a part is written after a second, later after a hundredth of the time so far: few parts for long studies
+PAUSE = 1.0  # seconds after which a part is written …
+SHARE = 0.01  # … later after this share of the time so far: few parts for long studies
 
 
 class Rows:

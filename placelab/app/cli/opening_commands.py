@@ -1,4 +1,4 @@
-"""Open a page of the browser: ``placelab lab`` JupyterLab on the tour, ``placelab explore`` the explorer alone.
+"""Pages in the browser: ``placelab lab`` opens JupyterLab on the tour, ``placelab explore`` the explorer alone.
 
 Voila serves the explorer's page. It is two packages more (16 MB), has JupyterLab's widget manager, asks for a token and runs each
 page in a kernel of its own. Of servers that need no jupyter-server, Solara is twelve packages (71 MB), runs all pages as threads

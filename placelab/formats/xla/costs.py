@@ -135,7 +135,8 @@ class Costs:
         if id(called) not in self._found:
             if self._depth > MAX_DEPTH:
                 raise FormatError(f"{called.name!r:.80} is called by over {MAX_DEPTH} computations in each other")
-            self._found[id(called)], self._depth = None, self._depth + 1
+            self._found[id(called)] = None
+            self._depth += 1
             parts = [self.of(inner, called, f"{name}/{inner.name}") for inner in called.instructions]
             self._depth -= 1
             self._found[id(called)] = Cost(sum(c.flop for c in parts), sum(c.transcendentals for c in parts))

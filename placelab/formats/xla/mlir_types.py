@@ -70,11 +70,13 @@ class Tokens:
         passed = self.token
         found = TOKEN.match(self.text, self.end)
         if found is None:
-            self.kind, self.token, self.start, self.end = "", "", len(self.text), len(self.text)
+            self.kind = self.token = ""
+            self.start = self.end = len(self.text)
             return passed
         self.kind = found.lastgroup or ""
         self.token = found[self.kind]
-        self.start, self.end = found.start(self.kind), found.end()
+        self.start = found.start(self.kind)
+        self.end = found.end()
         return passed
 
     def fail(self, expected: str) -> NoReturn:

@@ -178,7 +178,8 @@ class _Plan:
         each = 1 / self.t
         outer = each if self.scattered else 1.0
         cost = {**dict.fromkeys(DIVIDED, each), "copy": outer, WHOLE: 1.0, SUM: 1.0}
-        self.share, self.held = np.ones(graph.n_ops), np.ones(graph.n_ops)
+        self.share = np.ones(graph.n_ops)
+        self.held = np.ones(graph.n_ops)
         out = np.ones(graph.n_ops)
         for v, (name, _) in enumerate(self.of):
             role = self.role[v]

@@ -120,7 +120,8 @@ def _panel(schedule: Schedule, d: int, axes: Axes, width: int, dark: bool | None
     need("bokeh.models")
     from bokeh.models import ColumnDataSource, Range1d
 
-    (time_name, time_size), (byte_name, byte_size) = axes.time, axes.bytes
+    time_name, time_size = axes.time
+    byte_name, byte_size = axes.bytes
     plot = new_plot(
         width=width,
         height=HEIGHT,

@@ -54,7 +54,8 @@ def path_together(problem: Problem, up: np.ndarray) -> np.ndarray:
 
 def critical_path(problem: Problem, up: np.ndarray) -> np.ndarray:
     """Ops of a longest path by mean times, from its entry op to its exit op, lower numbers at ties; `up`: the upward rank."""
-    graph, (latency, per_byte) = problem.graph, mean_transfer(problem)
+    graph = problem.graph
+    latency, per_byte = mean_transfer(problem)
     entries = np.flatnonzero(np.diff(graph.pred_ptr) == 0)
     path = [entries[np.argmax(rounded(up[entries]))]]
     largest = up.max()

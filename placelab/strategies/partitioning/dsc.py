@@ -45,7 +45,9 @@ class _Clusters:
     """Clusters, each of which runs its ops one after the other; a cluster has the number of the op that began it."""
 
     def __init__(self, problem: Problem, up: np.ndarray) -> None:
-        graph, n, (latency, per_byte) = problem.graph, problem.graph.n_ops, mean_transfer(problem)
+        graph = problem.graph
+        n = problem.graph.n_ops
+        latency, per_byte = mean_transfer(problem)
         self.weight = mean_exec(problem).tolist()
         self.rank = up.tolist()
         way = latency + graph.edge_bytes * per_byte

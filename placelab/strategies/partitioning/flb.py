@@ -121,7 +121,8 @@ class _Ready:
     def _place(self, v: int, d: int, start: float, reason: str) -> int:
         may = self.s.candidates(v)
         scores = {e: max(self.arrival(v, e), self.idle[e]) for e in {d, self.sender(v)[0]} if e in may}
-        self.waits[v], self.idle[d] = False, enter(self.s, v, d, start, reason, scores)
+        self.waits[v] = False
+        self.idle[d] = enter(self.s, v, d, start, reason, scores)
         heap = self.by_arrival[d]
         while heap and heap[0][0] < self.idle[d]:
             w = heappop(heap)[2]

@@ -81,7 +81,9 @@ def _times(problem: Problem, ops: np.ndarray, home: np.ndarray) -> np.ndarray:
 
 def _arrivals(problem: Problem, ops: np.ndarray, plan: blocks.Plan) -> np.ndarray:
     """When all inputs of each op are on each device [s]."""
-    graph, cluster, (_, delay) = problem.graph, problem.cluster, plan_arrays.transfer_delay(problem)
+    graph = problem.graph
+    cluster = problem.cluster
+    _, delay = plan_arrays.transfer_delay(problem)
     count = graph.pred_ptr[ops + 1] - graph.pred_ptr[ops]
     row = np.repeat(np.arange(len(ops)), count)
     ends = np.cumsum(count)

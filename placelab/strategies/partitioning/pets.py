@@ -28,7 +28,8 @@ def pets(problem: Problem, *, trace: bool = False) -> Placement:
     rounds ranks to whole numbers, which all times in seconds would lose; here they are :func:`~placelab.planning.ranks.rounded`.
     Groups, memory and transfers as in ``heft``; same complexity.
     """
-    graph, (latency, per_byte) = problem.graph, mean_transfer(problem)
+    graph = problem.graph
+    latency, per_byte = mean_transfer(problem)
     way = latency + graph.edge_bytes * per_byte
     own = mean_exec(problem)
     alone = own + np.bincount(graph.producer, way, minlength=graph.n_ops)

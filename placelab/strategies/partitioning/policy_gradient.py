@@ -121,7 +121,8 @@ class _Policy:
 
     def draw(self, n: int) -> np.ndarray:
         """Device numbers of `n` samples, shape (n, n_units), one unit after the other."""
-        (n_units, k), sample = self.chance.shape, np.arange(n)
+        n_units, k = self.chance.shape
+        sample = np.arange(n)
         with np.errstate(divide="ignore"):
             score = np.log(self.chance) + self.feature @ self.of_unit
         places = np.empty((n, n_units), dtype=np.int32)

@@ -97,7 +97,8 @@ class Model:
         )
         self.rounded = not (self.exact and _multiples(table.delay, self.unit))
         known_windows = windows(problem)
-        self.heads, self.tails = self._units(known_windows.head), self._units(known_windows.tail)
+        self.heads = self._units(known_windows.head)
+        self.tails = self._units(known_windows.tail)
         self.kind = interchangeable(problem)
         self.best: tuple[np.ndarray, np.ndarray] | None = None
         self.most = int(np.ceil(limit / self.unit))
