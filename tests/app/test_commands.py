@@ -75,13 +75,30 @@ def ask(explorer: Explorer, text: str, phrase: str | None = None) -> None:
         ("another seed", "next seed"),
         ("start over", "start over"),
         ("move bars by hand", "by hand"),
+        ("play", "play"),
+        ("run the animation", "play"),
+        ("zoom", "zoom in"),
+        ("zoom to everything", "fit"),
+        ("fullscreen", "full screen"),
+        ("present", "present"),
+        ("presentation mode", "present"),
+        ("python code", "code"),
+        ("copy as python", "code"),
+        ("as a table", "table"),
+        ("search", "find ops"),
+        ("legend", "legend"),
+        ("more gpus", "add a device"),
+        ("remove a gpu", "remove a device"),
+        ("unpin", "unpin everything"),
+        ("examples", "load alexnet"),
+        ("print", "download PNG"),
     ],
 )
 def test_what_a_newcomer_types_leads_there(explorer, text, first):
     phrases = offered(explorer, text)
     assert (first in phrases) if first else not any("dgx" in phrase for phrase in phrases)
     assert len(phrases) <= 8
-    assert all(set(offer) == {"phrase", "says", "kind"} for offer in explorer.commands.palette.offers)
+    assert all(set(offer) == {"phrase", "says", "kind", "press"} for offer in explorer.commands.palette.offers)
 
 
 def test_two_partitioners_against_each_other(explorer):

@@ -14,6 +14,7 @@ import placelab as pl
 from placelab.app.explorer.panels.pickers import ModelPicker, Opening, openable_files
 from placelab.app.explorer.state import initial_state
 from placelab.app.widgets import controls as w
+from placelab.app.widgets import frame
 from placelab.app.widgets.frame import Files
 from placelab.problem import graph_json
 
@@ -33,7 +34,6 @@ def test_a_file_arrives_in_pieces(explorer):
 @pytest.mark.parametrize(
     ("piece", "buffers", "reason"),
     [
-        (dict(name="a.json", size=5, at=3), [b"xy"], "a piece of it is missing"),
         (dict(name="a.json", size=5, at=0), [], "a piece of it is missing"),
         (dict(name="a.json", size=50, at=0), [b"x" * 11], "a piece of it is missing"),
         (dict(name="../../a.json", size=50, at=0, error="large"), [], "large"),
@@ -47,8 +47,40 @@ def test_what_cannot_be_put_together_is_refused(piece, buffers, reason):
     files.on_refused = lambda name, why: refused.append((name, why))
     files.on_file = lambda name, data: pytest.fail("nothing is complete")
     files.send = sent.append
-    files.receive(piece, buffers)
-    assert refused == [("a.json", reason)] and sent == [{"arrived": True}]
+    files.receive({"id": "one"} | piece, buffers)
+    files.receive({"id": "one"} | piece, buffers)  # sent again, since the answer was lost
+    assert refused == [("a.json", reason)] and sent == [{"id": "one", "have": piece["size"]}] * 2
+
+
+def test_a_file_goes_on_where_its_pieces_have_come_to():
+    """Pieces and answers may be lost, pieces may come twice, and two pages may send at a time."""
+    arrived, have = [], []
+    files = Files()
+    files.on_file = lambda name, data: arrived.append((name, data))
+    files.send = lambda answer: have.append(answer["have"])
+    one = dict(id="one", name="a.json", size=6)
+    two = dict(id="two", name="b.json", size=2)
+    for piece, data in ((0, b"ab"), (0, b"ab"), (4, b"ef"), (2, b"cd")):
+        files.receive({**one, "at": piece}, [data])
+    files.receive({**two, "at": 0}, [b"xy"])
+    files.receive({**one, "at": 4}, [b"ef"])
+    files.receive({**one, "at": 4}, [b"ef"])  # its answer was lost
+    files.close()
+    assert have == [2, 2, 2, 4, 2, 6, 6]
+    assert arrived == [("b.json", b"xy"), ("a.json", b"abcdef")]
+
+
+def test_an_upload_that_stops_says_so_and_may_go_on(explorer, monkeypatch):
+    """As when its page was closed; what has arrived is kept for a while."""
+    monkeypatch.setattr(frame, "QUIET", 0.2)
+    data = graph_json.dumps(pl.generators.fork_join(6)).encode()
+    files = explorer.pickers.models.upload
+    piece = dict(id="one", name="g.json", size=len(data))
+    files.receive({**piece, "at": 0}, [data[:100]])
+    wait_for(lambda: "The upload of g.json has stopped at 100 B of" in message(explorer))
+    files.receive({**piece, "at": 100}, [data[100:]])
+    wait_for(lambda: explorer.state.model.title == "g.json")
+    assert message(explorer) == ""
 
 
 def test_an_empty_file_is_a_sentence(explorer):

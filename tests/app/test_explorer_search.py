@@ -69,8 +69,13 @@ class Oracle:
 
 
 def line(explorer: Explorer) -> str:
-    """Text of the line above the chart."""
-    return explorer.line.text.value
+    """Text of the message of what runs, or of the line above the chart."""
+    return explorer.line.doing.value if shown(explorer.line.running) else explorer.line.text.value
+
+
+def stop(explorer: Explorer) -> None:
+    """Press the button that ends what runs."""
+    press(explorer.line.running, explorer.line.cancel.description)
 
 
 # ---------------------------------------------------------------- searching
@@ -82,12 +87,18 @@ def test_a_search_says_how_far_it_is_and_can_be_cancelled(explorer):
     pick(explorer, "Partitioner", "oracle")
     wait_for(lambda: "≤ 2.0 % above optimum" in line(explorer))
     length = explorer.result.schedule.makespan  # still HEFT's, with which the oracle begins
-    for words in ("<b>oracle</b>", "improving", f"best {units.seconds(length)}", " s</div>"):
+    for words in (
+        "<b>oracle</b> is running · ",
+        "improving",
+        f"best {units.seconds(length)}",
+        " s</div>",
+        "60 ops on 4 devices",
+    ):
         assert words in line(explorer)
-    assert shown(explorer.line.bar) and explorer.line.bar.value == 0.25 and explorer.gantt.stale
-    press(explorer.line.box, "Stop")
+    assert shown(explorer.line.running) and explorer.line.bar.value == 0.25 and explorer.gantt.stale
+    stop(explorer)
     assert explorer.schedule.makespan == length and explorer.schedule.placement.partitioner == "oracle"
-    assert "Stopped by hand" in line(explorer) and not shown(explorer.line.bar) and not explorer.gantt.stale
+    assert "Stopped by hand" in line(explorer) and not shown(explorer.line.running) and not explorer.gantt.stale
     oracle.may_finish.set()
     press(explorer.line.box, "Search again")
     wait_for(lambda: "Stopped" not in line(explorer) and "Searched." in line(explorer))
@@ -104,8 +115,8 @@ def test_the_newest_state_stops_a_search(explorer):
     pick(explorer, "Partitioner", "single")
     assert explorer.schedule.placement.partitioner == "single"
     assert oracle.stopped == 1 and "oracle" not in line(explorer)
-    wait_for(lambda: not shown(explorer.line.bar))
-    assert not shown(explorer.line.cancel)
+    wait_for(lambda: not shown(explorer.line.running))
+    assert not shown(explorer.line.running)
 
 
 def test_a_dragging_hand_does_not_wait_for_a_search(explorer):
@@ -152,7 +163,7 @@ def test_words_come_at_most_ten_times_a_second():
     """However often a search is shown, and whatever it reports."""
     line = SearchLine(lambda: None)
     heard = []
-    line.text.observe(lambda change: heard.append(change["new"]), "value")
+    line.doing.observe(lambda change: heard.append(change["new"]), "value")
     search = RunningCall("quick", lambda elapsed: False)
     until = time.monotonic() + 1.2
     while time.monotonic() < until:
@@ -160,7 +171,7 @@ def test_words_come_at_most_ten_times_a_second():
         line.show(search)
     assert 1 <= len(heard) <= 12
     line.rest(["Done."])
-    assert "Done." in heard[-1] and not shown(line.bar)
+    assert "Done." in line.text.value and not shown(line.running)
 
 
 def test_a_search_that_is_slow_to_end_is_waited_for(explorer):
@@ -177,8 +188,8 @@ def test_a_search_that_is_slow_to_end_is_waited_for(explorer):
 
     pick(explorer, "Partitioner", "tidy")
     assert begun.wait(30)
-    wait_for(lambda: shown(explorer.line.cancel))
-    press(explorer.line.box, "Stop")
+    wait_for(lambda: shown(explorer.line.running))
+    stop(explorer)
     assert (explorer.schedule.placement.device == 1).all()
     assert "Stopped by hand: this is the best so far." in explorer.line.text.value
 
@@ -199,8 +210,8 @@ def test_a_plan_that_was_reported_is_not_lost(explorer):
 
     pick(explorer, "Partitioner", "absorbed")
     assert begun.wait(30)
-    wait_for(lambda: shown(explorer.line.cancel))
-    press(explorer.line.box, "Stop")
+    wait_for(lambda: shown(explorer.line.running))
+    stop(explorer)
     assert (explorer.schedule.placement.device == 1).all()
     assert "Stopped by hand: this is the best so far." in explorer.line.text.value
 
@@ -228,8 +239,8 @@ def test_a_search_that_ignores_stop_is_abandoned(explorer):
     wait_for(lambda: deaf.begun)
     pick(explorer, "Seed", 1)
     wait_for(lambda: len(deaf.begun) >= 2)  # the first goes on
-    wait_for(lambda: shown(explorer.line.cancel))
-    press(explorer.line.box, "Stop")
+    wait_for(lambda: shown(explorer.line.running))
+    stop(explorer)
     assert (explorer.placement.device == 1).all() and explorer.schedule.seed == 1
     assert "Stopped by hand before deaf had anything" in line(explorer) and not explorer.gantt.stale
     deaf.may_finish.set()

@@ -146,7 +146,7 @@ def test_a_model_that_no_job_can_be_made_of(explorer):
     """Refused in one sentence; the step stays."""
     before = explorer.state
     choose(explorer, "Parameter server")
-    assert "no reads of parameters" in explorer.message.value
+    assert "no reads of parameters" in explorer.message.text.value
     assert explorer.state is before
 
 

@@ -105,7 +105,7 @@ def test_ops_of_a_plan_are_not_pinned(opened):
     slide(opened, "pp", 4)
     before, op = opened.state, opened.problem.graph.names[0]
     opened.change(lambda state: state.with_pin([op], "gpu:1"))
-    assert opened.state == before and op in unescape(opened.message.value)
+    assert opened.state == before and op in unescape(opened.message.text.value)
     agrees(opened)
 
 
@@ -287,7 +287,7 @@ def test_devices_without_a_data_sheet_are_refused():
     """One sentence; nothing changes. A model that is no decoder has no plan."""
     explorer = pl.explore(pl.models.read("gpt2"), preset("pcie_box").cluster, tab="Job")
     explorer.tabs.panels[JobPanel.title].to_plan.click()
-    assert "no data sheet of device type 'gpu'" in unescape(explorer.message.value)
+    assert "no data sheet of device type 'gpu'" in unescape(explorer.message.text.value)
     assert explorer.state.planned is None
     explorer.change(lambda state: state.with_model(initial_state("topcuoglu").model))
     assert explorer.tabs.panels[JobPanel.title].to_plan.disabled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 
 import onnx_models
 import pytest
@@ -12,6 +13,7 @@ from browser.test_explorer import FRAMES, Hand, explore, played  # noqa: F401
 from playwright.sync_api import expect
 
 import placelab as pl
+from placelab.graphs.loading import opened
 from placelab.problem import graph_json
 
 LARGEST = next(name for name in ("gnmt_50", "gnmt_40", "llama_7b") if name in pl.datasets.names())
@@ -69,6 +71,79 @@ def test_a_large_file_arrives_whole(explore):  # noqa: F811
     hand.notebook.execute("explorer.pickers.models.upload.limit = 1000")
     drop(hand, ".cluster", larger__json=b" " * 1001)
     expect(hand.root.get_by_role("alert")).to_contain_text("larger.json has more than the 1 kB")
+
+
+HEARD = """
+pieces = []
+upload = explorer.pickers.models.upload
+told = upload.on_piece
+upload.on_piece = lambda name, have, size: (pieces.append([have, size]), told(name, have, size))
+"""
+PADDED = """([begin, zeros, end, name]) => {
+  const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const transfer = new DataTransfer();
+  transfer.items.add(new File([bytes(begin), new Uint8Array(zeros), bytes(end)], name));
+  return transfer;
+}"""
+
+
+def test_weights_of_an_onnx_file_are_not_sent(explore):  # noqa: F811
+    """Of 64 MB some hundred bytes are, and it is the model that the whole file is."""
+    wide = onnx_models.LINEAR.replace("128", "100000").replace("64", "160")
+    whole = onnx_models.model(wide).SerializeToString()
+    zeros = max(re.finditer(rb"\0{1000,}", whole), key=lambda found: len(found[0]))
+    assert len(whole) > 60e6
+    hand = explore('"topcuoglu"')
+    hand.notebook.execute(HEARD)
+    ends = [base64.b64encode(part).decode() for part in (whole[: zeros.start()], whole[zeros.end() :])]
+    given = [ends[0], zeros.end() - zeros.start(), ends[1], "wide.onnx"]
+    transfer = hand.page.evaluate_handle(PADDED, given)
+    hand.root.locator(".pl-gantt").dispatch_event("drop", {"dataTransfer": transfer})
+    hand.becomes("explorer.state.model.title", "wide.onnx")
+    ((have, size),) = hand.notebook.value("pieces")
+    assert have == size < 10_000
+    graph = opened(whole, "wide.onnx")
+    assert hand.notebook.value("explorer.problem.graph.persistent.tolist()") == graph.persistent.tolist()
+
+
+# Sockets that can be cut: what is sent meanwhile is lost.
+SOCKETS = """() => {
+  const send = WebSocket.prototype.send;
+  WebSocket.prototype.send = function (...given) {
+    (window.sockets ??= new Set()).add(this);
+    if (!window.cut) send.apply(this, given);
+  };
+}"""
+
+
+@pytest.mark.own_page
+@pytest.mark.slow
+def test_an_upload_whose_connection_is_cut_goes_on(explore, page, screenshot):  # noqa: F811
+    """It says that it waits, and when the kernel is there again, it goes on where it was."""
+    page.add_init_script(f"({SOCKETS})()")
+    graph = pl.generators.fork_join(6)
+    graph = graph.replace(metadata={"name": "large", "padding": "x" * 20_000_000})
+    begin, end = graph_json.dumps(graph).split("x" * 20_000_000)
+    hand = explore('"topcuoglu"')
+    hand.notebook.execute(HEARD)
+    ends = [base64.b64encode(part.encode()).decode() for part in (begin, end)]
+    transfer = page.evaluate_handle(
+        PADDED.replace("Array(zeros)", "Array(zeros).fill(120)"), [ends[0], 20_000_000, ends[1], "g.json"]
+    )
+    page.evaluate(
+        "() => setTimeout(() => { window.cut = true; for (const each of window.sockets) each.close(); }, 150)"
+    )
+    hand.root.locator(".pl-gantt").dispatch_event("drop", {"dataTransfer": transfer})
+    waits = hand.root.locator(".pl-waits")
+    expect(waits).to_contain_text(
+        re.compile(r"g.json waits for the kernel: .* of 20.0 MB have arrived. It goes on by itself")
+    )
+    screenshot("waits")
+    page.evaluate("() => { window.cut = false; }")
+    hand.becomes("explorer.state.model.title", "g.json")
+    expect(waits).to_have_count(0)
+    assert hand.notebook.value("len(explorer.problem.graph.metadata['padding'])") == 20_000_000
+    assert hand.notebook.value("sum(have == size for have, size in pieces)") == 1
 
 
 @pytest.mark.slow

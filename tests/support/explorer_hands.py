@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -52,8 +53,8 @@ def look(explorer: Explorer) -> None:
 
 
 def message(explorer: Explorer) -> str:
-    """The sentence in the line for errors and notes, or of the panel of a strategy that failed, as HTML."""
-    return explorer.message.value + explorer.failure_panel.text.value
+    """The sentence for errors and notes, or of the panel of a strategy that failed, as HTML."""
+    return explorer.message.text.value + explorer.failure_panel.text.value
 
 
 def edit(explorer: Explorer, kind: str, **message: Any) -> None:
@@ -78,8 +79,9 @@ def release(explorer: Explorer) -> None:
 def upload(explorer: Explorer, name: str, data: bytes, piece: int = 1 << 20) -> None:
     """Send a file as the browser does, and wait until it is read."""
     models = explorer.pickers.models
+    upload = uuid4().hex
     for at in range(0, max(len(data), 1), piece):
-        sent = {"name": name, "size": len(data), "at": at}
+        sent = {"id": upload, "name": name, "size": len(data), "at": at}
         models.upload.receive(sent, [memoryview(data)[at : at + piece]])
     assert models.opening.settled(120)
 

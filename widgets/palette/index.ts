@@ -10,6 +10,12 @@ const ROOT = ".placelab-explorer";
 const STAYS = 6000; // ms of a note, longer under the pointer or with the focus
 const HINT = "a strategy, a model, “gpu:1 memory 8 GB”, “bus 300 GB/s”, an op, “why is gpu:1 idle at 60 ms”";
 
+/** Presses a button, or goes to a field. */
+function press(element: HTMLElement | null | undefined): void {
+  element?.focus();
+  element?.click();
+}
+
 const render: Render<PaletteTraits> = ({ model, el }) => {
   const ending = new AbortController();
   const { signal } = ending;
@@ -54,9 +60,11 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
     before?.focus();
   };
   const choose = (chosen: number) => {
-    if (chosen >= model.get("offers").length) return;
-    model.send({ chosen, typed: model.get("answers") });
+    const offer = model.get("offers")[chosen];
+    if (!offer) return;
     close();
+    if (offer.press) press(root()?.querySelector<HTMLElement>(offer.press));
+    else model.send({ chosen, typed: model.get("answers") });
   };
   /** Chooses once the offers are those for what is typed: a quick hand presses Enter before they come. */
   const enter = () => {

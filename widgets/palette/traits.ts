@@ -13,6 +13,8 @@ export interface Offer {
   phrase: string;
   says: string;
   kind: string;
+  /** Selector of a button that the page presses itself, since only it can do that; "" or absent: Python is asked. */
+  press?: string;
 }
 
 export interface Done {

@@ -499,7 +499,7 @@ class Explorer(Readable):
                 str(button.tooltip),
                 "file",
                 button.click,
-                "save export file share picture image paper",
+                "save export file share print picture image paper",
             )
         first = lambda: (*self.steps.past, self.state)[0]  # noqa: E731
         yield from everyday(self.change, self.gantt, first, self.pickers.models.ask)

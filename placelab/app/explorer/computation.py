@@ -21,6 +21,7 @@ from placelab.app.explorer.engine.solving import (
     function_of,
     searches,
     task,
+    why_long,
 )
 from placelab.app.explorer.panels.numbers import is_outstanding
 from placelab.app.explorer.panels.result_view import ResultView
@@ -37,7 +38,7 @@ from placelab.schedule.schedule import Schedule
 # Seconds that a browser's message waits for its result, so that the browser sends no faster than results come. When results take
 # longer, the next value is there before they are.
 PATIENCE = 0.05
-SHOWN_AFTER = 0.3  # seconds before a call is shown, so that short ones do not flicker
+SHOWN_AFTER = 0.5  # seconds before a call is shown over the chart, so that short ones do not flicker
 # Seconds after which a call is left for a newer state: of other strategies; of the same ones, a step of a slider, say.
 OTHER = 0.1
 SAME = 0.3
@@ -198,7 +199,11 @@ class Computation(Background):
         shown_after = LIVE if dragging else SHOWN_AFTER
         floor = max(known_bounds(problem).values()) if searches(function_of(state)) else 0.0
         search = RunningCall(
-            state.placer, lambda elapsed: self._outdated(state, preview, elapsed), floor, problem.cluster.units
+            state.placer,
+            lambda elapsed: self._outdated(state, preview, elapsed),
+            floor,
+            problem.cluster.units,
+            why_long(state, problem),
         )
 
         def stop() -> bool:

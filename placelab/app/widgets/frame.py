@@ -9,6 +9,10 @@ from typing import Any
 import traitlets
 
 from placelab.app.widgets.whole import View
+from placelab.base.threads import Worker
+
+UPLOADS = 4  # that are under way or have just ended, of which is known what has arrived
+QUIET = 30.0  # seconds without a piece after which a user is told
 
 
 class Frame(View):
@@ -55,6 +59,8 @@ class Files(View):
         Called with the name and the content of a complete file.
     on_refused
         Called with the name and the reason: ``"large"`` or a sentence.
+    on_stopped
+        Called as `on_piece` where no more pieces come; should some come later, the file goes on.
 
     Examples
     --------
@@ -71,31 +77,61 @@ class Files(View):
     on_file: Callable[[str, bytes], None] = staticmethod(lambda name, data: None)
     on_refused: Callable[[str, str], None] = staticmethod(lambda name, reason: None)
 
+    on_stopped: Callable[[str, int, int], None] = staticmethod(lambda name, have, size: None)
+
     def __init__(self, **traits: Any) -> None:
         super().__init__(**traits)
-        self._data = bytearray()
+        self._data: dict[str, bytearray] = {}  # by upload
+        self._done: dict[str, int] = {}  # sizes of the latest files that are complete: their last answer may be lost
+        self._latest: tuple[str, str, int] | None = None  # id, name, size of the file of the latest piece
+        self._watch = Worker(self._wait, "upload")
         self.on_msg(lambda _, piece, buffers: self.receive(piece, buffers))
 
     def receive(self, piece: Any, buffers: list[Any]) -> None:
-        """Take a piece of a file from the browser: ``name``, ``size``, ``at`` (its offset) or ``error``, and one buffer."""
+        """Take a piece from the browser: ``id`` of the upload, ``name``, ``size``, ``at`` (its offset) or ``error``; a buffer."""
+        upload = str(piece.get("id", ""))
         try:
-            self._take(Path(str(piece["name"])).name, piece["size"], piece["at"], piece.get("error", ""), buffers)
+            if upload not in self._done:
+                self._take(
+                    upload, Path(str(piece["name"])).name, piece["size"], piece["at"], piece.get("error"), buffers
+                )
         finally:
-            self.send({"arrived": True})  # asks for the next piece
+            have = self._done.get(upload, len(self._data.get(upload, b"")))
+            self.send({"id": upload, "have": have})  # asks for the next piece
 
-    def _take(self, name: str, size: int, at: int, error: str, buffers: list[Any]) -> None:
-        if at == 0:
-            self._data = bytearray()
-        if not error and (at != len(self._data) or not buffers or at + len(buffers[0]) > self.limit):
+    def _take(self, upload: str, name: str, size: int, at: int, error: str | None, buffers: list[Any]) -> None:
+        if not error and (not buffers or at + len(buffers[0]) > self.limit):
             error = "a piece of it is missing"
         if error:
+            self._end(upload, size)
             return self.on_refused(name, error)
-        self._data += buffers[0]
-        self.on_piece(name, len(self._data), size)
-        if len(self._data) >= size:
-            data = bytes(self._data)
-            self._data = bytearray()
-            self.on_file(name, data)
+        if upload not in self._data:
+            self._data = {**dict([*self._data.items()][1 - UPLOADS :]), upload: bytearray()}
+        data = self._data[upload]
+        if at == len(data):  # else it has come before, or one before it is lost: the answer says where to go on
+            data += buffers[0]
+        self._latest = upload, name, size
+        self._watch.wake()
+        self.on_piece(name, len(data), size)
+        if len(data) >= size:
+            self._end(upload, size)
+            self.on_file(name, bytes(data))
+
+    def _end(self, upload: str, size: int) -> None:
+        self._latest = None
+        self._data.pop(upload, None)
+        self._done = {**dict([*self._done.items()][1 - UPLOADS :]), upload: size}
+
+    def _wait(self) -> None:
+        """Say that nothing comes any more, unless something does."""
+        if self._watch.sleep(QUIET) and (latest := self._latest) is not None:
+            upload, name, size = latest
+            self.on_stopped(name, len(self._data.get(upload, b"")), size)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._watch.close()
+        super().close()
 
     def __repr__(self) -> str:
         return f"Files({self.accept})"
@@ -139,7 +175,7 @@ class CommandPalette(View):
     _esm = Path(__file__).parent / "static" / "palette.js"
 
     typed = traitlets.Unicode("").tag(sync=True)  # set by the browser
-    offers = traitlets.List(traitlets.Dict()).tag(sync=True)  # phrase, says, kind; those for `answers`
+    offers = traitlets.List(traitlets.Dict()).tag(sync=True)  # phrase, says, kind, press; those for `answers`
     answers = traitlets.Unicode("").tag(sync=True)  # the text that the offers are for
     done = traitlets.Dict().tag(sync=True)  # number, text: a note for some seconds; {} for none
 

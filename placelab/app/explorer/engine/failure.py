@@ -16,7 +16,8 @@ from math import sqrt
 import numpy as np
 
 from placelab.app.explorer.engine.solving import Result, RunningCall, function_of, solve_state
-from placelab.app.explorer.state import State
+from placelab.app.explorer.jobs import with_job
+from placelab.app.explorer.state import PIPELINE, State
 from placelab.base.errors import LONGEST, PlacelabError
 from placelab.base.files import PACKAGE
 from placelab.base.leaving import Caller
@@ -155,12 +156,15 @@ class Remedies:
         Partitioners that place the problem within memory, with their makespans [s], the shortest first.
     memory
         Factor of all capacities with which the shown strategies would place it, exact to 1 %; None while there is none.
+    recompute
+        Makespan of the pipeline with activations that are computed again [s]; None where there is no such, or it does not fit.
     ended
         Whether everything has been tried.
     """
 
     strategies: tuple[tuple[str, float], ...] = ()
     memory: float | None = None
+    recompute: float | None = None
     ended: bool = False
 
 
@@ -223,14 +227,30 @@ Attempt = Callable[[State, Problem], Result | None]
 
 def _remedies(state: State, problem: Problem, attempt: Attempt) -> Iterator[Remedies]:
     """Remedies, more at each step. Strategies that search for seconds are not tried."""
-    strategies: list[tuple[str, float]] = []
+    known = Remedies()
+    if not function_of(state).slow and np.isfinite(problem.cluster.memory).any():
+        known = replace(known, memory=least_memory(lambda factor: attempt(*_with_memory(state, factor)) is not None))
+        yield known
+    again = with_recomputing(state)
+    if again is not state and (result := attempt(again, again.problem())):
+        known = replace(known, recompute=result.schedule.makespan)
+        yield known
     for name in [name for name, function in partitioners().items() if not function.slow and name != state.partitioner]:
         if result := attempt(state.with_strategy("partitioner", name), problem):
-            strategies = sorted([*strategies, (name, result.schedule.makespan)], key=lambda pair: pair[1])
-            yield Remedies(tuple(strategies))
-    if not function_of(state).slow and np.isfinite(problem.cluster.memory).any():
-        factor = least_memory(lambda factor: attempt(*_with_memory(state, factor)) is not None)
-        yield Remedies(tuple(strategies), factor)
+            strategies = sorted([*known.strategies, (name, result.schedule.makespan)], key=lambda pair: pair[1])
+            known = replace(known, strategies=tuple(strategies))
+            yield known
+
+
+def with_recomputing(state: State) -> State:
+    """The state with activations of a pipeline computed again where they are needed; itself where there is none to change."""
+    job = state.job
+    if job is None or job.kind != PIPELINE or job.recompute:
+        return state
+    try:
+        return with_job(state, replace(job, recompute=True))
+    except PlacelabError:
+        return state
 
 
 def _with_memory(state: State, factor: float) -> tuple[State, Problem]:

@@ -52,6 +52,8 @@ class RunningCall:
         A lower bound on every makespan [s], for searches that report none or a worse one.
     units
         How times are written.
+    why
+        Why it may take long, in a few words.
 
     Attributes
     ----------
@@ -59,8 +61,11 @@ class RunningCall:
         Whether the call was stopped because its result would be outdated; it then has none.
     """
 
-    def __init__(self, title: str, outdated: Callable[[float], bool], floor: float = 0.0, units: Units = SI) -> None:
+    def __init__(
+        self, title: str, outdated: Callable[[float], bool], floor: float = 0.0, units: Units = SI, why: str = ""
+    ) -> None:
         self.units = units
+        self.why = why
         self.title = title
         self._outdated = outdated
         self._floor = floor
@@ -182,6 +187,24 @@ def function_of(state: State) -> Partitioner:
 def searches(partitioner: Partitioner) -> bool:
     """Whether a partitioner may take so long that its progress is shown."""
     return partitioner.slow or "progress" in partitioner.reserved
+
+
+def why_long(state: State, problem: Problem) -> str:
+    """What a call of the strategies of a state has to do, and for how long at most, in a few words."""
+    function = function_of(state)
+    scheduler = schedulers().get(state.scheduler)
+    called = [function, *([] if scheduler is None else [scheduler]), *(transforms()[name] for name in state.prepare)]
+    own = not all(each.__module__.startswith("placelab.") for each in called)
+    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    size = f"{n:,} ops on {k} device{'s' * (k != 1)}"
+    defaults = {name: default for name, (_, default) in function.options.items()}
+    limit = {**defaults, **state.options_of("partitioner")}.get("time_limit")
+    parts = [
+        f"searches placements of {size}" if function.slow else size,
+        "" if limit is None else f"ends after {limit:g} s",
+        "code of your own, which is not compiled" if own else "",
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def preparation(state: State) -> list[Callable]:

@@ -56,6 +56,8 @@ class Command(NamedTuple):
         Does it.
     words
         More words that it is found by.
+    press
+        CSS selector of a button in the page that is pressed in place of `act`: what only the page does, as full screen.
     """
 
     phrase: str
@@ -63,6 +65,7 @@ class Command(NamedTuple):
     kind: str
     act: Callable[[], object]
     words: str = ""
+    press: str = ""
 
 
 class Around(NamedTuple):
@@ -113,7 +116,9 @@ class Commands:
     def _offer(self, text: str) -> None:
         self._offered = suggestions(text, self._around)
         with self.palette.hold_sync():
-            self.palette.offers = [dict(phrase=c.phrase, says=c.says, kind=c.kind) for c in self._offered]
+            self.palette.offers = [
+                dict(phrase=c.phrase, says=c.says, kind=c.kind, press=c.press) for c in self._offered
+            ]
             self.palette.answers = text
 
     def _do(self, number: int) -> None:
@@ -164,7 +169,9 @@ def _strategies(around: Around) -> Iterator[Command]:
 def _models(around: Around) -> Iterator[Command]:
     for name in model_names():
         says = "A model that comes with placelab"
-        yield Command(f"load {name}", says, "file", partial(around.load, name), "open model graph network")
+        yield Command(
+            f"load {name}", says, "file", partial(around.load, name), "open model graph network examples datasets"
+        )
     for name, made in PRESETS.items():
         act = _changes(around, _with_preset, name)
         yield Command(f"cluster {name}", _first(made), "edit", act, "machine hardware devices gpus")

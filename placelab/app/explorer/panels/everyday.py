@@ -32,6 +32,36 @@ FACTORS = (
     ("bandwidth", 0.5, "slower network", "All links carry half as much", "slow links bus bandwidth half"),
 )
 
+# What the page does by itself: phrase, what it does, the button or field, more words.
+BUTTONS = (
+    ("play", "Run the schedule over time", "[aria-label='Play']", "animate animation start run watch"),
+    ("pause", "Stop playing", "[aria-label='Pause']", "stop halt"),
+    ("zoom in", "See a shorter span of time", "[aria-label='Zoom in']", "larger bigger magnify"),
+    ("zoom out", "See a longer span of time", "[aria-label='Zoom out']", "smaller wider"),
+    ("fit", "See the whole schedule", "[aria-label='Fit the whole schedule']", "zoom whole all everything"),
+    ("table", "The chart as a table of ops", "[aria-label='Show as a table']", "list rows ops"),
+    ("find ops", "Type a part of an op's name", ".pl-gantt .find", "search look filter"),
+    ("legend", "What colours and textures mean", ".pl-gantt .more", "colours explanation meaning"),
+    (
+        "full screen",
+        "The explorer alone on the screen; Escape leads back",
+        ".pl-frame [title='Full screen']",
+        "fullscreen maximise maximize big",
+    ),
+    (
+        "present",
+        "Larger type, and nothing but the views",
+        ".pl-frame [title^='Present']",
+        "presentation slides lecture talk projector beamer",
+    ),
+    (
+        "code",
+        "Copy a Python cell that makes again exactly what is shown",
+        ".pl-code > button",
+        "python script reproduce copy notebook cell export",
+    ),
+)
+
 
 def everyday(
     change: Callable[[Change], None], gantt: Gantt, first: Callable[[], State], open_files: Callable[[], None]
@@ -40,6 +70,8 @@ def everyday(
     yield Command(
         "open file", "A model of your own, by path or upload", "file", open_files, "load upload my model onnx import"
     )
+    for phrase, says, press, words in BUTTONS:
+        yield Command(phrase, says, "view", lambda: None, words, press)
     back = lambda: change(lambda _: first())  # noqa: E731
     yield Command(
         "start over", "The state that the explorer opened on; undo leads back", "edit", back, "reset restart clear"
@@ -47,7 +79,10 @@ def everyday(
     for column, factor, phrase, says, words in FACTORS:
         act = lambda column=column, factor=factor: change(lambda s: _scaled(s, column, factor))  # noqa: E731
         yield Command(phrase, says, "edit", act, words)
-    yield Command("add a device", "One like the last", "edit", lambda: change(_with_one_more), "gpu more another new")
+    yield Command("add a device", "One like the last", "edit", lambda: change(_with_one_more), "gpus more another new")
+    yield Command("remove a device", "The last one", "edit", lambda: change(_with_one_less), "gpus less fewer delete")
+    free = lambda: change(lambda s: replace(s, pins=()))  # noqa: E731
+    yield Command("unpin everything", "No op is tied to a device any more", "edit", free, "free pins pinned release")
     seed = lambda: change(lambda s: replace(s, seed=s.seed + 1))  # noqa: E731
     yield Command("next seed", "Other choices of strategies that draw lots", "edit", seed, "random another try again")
     for trait, phrase, says, words in (
@@ -86,4 +121,9 @@ def _scaled(state: State, column: str, factor: float) -> State:
 
 def _with_one_more(state: State) -> State:
     edit: dict[str, Any] = {"kind": "copy", "device": state.cluster.n_devices - 1}
+    return state.with_cluster(*apply(state.cluster, state.layout, edit))
+
+
+def _with_one_less(state: State) -> State:
+    edit: dict[str, Any] = {"kind": "remove", "device": state.cluster.n_devices - 1}
     return state.with_cluster(*apply(state.cluster, state.layout, edit))

@@ -73,19 +73,34 @@ class Popover:
         self.toggle.value = False
 
 
-class Message(w.HTML):
-    """A line that is hidden while it is empty."""
+class Message(w.HBox):
+    """A message over the chart's lower edge, with a button that takes it away; hidden while it is empty.
 
-    def __init__(self, **traits: Any) -> None:
-        super().__init__(**traits)
+    Attributes
+    ----------
+    text
+        What it says.
+    """
+
+    def __init__(self) -> None:
+        self.text = w.HTML()
+        self._tone = ""
+        super().__init__([self.text, button("✕", "Take this message away", lambda: self.say(""))])
         self.add_class("pl-message")
         self.say("")
 
     def say(self, text: str, tone: str = "", details: str = "") -> None:
-        """Show `text` in the tone ``"bad"`` or ``"note"``; "" hides the line. `details` is HTML shown below the text."""
+        """Show `text` in the tone ``"bad"`` or ``"note"``; "" hides the message. `details` is HTML shown below the text.
+
+        A note leaves by itself after a while, an error stays until another state is shown.
+        """
         role = "alert" if tone == "bad" else "status"
-        self.value = f'<div role="{role}" class="{tone}">{escape(text)}{details}</div>' if text else ""
-        self.hidden = not text
+        with self.hold_sync():
+            self.text.value = f'<div role="{role}" class="{tone}">{escape(text)}{details}</div>' if text else ""
+            if tone != self._tone:
+                self.remove_class(f"pl-said-{self._tone}").add_class(f"pl-said-{tone}")
+                self._tone = tone
+            self.hidden = not text
 
 
 class Shared(traitlets.HasTraits):

@@ -159,6 +159,7 @@ class ModelPicker:
         self.upload.on_piece = self._arriving
         self.upload.on_file = self._uploaded
         self.upload.on_refused = self._refused
+        self.upload.on_stopped = self._stopped
         hint = w.HTML(HINT).add_class("pl-about")
         self.panel = w.VBox([self.path, self.upload, hint]).add_class("pl-popover")
         self.box = w.HBox([self.toggle, self.panel]).add_class("pl-pops").add_class("pl-open")
@@ -222,6 +223,11 @@ class ModelPicker:
             f"has more than the {si(self.upload.limit, 'B')} that are uploaded; give its path on the kernel's machine"
         )
         self._failed(f"{name} {large}" if reason == "large" else f"{name} did not arrive: {reason}")
+
+    def _stopped(self, name: str, have: int, size: int) -> None:
+        self._failed(
+            f"The upload of {name} has stopped at {si(have, 'B')} of {si(size, 'B')}: drop the file once more."
+        )
 
     def _take(self, content: Any) -> None:
         if isinstance(content, Model):

@@ -13,7 +13,7 @@ import numpy as np
 import traitlets
 
 from placelab.analysis.known_orders import recognise
-from placelab.app.explorer.engine.failure import Failure, Remedies, RemedySearch, with_memory
+from placelab.app.explorer.engine.failure import Failure, Remedies, RemedySearch, with_memory, with_recomputing
 from placelab.app.explorer.engine.solving import Result, RunningCall, StoppedError
 from placelab.app.explorer.panels import tray
 from placelab.app.explorer.panels.decisions_panel import DecisionsPanel
@@ -41,7 +41,9 @@ from placelab.app.widgets import controls as w
 from placelab.app.widgets.cluster_canvas import ClusterCanvas
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.app.widgets.whole import PartComm
+from placelab.base.compiling import compiling
 from placelab.base.errors import FormatError, InfeasibleError
+from placelab.base.progress import COMPILING
 from placelab.base.units import SI
 from placelab.problem.pipeline_columns import pipeline_of
 from placelab.problem.problem import Problem
@@ -52,7 +54,7 @@ INTERVAL = 0.2  # seconds between two updates
 
 
 class SearchLine:
-    """The line, always there and as high as its button, so that nothing below it moves.
+    """What is said of a search: while it runs, a message over the chart; of its result, notes in the line above.
 
     Parameters
     ----------
@@ -61,18 +63,22 @@ class SearchLine:
 
     Attributes
     ----------
+    running
+        The message: `doing` says what runs and why it takes long, `bar` how far it is, `cancel` ends it.
     box
-        The whole line; `bar`, `text`, `cancel` and `again` are the widgets in it.
+        The line with the notes, always there and as high as its button; `text` and `again` are the widgets in it.
     """
 
     def __init__(self, again: Callable[[], None]) -> None:
         self._search: RunningCall | None = None
         self._shown_at = 0.0
         self.bar = w.FloatProgress(tooltip="How far the search is")
+        self.doing = w.HTML()
+        self.cancel = button("Stop", "End the search and show the best so far", self.halt).add_class("pl-stop")
+        self.running = w.HBox([self.doing, self.bar, self.cancel]).add_class("pl-running")
         self.text = w.HTML()
-        self.cancel = button("Stop", "End the search and show the best so far", self.halt)
         self.again = button("Search again", "Search once more, to the end", again)
-        self.box = w.HBox([self.bar, self.text, self.cancel, self.again]).add_class("pl-line")
+        self.box = w.HBox([self.text, self.again]).add_class("pl-line")
         self.rest()
 
     def show(self, search: RunningCall) -> None:
@@ -81,12 +87,17 @@ class SearchLine:
             return
         self._search = search
         self._shown_at = monotonic()
-        fraction = search.progress.fraction
-        self.bar.value = min(max(fraction or 0.0, 0.0), 1.0)
-        (self.bar.add_class if fraction is None else self.bar.remove_class)("pl-unknown")
-        self.text.value = f"<div><b>{escape(search.title)}</b> {escape(described(search))}</div>"
+        progress = search.progress
+        self.bar.value = min(max(progress.fraction or 0.0, 0.0), 1.0)
+        (self.bar.add_class if progress.fraction is None else self.bar.remove_class)("pl-unknown")
+        head = f"<b>{escape(search.title)}</b> is running · {search.elapsed:.0f} s"
+        self.doing.value = f"<div>{head}</div><div>{escape(described(search))}</div>"
+        best = progress.makespan
+        self.cancel.description = "Stop" if best is None else f"Stop, take {search.units.time(best)}"
         self.cancel.disabled = search.halted
-        self._reveal(bar=True, cancel=True)
+        self.text.value = ""
+        self.again.hidden = True
+        self.running.hidden = False
 
     def rest(self, notes: Sequence[str] = (), stopped: bool = False) -> None:
         """Show the notes of a result; `stopped` offers to search again."""
@@ -94,7 +105,8 @@ class SearchLine:
         lead = ' class="pl-preview"' if notes and notes[0].lower().startswith("preview") else ""
         spans = " ".join(f"<span{lead if i == 0 else ''}>{escape(note)}</span>" for i, note in enumerate(notes))
         self.text.value = f'<div role="status">{spans}</div>' if spans else ""
-        self._reveal(again=stopped)
+        self.again.hidden = not stopped
+        self.running.hidden = True
 
     def halt(self) -> None:
         """End the search with the best placement so far."""
@@ -102,13 +114,9 @@ class SearchLine:
             search.halt()
             self.cancel.disabled = True
 
-    def _reveal(self, bar: bool = False, cancel: bool = False, again: bool = False) -> None:
-        for widget, visible in ((self.bar, bar), (self.cancel, cancel), (self.again, again)):
-            widget.hidden = not visible
-
 
 def described(search: RunningCall) -> str:
-    """The progress of a search in a line."""
+    """How far a search is, and why it takes long."""
     progress = search.progress
     gap = progress.gap
     parts = [
@@ -116,7 +124,7 @@ def described(search: RunningCall) -> str:
         "" if progress.makespan is None else f"best {search.units.time(progress.makespan)}",
         "" if progress.bound is None else f"bound {search.units.time(progress.bound)}",
         "" if gap is None else "optimal" if gap < OPTIMAL else f"{at_most(gap)} above optimum",
-        f"{search.elapsed:.0f} s",
+        f"slow because of {COMPILING}" if compiling() and progress.doing != COMPILING else search.why,
     ]
     return " · ".join([part for part in parts if part])
 
@@ -147,6 +155,7 @@ class Rejection:
         self._select = select
         self._op = -1
         self._written = SI
+        self._sizes: list[float] = []  # of the devices' memories
         self.text = w.HTML()
         self.hint = w.HTML()
         self.offers = w.HBox().add_class("pl-remedies")
@@ -164,6 +173,7 @@ class Rejection:
     def show(self, error: InfeasibleError, state: State, problem: Problem, selectable: bool) -> None:
         """Explain an error that has a reason for each device; `selectable`: the chart shows the graph of this problem."""
         self._written = problem.cluster.units
+        self._sizes = np.unique(state.cluster.memory).tolist()
         title = escape(headline(error, problem, state.placer))
         self.text.value = f'<div role="alert"><b>{title}</b></div>'
         self.devices.value = reasons(error, problem)
@@ -191,20 +201,40 @@ class Rejection:
     def _offer(self, remedies: Remedies) -> None:
         """A button for each of the best remedies."""
         if remedies.ended:
-            hint = "" if remedies.strategies or remedies.memory else "No quick strategy places it."
+            hint = (
+                "" if remedies.strategies or remedies.memory or remedies.recompute else "No quick strategy places it."
+            )
         else:
             hint = "Trying what would work …"
         self.hint.value = f'<div role="status">{hint}</div>' if hint else ""
-        buttons = [self._use(name, makespan) for name, makespan in remedies.strategies[:OFFERED]]
-        self.offers.children = buttons + ([self._grow(remedies.memory)] if remedies.memory else [])
+        offers = [self._use(name, makespan) for name, makespan in remedies.strategies[:OFFERED]]
+        if remedies.recompute is not None:
+            offers.insert(0, self._recompute(remedies.recompute))
+        if remedies.memory is not None:
+            offers.insert(0, self._grow(remedies.memory))
+        self.offers.children = offers
+
+    def _recompute(self, makespan: float) -> w.Button:
+        tip = "Compute activations again where they are needed, rather than keep them"
+        text = f"Recompute: {self._written.time(makespan)}"
+        return button(text, tip, lambda: self._change(with_recomputing, ""))
 
     def _use(self, name: str, makespan: float) -> w.Button:
         pick = lambda: self._change(lambda s: s.with_strategy("partitioner", name), "")  # noqa: E731
         return button(f"{name}: {self._written.time(makespan)}", f"Place it with {name}, which finds room", pick)
 
     def _grow(self, factor: float) -> w.Button:
-        tip = "The least memory with which the strategies shown would place it, to 1 %: this factor for every device"
-        return button(f"Memory × {factor:.3g}", tip, lambda: self._change(lambda s: with_memory(s, factor), ""))
+        tip = (
+            f"The least memory with which the strategies shown would place it, to 1 %: × {factor:.3g} for every device"
+        )
+        sizes = self._sizes
+        if len(sizes) == 1:
+            text = (
+                f"≥ {self._written.amount(sizes[0] * factor, 'B')} a device (now {self._written.amount(sizes[0], 'B')})"
+            )
+        else:
+            text = f"Memory × {factor:.3g}"
+        return button(text, tip, lambda: self._change(lambda s: with_memory(s, factor), ""))
 
 
 def reasons(error: InfeasibleError, problem: Problem) -> str:
@@ -393,11 +423,13 @@ class ResultView:
         self.gantt = Gantt(embedded=True, height=-1, proof_shown=True, comm=PartComm())
         self.line = SearchLine(again)
         self.best = BestKnown(shared, busy)
-        self.numbers = Numbers(message, pickers.models.opening.box, self.line.box, chip=self.best.box)
+        self.numbers = Numbers(pickers.models.opening.box, self.line.box, chip=self.best.box)
         self.rejection = Rejection(self._select, change, undo)
         self.failure_panel = FailurePanel(again, undo)
         self.tabs = Tabs(shared)
-        self.box = w.Box([self.gantt, self.rejection.box, self.failure_panel.box]).add_class("pl-chart")
+        newest_first = [self.line.running, message, self.rejection.box, self.failure_panel.box]
+        messages = w.VBox(newest_first).add_class("pl-messages")
+        self.box = w.Box([self.gantt, messages]).add_class("pl-chart")
         shared.observe(self._write_numbers, ["bound", "best"])
         traitlets.link((self.gantt, "selection"), (shared, "selection"))
         decisions = self.tabs.panels[DecisionsPanel.title]
