@@ -201,7 +201,7 @@ NEAR = 1e-9  # relative: rounding
 BEFORE = 1e-7  # relative: how much before a head the start is looked at that is impossible
 
 
-class Step(NamedTuple):
+class ProofPart(NamedTuple):
     """A part of the proof: what takes the time between two moments of every schedule, or more."""
 
     kind: str
@@ -241,17 +241,17 @@ def witness(problem: Problem) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["kind", "start", "finish", "ops", "reason"])
 
 
-def steps(problem: Problem) -> list[Step]:
+def steps(problem: Problem) -> list[ProofPart]:
     """The steps of the proof, without a gap from 0 to the bound."""
     time, head, tail = windows(problem)
     longest = longest_window(problem)
     fullest = fullest_window(problem)
     if longest >= fullest * (1 - NEAR):
         op = int(np.argmax(head + time + tail))
-        middle = [Step("op", (op,), float(head[op]), float(head[op] + time[op]))]
+        middle = [ProofPart("op", (op,), float(head[op]), float(head[op] + time[op]))]
         return [*_chain(problem, op), *middle, *_mirrored(problem, op, longest)]
     first, last, inside = _window(problem, fullest)
-    work = Step("work", tuple(inside.tolist()), float(head[first]), fullest - float(tail[last]))
+    work = ProofPart("work", tuple(inside.tolist()), float(head[first]), fullest - float(tail[last]))
     return [*_chain(problem, first), work, *_mirrored(problem, last, fullest)]
 
 
@@ -270,28 +270,28 @@ def _window(problem: Problem, fullest: float) -> tuple[int, int, np.ndarray]:
     raise AssertionError("the fullest window is that of a pool")
 
 
-def _mirrored(problem: Problem, op: int, end: float) -> list[Step]:
+def _mirrored(problem: Problem, op: int, end: float) -> list[ProofPart]:
     """The chain behind an op: that of the graph turned round, whose op v is op n - 1 - v, turned back."""
     n = problem.graph.n_ops
     turned = reversed(_chain(problem, n - 1 - op, backward=True))
-    return [Step(s.kind, tuple(n - 1 - v for v in reversed(s.ops)), end - s.finish, end - s.start) for s in turned]
+    return [ProofPart(s.kind, tuple(n - 1 - v for v in reversed(s.ops)), end - s.finish, end - s.start) for s in turned]
 
 
-def _chain(problem: Problem, op: int, backward: bool = False) -> list[Step]:
+def _chain(problem: Problem, op: int, backward: bool = False) -> list[ProofPart]:
     """What fills the time from 0 to an op's head."""
     time, head, tail = windows(problem)
     if backward:
         time = time[::-1]
         head = tail[::-1]
-    search = Search(time, head, arrivals(problem, backward), workspace(len(time)))
-    chain: list[Step] = []
+    search = HeadSearch(time, head, arrivals(problem, backward), workspace(len(time)))
+    chain: list[ProofPart] = []
     while head[op] > 0.0:
         op, found = _cause(op, search)
         chain += found
     return [step for step in reversed(chain) if step.finish > step.start]
 
 
-class Search(NamedTuple):
+class HeadSearch(NamedTuple):
     """What heads were found from, backward or not."""
 
     time: np.ndarray
@@ -299,19 +299,19 @@ class Search(NamedTuple):
     inputs: blocks.Awaited
     room: blocks.Forced
 
-    def runs(self, op: int) -> Step:
+    def runs(self, op: int) -> ProofPart:
         """The op at its head."""
-        return Step("op", (op,), float(self.head[op]), float(self.head[op] + self.time[op]))
+        return ProofPart("op", (op,), float(self.head[op]), float(self.head[op] + self.time[op]))
 
 
-def _cause(op: int, search: Search) -> tuple[int, list[Step]]:
+def _cause(op: int, search: HeadSearch) -> tuple[int, list[ProofPart]]:
     """What ends at an op's head, latest first, and the op at whose head it begins."""
     time, head, inputs, room = search
     start = float(head[op])
     for i in range(inputs.ptr[op], inputs.ptr[op + 1]):
         before = search.runs(int(inputs.op[i]))
         if before.finish + inputs.always[i] >= start * (1 - NEAR):
-            return before.ops[0], [Step("transfer", (*before.ops, op), before.finish, start), before]
+            return before.ops[0], [ProofPart("transfer", (*before.ops, op), before.finish, start), before]
     just = start * (1 - BEFORE)
     count, _ = force(op, just, time, inputs, room, head)
     due = dict(zip(room.op[:count].tolist(), room.until[:count].tolist(), strict=True))
@@ -322,12 +322,16 @@ def _cause(op: int, search: Search) -> tuple[int, list[Step]]:
             arrival = before.finish + float(inputs.cost[i])
             if latest < arrival <= latest + 2 * BEFORE * start:
                 behind = tuple(sorted(v for v in due if v >= u))  # u, and what runs between it and the op
-                share = Step("share", behind, arrival, start)
-                return before.ops[0], [share, Step("transfer", (*before.ops, u), before.finish, share.start), before]
+                share = ProofPart("share", behind, arrival, start)
+                return before.ops[0], [
+                    share,
+                    ProofPart("transfer", (*before.ops, u), before.finish, share.start),
+                    before,
+                ]
     return _shared(op, due, search)
 
 
-def _shared(op: int, due: dict[int, float], search: Search) -> tuple[int, list[Step]]:
+def _shared(op: int, due: dict[int, float], search: HeadSearch) -> tuple[int, list[ProofPart]]:
     """The ops that fill one device from a head to the time they are due at, and those that follow there before the op."""
     time = search.time
     head = search.head
@@ -341,10 +345,10 @@ def _shared(op: int, due: dict[int, float], search: Search) -> tuple[int, list[S
             inside = later[: int(np.argmax(late)) + 1]
     first = min(inside, key=lambda v: (head[v], v))
     behind = {v for v in due if due[v] > due[inside[-1]]}
-    return first, [Step("share", tuple(sorted({*inside, *behind})), float(head[first]), float(head[op]))]
+    return first, [ProofPart("share", tuple(sorted({*inside, *behind})), float(head[first]), float(head[op]))]
 
 
-def _reason(step: Step, names: Sequence[str]) -> str:
+def _reason(step: ProofPart, names: Sequence[str]) -> str:
     first, last = (names[op] for op in (step.ops[0], step.ops[-1]))
     if step.kind == "op":
         return f"{first} takes at least this long on each device that may run it."

@@ -103,7 +103,7 @@ def study(
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
+class StudyTasks:
     """All tasks of a study, where their rows go, and the rows that were there, by key."""
 
     problems: Problems
@@ -121,7 +121,7 @@ def planned(
     prepare: Transformations,
     path: Any,
     processes: int | None,
-) -> Work:
+) -> StudyTasks:
     """What :func:`study` is to do; raises what is wrong with its arguments."""
     named = named_problems(problems)
     if not named:
@@ -138,10 +138,10 @@ def planned(
         raise FormatError(f"seeds has {max(starts)}; a study can keep seeds up to {MOST_SEED}")
     tasks = tasks_of(named, plan, starts, lambda p: _fitting(plan, p, schedulers is None))
     rows = Rows(path)
-    return Work(named, plan, tasks, rows, rows.by_key())
+    return StudyTasks(named, plan, tasks, rows, rows.by_key())
 
 
-def run(work: Work, client: Any, processes: int | None, report: Report, stop: Callable[[], bool]) -> pd.DataFrame:
+def run(work: StudyTasks, client: Any, processes: int | None, report: Report, stop: Callable[[], bool]) -> pd.DataFrame:
     """Compute the rows that are missing, and return those of the study."""
     todo = _missing(work.tasks, work.known)
     total = sum(len(task.keys) for task in work.tasks)
@@ -196,7 +196,7 @@ def _running(
     return in_processes(todo, needed, plan, stop, min(most, len(todo)))
 
 
-def rows_of_study(work: Work, known: Mapping[str, Row]) -> Iterator[Row]:
+def rows_of_study(work: StudyTasks, known: Mapping[str, Row]) -> Iterator[Row]:
     """The rows of a study, in its order, of those that are known by key; a strategy has the study's name for it."""
     for task in work.tasks:
         for scheduler, key in zip(task.schedulers, task.keys, strict=True):
@@ -208,7 +208,7 @@ def rows_of_study(work: Work, known: Mapping[str, Row]) -> Iterator[Row]:
                 yield known[key] | dict(problem=task.problem, seed=task.seed) | cell
 
 
-def _frame(work: Work, known: Mapping[str, Row]) -> pd.DataFrame:
+def _frame(work: StudyTasks, known: Mapping[str, Row]) -> pd.DataFrame:
     need("pandas")
     import pandas as pd
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from placelab.analysis.studies.problem_grid import grid
-from placelab.analysis.studies.study_runs import Work, planned, run
+from placelab.analysis.studies.study_runs import StudyTasks, planned, run
 from placelab.app.cli.arguments import check_folder, command, ending, printable, table
 from placelab.base.errors import FormatError, count
 from placelab.base.fields import read_from, text
@@ -67,7 +67,7 @@ def study(options: argparse.Namespace) -> None:
         print(f"written: {options.out}")
 
 
-def _work(given: Mapping[str, Any], file: Path) -> Work:
+def _work(given: Mapping[str, Any], file: Path) -> StudyTasks:
     """What the file asks for."""
     axes = dict(given["grid"])
     names = axes.pop("graph")

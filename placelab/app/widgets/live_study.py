@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 
 from placelab.analysis.studies.study_cells import parts_of, rows_of
-from placelab.analysis.studies.study_runs import Work, planned, rows_of_study, run
+from placelab.analysis.studies.study_runs import StudyTasks, planned, rows_of_study, run
 from placelab.base.errors import FormatError
 from placelab.base.files import path_of
 from placelab.base.progress import Progress
@@ -87,7 +87,7 @@ class StudyView(w.VBox):
 
     # ---------------------------------------------------------------- a study that runs here
 
-    def _start(self, work: Work, client: Any, processes: int | None) -> None:
+    def _start(self, work: StudyTasks, client: Any, processes: int | None) -> None:
         """Run the study on a thread of its own, which ends with Python, and draw it on another."""
         runner = Worker(
             lambda: self._run(work, client, processes, lambda: self._stopped.is_set() or runner.closed), "study"
@@ -95,7 +95,7 @@ class StudyView(w.VBox):
         for worker in (runner, self._drawer):
             worker.wake()
 
-    def _run(self, work: Work, client: Any, processes: int | None, stop: Callable[[], bool]) -> None:
+    def _run(self, work: StudyTasks, client: Any, processes: int | None, stop: Callable[[], bool]) -> None:
         self._total = sum(len(task.keys) for task in work.tasks)
         self._take(rows_of_study(work, work.known))
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from placelab.planning.input_bound import Step, steps
+from placelab.planning.input_bound import ProofPart, steps
 from placelab.problem.problem import Problem
 
 MOST = 120  # segments that are sent
@@ -33,7 +33,7 @@ def proof_of(problem: Problem) -> list[Segment]:
     return [_segment(group, problem) for group in joined]
 
 
-def _segment(group: Sequence[Step], problem: Problem) -> Segment:
+def _segment(group: Sequence[ProofPart], problem: Problem) -> Segment:
     """Neighbouring steps as one segment; the kind is that of the longest."""
     longest = max(group, key=lambda step: step.finish - step.start)
     names = problem.graph.names

@@ -20,7 +20,7 @@ from placelab.base.files import MAX_OPS, unzipped
 from placelab.base.xml_events import parse_xml
 from placelab.formats.building import build
 from placelab.formats.task_graphs import pegasus
-from placelab.formats.task_graphs.workflows import SPEED, Job, columns, numbers_of
+from placelab.formats.task_graphs.workflows import SPEED, WorkflowJob, columns, numbers_of
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a DAX workflow of Pegasus"
@@ -34,9 +34,9 @@ class _Workflow:
 
     name: str = ""
     version: str = ""
-    jobs: dict[str, Job] = field(default_factory=dict)
+    jobs: dict[str, WorkflowJob] = field(default_factory=dict)
     parents: list[tuple[str, str]] = field(default_factory=list)  # (parent, child)
-    job: Job = field(default_factory=lambda: Job(""))  # the last one that began
+    job: WorkflowJob = field(default_factory=lambda: WorkflowJob(""))  # the last one that began
     child: str = ""
     runtime: str | None = None  # text of the open runtime profile
     path: list[str] = field(default_factory=list)  # open elements
@@ -95,7 +95,7 @@ def _job(workflow: _Workflow, attributes: dict[str, str], line: int) -> None:
         raise FormatError(f"it has more than {MAX_OPS:,} jobs; such workflows are not read")
     given = attributes.get("runtime")
     seconds = None if given is None else cost_of_text(given, f"line {line}: runtime of job {name!r:.80}")
-    workflow.job = workflow.jobs[name] = Job(name, attributes.get("name", ""), seconds)
+    workflow.job = workflow.jobs[name] = WorkflowJob(name, attributes.get("name", ""), seconds)
 
 
 def _uses(workflow: _Workflow, attributes: dict[str, str], line: int) -> None:

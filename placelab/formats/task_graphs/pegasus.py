@@ -24,7 +24,7 @@ from placelab.base.fields import cost_of_text, nonempty, one_line, read_from, re
 from placelab.base.files import MAX_DEPTH, MAX_OPS, narrow, text_of
 from placelab.base.interrupts import need
 from placelab.formats.building import build
-from placelab.formats.task_graphs.workflows import SPEED, Job, columns, numbers_of
+from placelab.formats.task_graphs.workflows import SPEED, WorkflowJob, columns, numbers_of
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a workflow of Pegasus 5 in YAML"
@@ -139,7 +139,7 @@ def _graph(document: Any, where: str) -> OpGraph:
             f"it has version {version!r:.40} of Pegasus; this placelab reads 5, and DAX in XML of 2 and 3"
         )
     size = dict(_catalogued(document))
-    jobs: dict[str, Job] = {}
+    jobs: dict[str, WorkflowJob] = {}
     for i, entry in enumerate(nonempty(records(document.get("jobs", []), "jobs"), "jobs")):
         job = _job(entry, i, size)
         if job.name in jobs:
@@ -162,14 +162,14 @@ def _graph(document: Any, where: str) -> OpGraph:
     )
 
 
-def _job(entry: dict[str, Any], i: int, size: dict[str, str]) -> Job:
+def _job(entry: dict[str, Any], i: int, size: dict[str, str]) -> WorkflowJob:
     """Read a job; `size` has the sizes of files in the replica catalogue."""
     name = text(entry.get("id"), f"id of job {i}")
     what = f"of job {name!r:.80}"
     profiles = record(entry.get("profiles") or {}, f"profiles {what}")
     given = record(profiles.get("pegasus") or {}, f"profiles.pegasus {what}").get("runtime")
     seconds = None if given is None else cost_of_text(text(given, f"runtime {what}"), f"runtime {what}")
-    job = Job(name, one_line(text(entry.get("name") or entry.get("type", ""), f"name {what}")), seconds)
+    job = WorkflowJob(name, one_line(text(entry.get("name") or entry.get("type", ""), f"name {what}")), seconds)
     for j, file in enumerate(records(entry.get("uses") or [], f"uses {what}")):
         lfn = text(file.get("lfn"), f"lfn of file {j} {what}")
         about = f"size of file {lfn!r:.80} {what}"

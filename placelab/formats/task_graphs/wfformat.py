@@ -26,7 +26,7 @@ from placelab.base.errors import FormatError
 from placelab.base.fields import cost, nonempty, read_from, record, records, text, texts
 from placelab.base.files import json_of
 from placelab.formats.building import build
-from placelab.formats.task_graphs.workflows import SPEED, Job, columns
+from placelab.formats.task_graphs.workflows import SPEED, WorkflowJob, columns
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a WfFormat workflow"
@@ -88,7 +88,7 @@ def _graph(document: dict[str, Any]) -> OpGraph:
     runs = _runs(execution)
     measured = [_measured(task, runs, speeds) for task in tasks]
     jobs = [
-        Job(task.name, "", 0.0, {f: size.get(f) for f in task.reads}, {f: size.get(f) for f in task.writes})
+        WorkflowJob(task.name, "", 0.0, {f: size.get(f) for f in task.reads}, {f: size.get(f) for f in task.writes})
         for task in tasks
     ]
     edges, counts = columns(jobs, {v: task.parents for v, task in enumerate(tasks)})

@@ -29,7 +29,7 @@ Files = dict[str, float | None]  # with their bytes, None where they are not giv
 
 
 @dataclass
-class Job:
+class WorkflowJob:
     """A job, with the files that it reads and writes, as it gives their sizes."""
 
     name: str
@@ -72,7 +72,7 @@ def numbers_of(pairs: Iterable[tuple[str, str]], jobs: Mapping[str, Any]) -> dic
     return parents
 
 
-def columns(jobs: Sequence[Job], parents: Mapping[int, set[int]]) -> tuple[dict[str, Any], dict[str, Any]]:
+def columns(jobs: Sequence[WorkflowJob], parents: Mapping[int, set[int]]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Arguments of ``build`` for the edges and the files that no edge carries, and what the metadata count.
 
     Parameters

@@ -35,7 +35,7 @@ from placelab.base.files import (
 )
 from placelab.formats.flops.kinds import category
 from placelab.formats.loops import Control, Trips, Value
-from placelab.formats.torch.aten_ops import NUMBER, ROWS, Body, Op, Run, Source, Tensor, assembled, unique
+from placelab.formats.torch.aten_ops import NUMBER, ROWS, Body, CalledBodies, Op, Source, Tensor, assembled, unique
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a program that torch.export.save wrote"
@@ -334,7 +334,7 @@ def _node(program: Program, node: Mapping[str, Any], what: str) -> None:
     )
 
 
-def _run(program: Program, given: list[dict[str, Any]], short: str, what: str) -> Run | None:
+def _run(program: Program, given: list[dict[str, Any]], short: str, what: str) -> CalledBodies | None:
     """The programs that a node runs, and what it gives them; None if it runs none."""
     at = [i for i, argument in enumerate(given) if "as_graph" in argument]
     if not at:
@@ -344,7 +344,7 @@ def _run(program: Program, given: list[dict[str, Any]], short: str, what: str) -
     through = list(_names(given[rows], what))[:1] if rows and rows < len(given) else []
     shape = program.tensors[through[0]].shape if through and through[0] in program.tensors else None
     arguments = [source for argument in given[at[-1] + 1 :] for source in _arguments(program, argument, what)]
-    return Run(bodies, arguments, shape[0] if shape else None)
+    return CalledBodies(bodies, arguments, shape[0] if shape else None)
 
 
 def _body(argument: Any, depth: int, what: str) -> Body:

@@ -86,7 +86,7 @@ class Op:
     outputs: Mapping[int, Tensor]
     inputs: tuple[tuple[int, ...] | None, ...] = ()
     attributes: Mapping[str, Any] | None = None
-    runs: Run | None = None
+    runs: CalledBodies | None = None
 
 
 class Body(NamedTuple):
@@ -96,7 +96,7 @@ class Body(NamedTuple):
     returns: Sequence[Source | str | int | None]
 
 
-class Run(NamedTuple):
+class CalledBodies(NamedTuple):
     """What an op runs.
 
     Attributes
@@ -268,7 +268,7 @@ class _Work:
             flop.append(found or 0.0)
         return flop
 
-    def _run(self, op: Op, run: Run, ops: Sequence[Op], name: str, given: Arguments) -> float:
+    def _run(self, op: Op, run: CalledBodies, ops: Sequence[Op], name: str, given: Arguments) -> float:
         look = self._look(ops, given)
         known = {j: value_of(source, look) for j, source in enumerate(run.arguments)}
         sides = [sum(self.of(body.ops, f"{name}/", known.get)) for body in run.bodies]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placelab.base.interrupts import need
 from placelab.formats.loops import Control, Value
-from placelab.formats.torch.aten_ops import ROWS, Body, Op, Run, Source, Tensor, assembled, unique
+from placelab.formats.torch.aten_ops import ROWS, Body, CalledBodies, Op, Source, Tensor, assembled, unique
 from placelab.problem.graph import OpGraph
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _op(node: Node, name: str, origin: Mapping[Node, Any], number: Mapping[Node,
     )
 
 
-def _run(node: Node, origin: Mapping[Node, Any], number: Mapping[Node, int]) -> Run | None:
+def _run(node: Node, origin: Mapping[Node, Any], number: Mapping[Node, int]) -> CalledBodies | None:
     """The programs that a node runs, each a module of the graph's; None if there are none."""
     from torch.fx import Node
 
@@ -121,7 +121,7 @@ def _run(node: Node, origin: Mapping[Node, Any], number: Mapping[Node, int]) -> 
     through = _flat(node.args[at])[:1] if at and at < len(node.args) else []
     shape = _tensor(through[0].meta.get("val")).shape if through and isinstance(through[0], Node) else None
     arguments = [_argument(value, origin, number) for arg in node.args[last + 1 :] for value in _flat(arg)]
-    return Run([_body(graph) for graph in graphs], arguments, shape[0] if shape else None)
+    return CalledBodies([_body(graph) for graph in graphs], arguments, shape[0] if shape else None)
 
 
 def _body(graph: Graph) -> Body:

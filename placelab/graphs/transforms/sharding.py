@@ -119,7 +119,7 @@ def sharded(
         stage, count(limit, "limit"), bool(keep_last), count(streams, "streams", 1, 2), float(bucket_bytes),
         float(gradient), group, count(accumulate, "accumulate"), sync,
     )  # fmt: skip
-    return _Step(graph, ranks, how, units, algorithm).graph()
+    return _ShardedStep(graph, ranks, how, units, algorithm).graph()
 
 
 class _How(NamedTuple):
@@ -146,7 +146,7 @@ class _Pass:
     last: int
 
 
-class _Step:
+class _ShardedStep:
     """The ops of a sharded step in the making."""
 
     def __init__(self, graph: OpGraph, n: int, how: _How, units: Any, algorithm: str) -> None:

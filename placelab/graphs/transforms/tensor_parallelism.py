@@ -102,17 +102,17 @@ def tensor_parallel(
     (12, 2.0, 0.5)
     """
     expect(graph, OpGraph, "tensor_parallel")
-    plan = _Plan(graph, count(t, "t"), bool(sequence_parallel), bool(overlap), roles or {})
-    ops = RankOps(graph, plan.t, algorithm)
-    order = plan.order()
+    division = _Division(graph, count(t, "t"), bool(sequence_parallel), bool(overlap), roles or {})
+    ops = RankOps(graph, division.t, algorithm)
+    order = division.order()
     number = ops.copy(order.tolist())
     place = np.empty(graph.n_ops, dtype=np.int64)
     place[order] = np.arange(graph.n_ops)
-    for each in sorted(plan.collectives(place), key=lambda c: max(place[c.after].tolist(), default=-1)):
+    for each in sorted(division.collectives(place), key=lambda c: max(place[c.after].tolist(), default=-1)):
         last = ops.collective(each.label, each.kind, each.size, list(number[each.after]))
         ops.then(last, number[min(each.readers, key=place.__getitem__)])
-    title = f"{graph.title}, {plan.t} tensor ranks"
-    return ops.graph(plan.share, plan.held, plan.tensor, {**_kept(graph), "name": title})
+    title = f"{graph.title}, {division.t} tensor ranks"
+    return ops.graph(division.share, division.held, division.tensor, {**_kept(graph), "name": title})
 
 
 def _kept(graph: OpGraph) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class _Collective:
     readers: list[int]
 
 
-class _Plan:
+class _Division:
     """The role of each op, factors of its costs, and the collectives."""
 
     def __init__(
