@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from placelab.plans.degrees import Plan
 from placelab.plans.overlap import together_order
 from placelab.plans.pass_parts import Part
 from placelab.plans.plan_collectives import Gradients, gradient_groups
-from placelab.plans.rank_passes import GATHER, STREAM, Ends, RankPasses
+from placelab.plans.rank_passes import GATHER, STREAM, Ends, RankPasses, Sent
 from placelab.plans.scattered_gradients import scatters, starting_order
 from placelab.plans.stage_ranks import layout_of
 from placelab.problem.cluster import Cluster
@@ -54,16 +54,43 @@ def every_rank(
     Raises
     ------
     FormatError
-        More ops than graphs may have.
+        More than a million ops.
 
     Notes
     -----
     Sums and exchanges are rings. O(ops + edges).
     """
     ranks = RankPasses(plan, cluster, streams=2 if scattered else 1)
+    ranks.check(_each_pass(one, parts), _each_sent(plan, one, gradients, scattered))
     _passes(ranks, one, parts, chains, scattered)
     _gradients(ranks, gradients)
     return ranks.placement(one.problem)
+
+
+def _each_pass(one: Schedule, parts: Sequence[Mapping[str, list[Part]]]) -> Iterator[list[Part]]:
+    """The parts of all passes; of those that run together, of both."""
+    pipeline = required(one.problem.graph, "every_rank")
+    for phase, stage, back in zip(
+        pipeline.phase, pipeline.stage.tolist(), pipeline.backward[:, 1].tolist(), strict=True
+    ):
+        yield parts[stage]["F" if phase == "FB" else str(phase)]
+        if phase == "FB":
+            yield parts[back]["BW"]
+
+
+def _each_sent(
+    plan: Plan, one: Schedule, gradients: Sequence[Gradients], scattered: Sequence[Gradients]
+) -> Iterator[Sent]:
+    """All collectives of gradients and weights."""
+    bases = [0, plan.dp * plan.tp] if _dual(plan) else [0]
+    groups = [_members(plan, bases, experts) for experts in (False, True)]
+    stages = [each.stage for each in scatters(one, _dual(plan))] if scattered else []
+    apart = gradients[: plan.pp // 2] if _dual(plan) else gradients  # twins send theirs together
+    kinds = "reduce-scatter" if plan.zero else "all-reduce", "all-gather"
+    for sent in (*apart, *(Gradients(scattered[s].size, 0.0, scattered[s].experts) for s in stages)):
+        for k, size in enumerate(sent):  # gradients and weights, then those of experts
+            if size:
+                yield kinds[k % 2], groups[k // 2]
 
 
 def _passes(
@@ -76,8 +103,6 @@ def _passes(
     """Add all passes, in the order in which they start in the one pipeline."""
     graph = one.problem.graph
     pipeline = required(graph, "every_rank")
-    each = zip(pipeline.phase.tolist(), pipeline.stage.tolist(), strict=True)
-    ranks.check(parts[stage]["F" if phase == "FB" else phase] for phase, stage in each)
     ends: dict[int, dict[int, int]] = {}  # op of the one pipeline → device → the op that is its end there
     needs: dict[int, list[tuple[int, float]]] = {}
     for u, v, size in zip(graph.producer.tolist(), graph.consumer.tolist(), graph.edge_bytes.tolist(), strict=True):

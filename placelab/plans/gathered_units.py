@@ -14,6 +14,8 @@ from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 
+KINDS = {"gather": "all-gather", "scatter": "reduce-scatter"}
+Groups = list[list[int]]
 LIMIT = 2  # units whose weights are gathered at a time, PyTorch's
 
 
@@ -129,14 +131,19 @@ def every_gathered_rank(
     Raises
     ------
     FormatError
-        More ops than graphs may have.
+        More than a million ops.
 
     Notes
     -----
     Collectives are rings. O(ops + edges).
     """
     ranks = RankPasses(plan, cluster, streams=2)
-    ranks.check(parts[each.blocks[0]][each.phase] for each in step if each.kind == "pass")
+    groups = [[g.tolist() for g in gradient_groups(plan, experts) if len(g) > 1] for experts in (False, True)]
+    different = {(each.kind, each.blocks): each for each in step if each.kind != "pass"}
+    rounds = {key: _rounds(each, sizes, groups) for key, each in different.items()}
+    passes = (parts[each.blocks[0]][each.phase] for each in step if each.kind == "pass")
+    sends = [each for each in step if each.kind != "pass"]
+    ranks.check(passes, ((KINDS[a.kind], sent[2]) for a in sends for sent in rounds[a.kind, a.blocks]))
     ends: list[Ends] = []
     for each in step:
         label = f"{each.phase}{each.microbatch}.{each.blocks[0]}"
@@ -145,18 +152,22 @@ def every_gathered_rank(
             last = ranks.run(label, parts[each.blocks[0]][each.phase], 0, each.phase[0], after)[1]
             ends.append({d: [op] for d, op in last.items()})
         else:
-            ends.append(_sent(ranks, f"{each.kind}/{label}", each, sizes, after))
+            sent = rounds[each.kind, each.blocks]
+            ends.append(_sent(ranks, f"{each.kind}/{label}", each.kind, sent, after))
     return ranks.placement(like)
 
 
-def _sent(ranks: RankPasses, label: str, each: Action, sizes: Sequence[Gradients], after: Ends) -> Ends:
-    """Gather the weights of some blocks, or scatter their gradients; those of experts over the ranks that hold the same ones."""
-    last, whole = after, joined(sizes, each.blocks)
-    kind = "all-gather" if each.kind == "gather" else "reduce-scatter"
-    for experts in (False, True):
-        size = whole[2 * experts + (each.kind == "gather")]
-        for places in gradient_groups(ranks.plan, experts) if size else ():
-            if len(places) > 1:
-                name = f"{label}/experts" if experts else label
-                last = last | ranks.collective(name, kind, size, places.tolist(), last, GATHER)
+def _rounds(each: Action, sizes: Sequence[Gradients], groups: Sequence[Groups]) -> list[tuple[str, float, Groups]]:
+    """What is sent, its bytes, over which groups; what is of experts goes over the ranks that hold the same ones."""
+    whole, first = joined(sizes, each.blocks), each.kind == "gather"
+    rounds = ("", whole[first], groups[0]), ("/experts", whole[2 + first], groups[1])
+    return [each for each in rounds if each[1]]
+
+
+def _sent(ranks: RankPasses, label: str, kind: str, rounds: Sequence[tuple[str, float, Groups]], after: Ends) -> Ends:
+    """Gather the weights of some blocks, or scatter their gradients."""
+    last = after
+    for name, size, groups in rounds:
+        for members in groups:
+            last = last | ranks.collective(label + name, KINDS[kind], size, members, last, GATHER)
     return last

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from placelab.base.errors import FormatError, UnsupportedError, count, expect
+from placelab.base.files import MAX_OPS
 from placelab.models import Transformer, read
 from placelab.models.shape import mean_keys
 from placelab.plans.best_split import split_layers
@@ -86,7 +87,7 @@ class PlanResult:
         UnsupportedError
             Other `ranks`.
         FormatError
-            ``"all"`` with more ops than graphs may have.
+            ``"all"`` with more than a million ops.
         """
         return self._placement(ranks).problem
 
@@ -147,7 +148,7 @@ def plan(
     UnsupportedError
         Degrees that the model, the cluster or the schedule do not allow.
     FormatError
-        A number out of range; types of devices without a data sheet.
+        A number out of range; types of devices without a data sheet; over two million passes of micro-batches.
 
     Notes
     -----
@@ -344,6 +345,11 @@ class Planner:
 
     def _gathered(self, plan: Plan, m: int) -> float:
         """Seconds of a step of ZeRO 3."""
+        if (n := m * (5 * self.model.layers + 4)) > MAX_OPS:
+            raise FormatError(
+                f"ZeRO 3 gathers and scatters {self.model.layers:,} layers in {m:,} micro-batches: {n:,} actions, "
+                f"at most {MAX_OPS:,} are made"
+            )
         group = rank_groups(plan, 0)
         passes = [self._passes(plan, b, b + 1, group) for b in self._each()[:-1]]
         sizes = self.collectives.of_blocks(plan)

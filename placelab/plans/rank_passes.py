@@ -8,7 +8,6 @@ from functools import lru_cache
 import numpy as np
 
 from placelab.base.errors import FormatError
-from placelab.base.files import MAX_OPS
 from placelab.graphs.transforms.collective_hops import Hops, hops
 from placelab.plans.degrees import Plan
 from placelab.plans.pass_parts import COMPUTE, Part
@@ -18,7 +17,9 @@ from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 
+MOST_OPS = 1_000_000  # some seconds of work
 STREAM, GATHER = 1, 2  # of a device: collectives within passes, and those of weights and gradients of ZeRO 3
+Sent = tuple[str, Sequence[Sequence[int]]]  # kind of a collective, the groups of devices that each run one
 Ends = dict[int, list[int]]  # device → ops that it has to wait for
 
 
@@ -39,8 +40,6 @@ class RankPasses:
     def add(self, name: str, device: int, seconds: float, kind: str, after: Sequence[int] = ()) -> int:
         """The number of a new op, which waits for others."""
         made = len(self.names)
-        if made >= MAX_OPS:
-            raise self._too_many()
         self.names.append(f"{name}@{self.cluster.names[device % self.n]}")
         self.seconds.append(seconds)
         self.kinds.append(kind)
@@ -48,20 +47,26 @@ class RankPasses:
         self.edges += [(u, made, 0.0, 0, True) for u in after]
         return made
 
-    def check(self, passes: Iterable[Sequence[Part]]) -> None:
-        """Refuse passes of a pipeline rank that have too many ops, before they are made."""
+    def check(self, passes: Iterable[Sequence[Part]], sent: Iterable[Sent] = ()) -> None:
+        """Refuse a step that has too many ops before one is made: passes of pipeline ranks, and other collectives."""
         exchanges = len(self.exchanges), self.plan.ep
         sums = self.wide // self.plan.tp, self.plan.tp
+
+        def ops(part: Part) -> int:
+            groups, size = exchanges if part.kind == "all-to-all" else sums
+            return self.wide if part.kind == COMPUTE else groups * _ops(part.kind, size)
+
+        each: dict[int, int] = {}  # a stage has the same parts in each micro-batch
         total = 0
         for parts in passes:
-            for part in parts:
-                groups, size = exchanges if part.kind == "all-to-all" else sums
-                total += self.wide if part.kind == COMPUTE else groups * size * size
-            if total > MAX_OPS:
-                raise self._too_many()
-
-    def _too_many(self) -> FormatError:
-        return FormatError(f"{self.n:,} ranks have more than {MAX_OPS:,} ops; ask for ranks='one'")
+            if id(parts) not in each:
+                each[id(parts)] = sum(map(ops, parts))
+            total += each[id(parts)]
+        total += sum(_ops(kind, len(group)) for kind, groups in sent for group in groups)
+        if total > MOST_OPS:
+            raise FormatError(
+                f"all {self.n:,} ranks have {total:,} ops; at most {MOST_OPS:,} are made, ask for ranks='one'"
+            )
 
     def run(
         self, label: str, parts: Sequence[Part], rank: int, kind: str, after: Mapping[int, Sequence[int]] | None = None
@@ -172,6 +177,11 @@ def _with_streams(cluster: Cluster, n: int, streams: int) -> Cluster:
         types=[*cluster.types[:n], *["stream"] * len(beside)],
         hosts=[cluster.hosts[d] for d in own],
     )
+
+
+def _ops(kind: str, n: int) -> int:
+    """Ops of a ring of n devices: one that each is ready, and the hops."""
+    return n + n * (n - 1) * (2 if kind == "all-reduce" else 1)
 
 
 @lru_cache(256)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -180,11 +181,41 @@ def test_what_is_refused():
         found.problem("two")
 
 
-@pytest.mark.parametrize("zero", [0, 3])
-def test_more_ops_than_graphs_may_have(zero, monkeypatch):
-    """They are refused before any is made."""
-    found = pl.plan("gpt2", H100, pl.Plan(dp=2, tp=4, zero=zero), batch=128, sequence=64)
-    monkeypatch.setattr("placelab.plans.rank_passes.MAX_OPS", 40_000)
+@pytest.mark.parametrize(
+    ("zero", "schedule"), [(0, "1f1b"), (0, "dualpipe"), (2, "1f1b"), (2, "dualpipe"), (3, "1f1b")]
+)
+def test_more_ops_than_are_made(zero, schedule, monkeypatch):
+    """They are counted and refused before any is made, in one sentence; so are the actions of ZeRO 3."""
+    pp = 1 if zero == 3 or schedule == "1f1b" else 2
+    found = pl.plan("gpt2", H100, pl.Plan(dp=2, tp=4, pp=pp, zero=zero, schedule=schedule), batch=128, sequence=64)
+    monkeypatch.setattr("placelab.plans.rank_passes.MOST_OPS", 40_000)
     monkeypatch.delattr("placelab.plans.rank_passes.RankPasses.add")
-    with pytest.raises(pl.FormatError, match="8 ranks have more than 40,000 ops; ask for ranks='one'"):
+    with pytest.raises(pl.FormatError, match=r"ranks have \d+,\d+ ops; at most 40,000 are made, ask for ranks='one'"):
         found.problem("all")
+
+
+@pytest.mark.parametrize("schedule", ["1f1b", "interleaved", "zb-h1", "dualpipe", "dualpipe-v"])
+def test_ops_are_counted_before_they_are_made(schedule, monkeypatch):
+    """The count that a limit is compared with has every pass and every hop: marks without time are all that it leaves out."""
+    chunks = 2 if schedule in ("interleaved", "dualpipe-v") else 1
+    for model, zero, ep in (("dense", 0, 1), ("experts", 1, 2), ("experts", 2, 2), ("dense", 3, 1)):
+        plan = pl.Plan(dp=2, tp=2, pp=1 if zero == 3 else 2, ep=ep, zero=zero)
+        plan = plan if zero == 3 else replace(plan, schedule=schedule, chunks=chunks)
+        found = pl.plan(pl.models.read(SIZES | MODELS[model]), H100, plan, batch=16, sequence=64)
+        graph = found.problem("all").graph
+        made = int((graph.compute > 0).sum() + np.isin(graph.kind, ("ready", "reduce", "gather", "exchange")).sum())
+        monkeypatch.setattr("placelab.plans.rank_passes.MOST_OPS", made - 1)
+        again = pl.plan(pl.models.read(SIZES | MODELS[model]), H100, plan, batch=16, sequence=64)
+        with pytest.raises(pl.FormatError, match=f" have {made:,} ops"):
+            again.problem("all")
+        monkeypatch.undo()
+
+
+def test_huge_numbers_of_layers_and_micro_batches():
+    """One sentence each, at once."""
+    many = pl.models.read(SIZES | MODELS["dense"] | dict(num_hidden_layers=10_000))
+    with pytest.raises(pl.FormatError, match=r"all 8 ranks have [0-9,]+ ops; at most 1,000,000 are made"):
+        pl.plan(many, H100, pl.Plan(dp=8, zero=3), batch=8, sequence=64).problem("all")
+    for batch in (8_192, 10**8):
+        with pytest.raises(pl.FormatError, match="at most 2,000,000 are made"):
+            pl.plan(many, H100, pl.Plan(dp=8, zero=3), batch=8 * batch, sequence=64)
