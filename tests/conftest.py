@@ -6,6 +6,7 @@ import os
 import signal
 from pathlib import Path
 
+import notebook_kernels
 import pytest
 from examples import THOROUGH
 from hypothesis import HealthCheck, settings
@@ -42,6 +43,10 @@ def pytest_configure(config):
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not config.getoption("--hypothesis-profile"):
         settings.load_profile("quick")
+    if not config.pluginmanager.has_plugin("notebook_kernels"):
+        config.pluginmanager.register(
+            notebook_kernels, "notebook_kernels"
+        )  # hooks of this file would see its folder only
 
 
 def pytest_addoption(parser):

@@ -1,8 +1,8 @@
 """Kernels that are forks of one process, which has imported placelab and loaded its compiled code.
 
 A test has a kernel of its own, as if it were started anew, without the seconds of processor time that the imports take. Each is
-an ordinary ipykernel. ``python forked_kernels.py parent SOCKET`` is the process that forks; ``python forked_kernels.py kernel
-SOCKET CONNECTION_FILE`` is what Jupyter starts: it asks for a fork, and lives as long as that does.
+an ordinary ipykernel. ``python forked_kernels.py parent SOCKET [MODULE…]`` is the process that forks; ``python
+forked_kernels.py kernel SOCKET CONNECTION_FILE`` is what Jupyter starts: it asks for a fork, and lives as long as that does.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -26,8 +27,8 @@ STARTUP = 60.0  # seconds
 
 
 @contextmanager
-def offered(home: Path, environment: dict[str, str]) -> Iterator[None]:
-    """Describe the kernel in Jupyter's data folder and run the process that forks, until the end."""
+def offered(home: Path, environment: dict[str, str], also: Sequence[str] = ()) -> Iterator[None]:
+    """Describe the kernel in Jupyter's data folder, and run the process that forks, with these modules, until the end."""
     address = str(Path(mkdtemp(prefix="placelab")) / "fork")  # a socket's name may have a hundred letters
     argv = [sys.executable, "-S", "-E", __file__, "kernel", address, "{connection_file}"]
     description = {"argv": argv, "display_name": "Python 3", "language": "python", "interrupt_mode": "message"}
@@ -35,9 +36,8 @@ def offered(home: Path, environment: dict[str, str]) -> Iterator[None]:
     folder.mkdir(parents=True)
     (folder / "kernel.json").write_text(json.dumps(description))
     with (home / "fork.log").open("w") as log:
-        parent = subprocess.Popen(
-            [sys.executable, __file__, "parent", address], env=environment, stdout=log, stderr=subprocess.STDOUT
-        )
+        command = [sys.executable, __file__, "parent", address, *also]
+        parent = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
     try:
         wait_for(Path(address), parent)
         yield
@@ -56,9 +56,12 @@ def wait_for(address: Path, parent: subprocess.Popen) -> None:
         time.sleep(0.05)
 
 
-def fork_kernels(address: str) -> None:
-    """Import what an explorer needs, and fork a kernel for each connection."""
+def fork_kernels(address: str, *also: str) -> None:
+    """Import what an explorer needs and these modules, and fork a kernel for each connection."""
     load()
+    for name in also:
+        with suppress(ImportError):
+            import_module(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # kernels that end need nobody to wait for them
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
@@ -79,6 +82,7 @@ def load() -> None:
     import bokeh.plotting  # noqa: F401
     import ipykernel.kernelapp  # noqa: F401
     import ipywidgets
+    import pandas
 
     import placelab as pl
     from placelab.app.cli import warming
@@ -86,6 +90,7 @@ def load() -> None:
     for strategy in ("heft", "m-etf"):
         warming.show(pl.solve(warming.problem(), strategy))
     ipywidgets.Widget.close_all()
+    pandas.set_option("display.max_columns", 20)  # as it sets it where it is imported in a kernel
 
 
 def become_kernel(connection: socket.socket) -> None:
@@ -121,6 +126,6 @@ def ask(address: str, file: str) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "parent":
-        fork_kernels(sys.argv[2])
+        fork_kernels(*sys.argv[2:])
     else:
         ask(*sys.argv[2:])
