@@ -22,8 +22,7 @@ from placelab.schedule.placement import PROVEN, Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.batches import makespans
 from placelab.simulation.event_simulation import simulate
-from placelab.strategies.partitioning.portfolio import LocalSearch, usual_moves
-from placelab.strategies.searches.tried_plans import TriedPlan, catalogue_plans, run
+from placelab.strategies.partitioning.portfolio import LocalSearch, TriedPlan, catalogue_plans, run, usual_moves
 
 AT_ONCE = 64  # plans that are simulated in one call
 SAVES = 1e-9  # of the makespan; less is rounding

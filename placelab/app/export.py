@@ -198,7 +198,7 @@ def _title(schedule: Schedule, recomputes: bool) -> str:
 
 def _policy(codes: Iterable[str], nonce: str) -> str:
     hashes = " ".join(f"'sha256-{_digest(code)}'" for code in codes)
-    sources = f"script-src {hashes}; style-src 'nonce-{nonce}'"
+    sources = f"script-src {hashes}; worker-src blob:; style-src 'nonce-{nonce}'"  # a worker runs the page's own code
     return f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
 
 

@@ -10,7 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 from placelab.base.errors import FormatError, InfeasibleError, UnsupportedError, expect
-from placelab.base.index_arrays import frozen
+from placelab.base.index_arrays import F8, I4, frozen
+from placelab.kernels.plan.memory_waits import memory_waits as which_waited
+from placelab.planning import plan_arrays
 from placelab.planning.capacity import infeasible
 from placelab.planning.memory_plan import MemoryPlan, can_bind
 from placelab.planning.plan_arrays import transfer_delay
@@ -429,19 +431,10 @@ def memory_waits(
     Times are added up as planners do, so that they are compared to the last bit. O(n_ops log n_ops + n_edges).
     """
     graph = problem.graph
-    cluster = problem.cluster
-    _, delay = transfer_delay(problem)
-    link = home, destination = device[graph.producer], device[graph.consumer]
-    came = finish[graph.producer] + delay[link] + graph.edge_bytes / cluster.bandwidth[link]
-    if there is not None:
-        copy = graph.edge_tensor.astype(np.int64) * cluster.n_devices + destination
-        came = np.where(home == destination, came, there[copy])
-    possible = np.zeros(graph.n_ops)
-    np.maximum.at(possible, graph.consumer, came)
-    by_device = planned[np.argsort(device[planned], kind="stable")]
-    before = by_device[:-1]
-    after = by_device[1:]
-    same = device[before] == device[after]
-    possible[after[same]] = np.maximum(possible[after[same]], finish[before[same]])
-    waited = start > possible
-    return frozen(np.where(waited, start, 0.0)) if waited.any() else None
+    waits, possible = np.empty((2, graph.n_ops))
+    ran = (frozen(np.array(column, dtype)) for column, dtype in ((device, I4), (start, F8), (finish, F8)))
+    facts = graph.producer, plan_arrays.successors(graph), plan_arrays.network(problem)
+    came = frozen(np.empty(0) if there is None else there.copy())
+    work = np.empty(problem.cluster.n_devices, I4), possible
+    waited = which_waited(*ran, *facts, came, frozen(planned.astype(I4)), *work, waits)
+    return frozen(waits) if waited else None

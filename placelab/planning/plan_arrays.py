@@ -10,7 +10,7 @@ import numpy as np
 
 from placelab.base.index_arrays import frozen
 from placelab.base.once import once
-from placelab.kernels import blocks
+from placelab.kernels import blocks, costs
 from placelab.kernels.codes import CHANNEL, FREE, PARALLEL, PORTS
 from placelab.kernels.plan.list_schedule import FINISH, SPANS
 from placelab.kernels.plan.memory_over_time import HALF, SIZE
@@ -20,6 +20,8 @@ from placelab.problem.problem import Problem
 from placelab.problem.resource_models import held
 
 # -------------------------------------------------------------------- a problem
+
+HALVES = 192  # three numbers for each halving of what is added
 
 
 Facts = tuple[blocks.Predecessors, blocks.Successors, blocks.Times, blocks.Network, blocks.Eligible]
@@ -58,10 +60,24 @@ def network(problem: Problem) -> blocks.Network:
 
 def transfer_delay(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """(send, delay) [s], shape (n_devices, n_devices) each: the Send on the source, if any, and that plus the latency."""
-    send = np.where(
-        np.eye(problem.cluster.n_devices, dtype=bool), 0.0, (problem.transfer_ops / problem.cluster.speed)[:, None]
-    )
-    return frozen(send), frozen(send + problem.cluster.latency)
+    cluster = problem.cluster
+    sends = frozen(problem.transfer_ops / cluster.speed)
+    send = np.where(np.eye(cluster.n_devices, dtype=bool), 0.0, sends[:, None])
+    delay = np.empty(send.size)
+    costs.delays(cluster.latency.reshape(-1), sends, delay)
+    return frozen(send), frozen(delay.reshape(send.shape))
+
+
+def durations(problem: Problem, device: np.ndarray) -> np.ndarray:
+    """Seconds that each op takes on its device, shape (n_ops,): as ``problem.exec_times``, in an array that a run may write."""
+    duration = np.empty(problem.graph.n_ops)
+    costs.durations(frozen(np.array(device, np.int32)), times(problem), duration)
+    return duration
+
+
+def halves() -> np.ndarray:
+    """Workspace of sums: :func:`placelab.kernels.costs.pairwise_sum`."""
+    return np.empty(HALVES)
 
 
 def eligible(problem: Problem) -> blocks.Eligible:

@@ -12,6 +12,7 @@ import numpy as np
 
 from placelab.base.errors import FormatError, expect
 from placelab.base.index_arrays import LARGEST, frozen
+from placelab.kernels import costs
 from placelab.kernels.plan import ranks as kernels
 from placelab.planning import plan_arrays
 from placelab.problem.graph import OpGraph
@@ -172,7 +173,7 @@ def path_computation_time(
     rank = np.empty(graph.n_ops)
     sends = np.empty(shape[0] * shape[1] if wanted else 0)
     kernels.path_computation_time(
-        frozen(problem.exec_times(device)),
+        frozen(plan_arrays.durations(problem, device)),
         frozen(np.asarray(device, dtype=np.int32)),
         plan_arrays.successors(graph),
         plan_arrays.network(problem),
@@ -226,22 +227,22 @@ def mean_exec(problem: Problem) -> np.ndarray:
     O(ops · columns), with restrictions O(ops · devices).
     """
     k = problem.cluster.n_devices
-    columns = problem.columns
-    table = problem.cost_table
-    share = np.zeros((k, columns))
-    share[np.arange(k), problem.column] = 1 / problem.divisor
+    mean = np.empty(problem.graph.n_ops)
     if not problem.restricted:
-        return (table * share.sum(axis=0)).sum(axis=1) / k if columns > 1 else table[:, 0] * (share.sum() / k)
+        costs.mean_times(plan_arrays.times(problem), np.empty(k + problem.columns), plan_arrays.halves(), mean)
+        return mean
+    share = np.zeros((k, problem.columns))
+    share[np.arange(k), problem.column] = 1 / problem.divisor
     share = problem.may_run @ share
-    return np.where(share > 0, table * share, 0.0).sum(axis=1) / problem.may_run.sum(axis=1)
+    return np.where(share > 0, problem.cost_table * share, 0.0).sum(axis=1) / problem.may_run.sum(axis=1)
 
 
 def mean_transfer(problem: Problem) -> tuple[float, float]:
     """Mean latency [s] and mean time per byte [s] over ordered pairs of distinct devices; (0, 0) with one device."""
     cluster = problem.cluster
-    k = problem.cluster.n_devices
-    pairs = max(k * (k - 1), 1)
-    return float(cluster.latency.sum() / pairs), float((1 / cluster.bandwidth).sum() / pairs)  # the diagonal adds 0
+    k = cluster.n_devices
+    pairs = cluster.latency.reshape(-1), cluster.bandwidth.reshape(-1)
+    return costs.mean_transfer(*pairs, k, np.empty(k * k), plan_arrays.halves())
 
 
 def operations(graph: OpGraph) -> np.ndarray:

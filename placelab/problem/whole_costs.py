@@ -14,6 +14,7 @@ import numpy as np
 
 from placelab.base.index_arrays import frozen
 from placelab.base.once import once
+from placelab.kernels.costs import common_divisor, whole_again
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import INDICES, OpGraph
 from placelab.problem.problem import Problem
@@ -37,14 +38,13 @@ class Numbers(NamedTuple):
     @classmethod
     def of(cls, *columns: Any, parts: int = 1) -> Numbers:
         """The numbers in these columns, of up to so many `parts`; NaN and infinite ones are left out."""
-        numbers = np.concatenate([np.ravel(column) for column in columns])
-        numbers = numbers[np.isfinite(numbers)]
-        largest = numbers.max(initial=0.0)
+        numbers = frozen(np.concatenate([np.ravel(column) for column in columns]).astype(np.float64))
+        largest = numbers[np.isfinite(numbers)].max(initial=0.0)
         if largest == 0:
             return cls(columns, -inf, 1)
         leading = float(-floor(log10(largest) + ROUNDING))
         for q in range(1, parts + 1) if abs(leading) < WIDEST else ():
-            if (places := _places(numbers * q, leading + DIGITS)) < inf:
+            if (places := _places(numbers, q, leading + DIGITS)) < inf:
                 return cls(columns, places, q)
         return cls(columns, leading, 0)
 
@@ -54,8 +54,13 @@ class Numbers(NamedTuple):
             return [np.asarray(column, dtype=np.float64) for column in self.columns]
         if not self.parts:
             return [frozen(_shifted(x, power)) for x in self.columns]
-        whole = (np.rint(_shifted(np.multiply(x, self.parts), self.places)) for x in self.columns)
-        return [frozen(_shifted(x, power - self.places) / self.parts) for x in whole]
+        return [self._whole(np.asarray(column, np.float64), power - self.places) for column in self.columns]
+
+    def _whole(self, column: np.ndarray, power: float) -> np.ndarray:
+        result = np.empty(column.size)
+        given = frozen(column.reshape(-1).copy()), self.parts
+        whole_again(*given, 10.0 ** abs(self.places), self.places < 0, 10.0 ** abs(power), power >= 0, result)
+        return frozen(result.reshape(column.shape))
 
 
 class Whole(NamedTuple):
@@ -146,15 +151,10 @@ def _cluster_of(cluster: Cluster, **costs: Any) -> Cluster:
     return made
 
 
-def _places(numbers: np.ndarray, finest: float) -> float:
-    """The least number of decimal places with which numbers are whole; infinite where the `finest` does not do."""
-    for some in (numbers[:64], numbers):  # those that are not whole show it soon
-        shifted = _shifted(some, finest)
-        whole = np.rint(shifted)
-        if (np.abs(shifted - whole) > ROUNDING * shifted).any():
-            return inf
-    common = str(np.gcd.reduce(whole.astype(np.int64)))
-    return finest - len(common) + len(common.rstrip("0"))
+def _places(numbers: np.ndarray, parts: int, finest: float) -> float:
+    """The least number of decimal places with which numbers times `parts` are whole; infinite where the `finest` does not do."""
+    common = str(common_divisor(numbers, parts, 10.0 ** abs(finest), finest < 0, ROUNDING))
+    return inf if common == "-1" else finest - len(common) + len(common.rstrip("0"))
 
 
 def _shifted(x: Any, places: float) -> np.ndarray:

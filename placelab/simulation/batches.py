@@ -205,7 +205,7 @@ def _cost_rows(problems: list[Problem], devices: list[np.ndarray]) -> simulating
     first = problems[0]
     rows = NO_ROWS
     if any(problem is not first for problem in problems):
-        durations = [problem.exec_times(device) for problem, device in zip(problems, devices, strict=True)]
+        durations = [plan_arrays.durations(problem, device) for problem, device in zip(problems, devices, strict=True)]
         rows = rows._replace(duration=_joined(durations, F8))
     if any(problem.graph is not first.graph for problem in problems):
         rows = rows._replace(tensor_bytes=_joined([problem.graph.tensor_bytes for problem in problems], F8))

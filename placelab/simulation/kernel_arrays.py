@@ -18,6 +18,7 @@ from placelab.kernels import blocks
 from placelab.kernels.codes import CHANNEL, DYNAMIC, EDGES, FAIR, FREE, PORTS, PORTS_BY_PRIORITY
 from placelab.kernels.run import events, msr
 from placelab.kernels.run import simulation_blocks as simulating
+from placelab.kernels.run.places import in_sequence, queue_bases
 from placelab.kernels.run.transfers import group_transfers
 from placelab.planning import plan_arrays
 from placelab.planning.ranks import in_classes
@@ -117,7 +118,7 @@ _kept_costs = once(_costs)
 
 def _ops(problem: Problem, device: np.ndarray) -> simulating.Ops:
     ptr = problem.graph.pred_ptr
-    return simulating.Ops(np.array(device), problem.exec_times(device), ptr[1:] - ptr[:-1])
+    return simulating.Ops(np.array(device), plan_arrays.durations(problem, device), ptr[1:] - ptr[:-1])
 
 
 def _worklist(n: int) -> simulating.Worklist:
@@ -218,11 +219,18 @@ def _sequence(device: np.ndarray, k: int, order: Order, rule: int) -> simulating
     """Planned ops device by device."""
     if rule != events.PLANNED:
         return _no_sequence(k)
-    ptr = np.zeros(k + 1, I4)
-    planned = np.asarray(order.op, dtype=I4)
-    np.bincount(device, minlength=k).cumsum(out=ptr[1:])
-    op = planned[np.argsort(device[planned], kind="stable")]
+    ptr = _bases(device, k)
+    planned = np.array(order.op, dtype=I4)
+    op = np.empty(len(planned), I4)
+    in_sequence(frozen(np.array(device, I4)), frozen(planned), ptr[:-1].copy(), op)
     return simulating.Sequence(ptr, op, ptr[:-1].copy(), _not_before(order, rule))
+
+
+def _bases(queue: np.ndarray, n: int) -> np.ndarray:
+    """Where each of n queues begins, one more for the end."""
+    base = np.empty(n + 1, I4)
+    queue_bases(frozen(np.array(queue, I4)), base)
+    return base
 
 
 @lru_cache(maxsize=32)
@@ -236,12 +244,11 @@ def _not_before(order: Order, rule: int) -> np.ndarray:
 
 def _queues(device: np.ndarray, senders: np.ndarray, k: int) -> tuple[simulating.ReadyQueues, simulating.SendQueues]:
     """Each device's queue, and within it the part for Sends."""
-    base = np.zeros(k + 1, I4)
-    ops = np.bincount(device, minlength=k)
-    (ops + np.bincount(senders, minlength=k) if len(senders) else ops).cumsum(out=base[1:])
+    base = _bases(np.concatenate([device, senders]) if len(senders) else device, k)
     ready = simulating.ReadyQueues(np.empty(len(device) + len(senders), I8), base, np.zeros(k, I4))
     if not len(senders):
         return ready, _no_sends(k)
+    ops = np.bincount(device, minlength=k)
     return ready, simulating.SendQueues(frozen((base[:-1] + ops).astype(I4)), np.zeros(k, I4))
 
 
@@ -348,7 +355,8 @@ def _contention(problem: Problem, copies: blocks.Transfers, order: Order) -> sim
     pairs = _NO_PAIRS
     channels = _NO_CHANNELS
     if model in (CHANNEL, PORTS_BY_PRIORITY):
-        queues = _link_queues(*_queue_of_each(problem, copies, model), transfer_ranks(copies, order))
+        queue, n_queues = _queue_of_each(problem, copies, model)
+        queues = _link_queues(queue, _bases(queue, n_queues), transfer_ranks(copies, order))
         pairs = _worklist(len(queues.count))
         channels = np.zeros(len(queues.count), I4)
     elif order.transfer is not None:
@@ -363,17 +371,18 @@ def _contention(problem: Problem, copies: blocks.Transfers, order: Order) -> sim
     return simulating.Contention(links, queues, pairs)
 
 
-def _link_queues(queue: np.ndarray, n_queues: int, rank: np.ndarray) -> simulating.LinkQueues:
-    """So many empty queues, with room for the transfers of each."""
-    base = np.zeros(n_queues + 1, I4)
+def _link_queues(queue: np.ndarray, base: np.ndarray, rank: np.ndarray) -> simulating.LinkQueues:
+    """Empty queues that begin at `base`, with room for the transfers of each."""
     x = len(queue)
-    np.bincount(queue, minlength=n_queues).cumsum(out=base[1:])
+    n_queues = len(base) - 1
     return simulating.LinkQueues(
         queue, np.empty(x, I8), base, np.zeros(n_queues, I4), rank, np.empty(x, I4), np.zeros(1, I8)
     )
 
 
-_NO_QUEUES = _link_queues(np.empty(0, I8), 1, np.empty(0, I8))  # where transfers start at once, or reserve their ports
+_NO_QUEUES = _link_queues(
+    np.empty(0, I8), np.zeros(2, I4), np.empty(0, I8)
+)  # where transfers start at once, or reserve their ports
 _NO_PAIRS = _worklist(1)
 _NO_CHANNELS = np.zeros(1, I4)
 

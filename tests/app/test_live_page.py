@@ -409,6 +409,12 @@ def test_plans_by_hand(tmp_path):
     assert wrong == []
 
 
+def graph_of_tenths() -> pl.OpGraph:
+    """Costs that are whole in tenths."""
+    graph = pl.generators.layered(50, seed=9)
+    return graph.replace(compute=np.arange(1, 51) / 10, tensor_bytes=np.arange(1.0, graph.n_tensors + 1) / 10)
+
+
 @pytest.fixture(scope="module")
 def both():
     """A third of the trials on problems of whole numbers, which have ties, and of odd ones, whose sums depend on their order."""
@@ -416,6 +422,8 @@ def both():
     models = zip(live_page.MODELS, ("none", "dynamic", "none", "reserved"), strict=True)
     graphs = (pl.generators.layered(50, seed=seed) for seed in range(len(live_page.MODELS)))
     given = [pl.Problem(g, cluster, transfers=t, memory=m) for g, (t, m) in zip(graphs, models, strict=True)]
+    tenths = graph_of_tenths()
+    given.append(pl.Problem(tenths, pl.Cluster([1.0, 1.25, 0.5], bandwidth=0.5)))
     tasks, schedules = trials([*few(9, seed=3), *given], seed=3)
     return tasks[::3], schedules[::3]
 
@@ -430,14 +438,18 @@ def test_a_difference_in_the_last_bit_is_noticed(both, name, tmp_path):
 
 
 MISTAKES = {  # file, what stands there, and what a mistake would put there
-    "a quotient as a product": ("problem.ts", "]!]! / divisor[device[v]!]!);", "]!]! * (1 / divisor[device[v]!]!));"),
-    "a sum in another order": ("ranks.ts", "if (n >= 8) {", "if (n >= 1e9) {"),
+    "a quotient as a product": (
+        "kernels.generated.ts",
+        "] / times.divisor[d]);\n}",
+        "] * (1 / times.divisor[d]));\n}",
+    ),
+    "a sum in another order": ("kernels.generated.ts", "if ((n < 8)) {", "if ((n < 1e9)) {"),
     "a sum in a kernel in another order": (
         "kernels.generated.ts",
         "((begin + network.latency[pair]) + took)",
         "(begin + (network.latency[pair] + took))",
     ),
-    "a mean over all pairs": ("ranks.ts", "(shape.nDevices - 1), 1)", "shape.nDevices, 1)"),
+    "a mean over all pairs": ("kernels.generated.ts", "(devices * (devices - 1))", "(devices * devices)"),
     "a tie of planned ops": ("place.ts", "ascending(finish, order)", "order"),
     "a weight of MSR": ("simulate.ts", "alpha: 1", "alpha: 0"),
     "an order of idle gaps": (
@@ -448,7 +460,11 @@ MISTAKES = {  # file, what stands there, and what a mistake would put there
     "a level of memory": ("memory.ts", "held[d]! += memory.lasting[v]!", "held[d]! = memory.lasting[v]!"),
     "a latency in a bound": ("bounds.ts", "latency + edgeBytes[e]! / bandwidth", "edgeBytes[e]! / bandwidth"),
     "a tie in a kernel": ("kernels.generated.ts", "heap[(j + 1)] < code", "heap[(j + 1)] > code"),
-    "costs that are whole": ("whole.ts", "rest > 0.5 || low % 2 ? low + 1 : low", "low + 1"),
+    "costs that are whole": (
+        "kernels.generated.ts",
+        "Number($round(shifted((x * parts), power, down)))",
+        "(x * parts)",
+    ),
 }
 
 

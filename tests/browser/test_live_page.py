@@ -34,9 +34,11 @@ def opened(page: Page, schedule: pl.Schedule, tmp_path) -> None:
 
 
 def settled(page: Page) -> None:
-    """Wait until the page has followed the last change."""
-    page.wait_for_selector(".pl-live[data-makespan]")
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    """Wait until the page has followed the last change, and drawn it."""
+    frames = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    page.evaluate(frames)  # a pointer's last move comes with a frame
+    page.wait_for_selector('.pl-live[data-makespan][aria-busy="false"]')
+    page.evaluate(frames)
 
 
 def makespans(page: Page) -> tuple[float, float]:
@@ -80,6 +82,7 @@ def pull(page: Page, key: str, decades: float) -> None:
 def test_a_drag_gives_the_librarys_makespan(page, schedule, tmp_path, screenshot):
     """To the last bit, in the controls and in the chart, drag after drag; then Reset gives the saved schedule back."""
     opened(page, schedule, tmp_path)
+    expect(page.locator(".pl-live")).to_have_attribute("data-apart", "true")  # a worker computes
     assert makespans(page) == (schedule.makespan,) * 2
     expect(page.locator(".pl-live .change")).to_have_text("as saved")
     seen = {schedule.makespan}
@@ -668,15 +671,64 @@ DRAGGED = """async () => {
   const took = [];
   const key = (type) => new KeyboardEvent(type, { key: took.length < 20 ? "ArrowLeft" : "ArrowRight", bubbles: true });
   const pill = () => document.querySelector('.cluster [data-key^="bandwidth"]');
+  const chart = document.querySelector('.pl-gantt');
   for (let step = 0; step < 40; step++) {
     const begun = performance.now();
+    const drawn = new Promise((done) => new MutationObserver((_, o) => { o.disconnect(); done(); })
+      .observe(chart, { attributes: true, attributeFilter: ['data-makespan'] }));
     pill().dispatchEvent(key("keydown"));
+    await drawn;
     await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
     took.push(performance.now() - begun);
   }
   pill().dispatchEvent(key("keyup"));
   return took;
 }"""
+
+
+def large() -> pl.Schedule:
+    """As many ops as a page takes, with strategies that need some time."""
+    problem = pl.Problem(pl.generators.layered(20_000, seed=2), pl.clusters.pcie_box(4), transfers="channel")
+    return pl.solve(problem, "heft", "planned")
+
+
+WATCHED = """async () => {
+  const [frames, pictures] = [[], []];
+  const chart = document.querySelector('.pl-gantt');
+  const seen = new MutationObserver(() => pictures.push(performance.now()));
+  seen.observe(chart, { attributes: true, attributeFilter: ['data-makespan'] });
+  const pill = () => document.querySelector('.cluster [data-key^="bandwidth"]');
+  const key = (type) => new KeyboardEvent(type, { key: "ArrowLeft", bubbles: true });
+  for (let i = 0; i < 60; i++) {
+    pill().dispatchEvent(key("keydown"));
+    frames.push(await new Promise(requestAnimationFrame));
+  }
+  pill().dispatchEvent(key("keyup"));
+  seen.disconnect();
+  return [frames.length, pictures.length];
+}"""
+
+
+@pytest.mark.slow
+def test_a_drag_of_many_ops_goes_on_while_its_pictures_are_computed(page, tmp_path):
+    """In a worker: frames come between the pictures, of which the newest counts; the last is the library's."""
+    schedule = large()
+    opened(page, schedule, tmp_path)
+    expect(page.locator(".pl-live")).to_have_attribute("data-apart", "true")
+    frames, pictures = page.evaluate(WATCHED)
+    assert 0 < pictures < frames
+    settled(page)
+    assert makespans(page) == (of_the_library(page, schedule),) * 2
+
+
+def test_a_page_that_may_have_no_worker_computes_by_itself(page, schedule, tmp_path):
+    """As where something around it forbids workers: the same numbers."""
+    page.add_init_script("window.Worker = function () { throw new Error('forbidden'); }")
+    opened(page, schedule, tmp_path)
+    expect(page.locator(".pl-live")).to_have_attribute("data-apart", "false")
+    drag(page, "bandwidth:between a and b", -1.2)
+    assert makespans(page) == (of_the_library(page, schedule),) * 2
+    assert makespans(page)[0] != schedule.makespan
 
 
 @pytest.mark.alone

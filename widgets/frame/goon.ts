@@ -1,5 +1,6 @@
 /** Where the kernel is busy or gone: canvas and chart go on in the page, by the page that recomputes, which the notebook keeps beside the explorer. */
 import { COMPUTED, EDITED, type Edited, type Engine, HELD } from "../shared/alone.ts";
+import { type Apart, here, inWorker, said } from "../shared/apart.ts";
 import { publish, subscribe } from "../shared/bus.ts";
 import { h, listen } from "../shared/dom.ts";
 import { CODE, PAYLOAD, unpack, unzipped } from "../shared/packed.ts";
@@ -16,6 +17,12 @@ function keptPage(name: string): string {
   return data ? JSON.parse(data.textContent!) : "";
 }
 
+/** A cluster without the functions that write its numbers, which no message to a worker takes; null for none. */
+function plain(cluster: unknown): object | null {
+  const isPlain = ([name]: [string, unknown]) => name !== "units";
+  return cluster ? Object.fromEntries(Object.entries(cluster).filter(isPlain)) : null;
+}
+
 /** A bar over the explorer that says so, and offers to go on in the whole page. */
 export class GoOn {
   readonly #el: HTMLElement;
@@ -26,9 +33,10 @@ export class GoOn {
   readonly #ends: (() => void)[];
   #why = "";
   #page: HTMLElement | null = null;
-  #engine: Engine | null = null;
+  #engine: Apart<Engine> | null = null;
   #edited: Edited | null = null; // the newest
   #frame = 0;
+  #busy = false; // an edit is computed
 
   /** `el` is the frame's element, `root` the explorer, `picture` the class of the output that has the page. */
   constructor(el: HTMLElement, root: () => HTMLElement | null, picture: () => string) {
@@ -40,7 +48,7 @@ export class GoOn {
     listen(button, "click", () => this.#open());
     this.#ends = [
       subscribe<Edited>(el, EDITED, (edited) => this.#hear(edited)),
-      subscribe(el, HELD, (said) => this.#try(() => this.#engine?.held(said))),
+      subscribe(el, HELD, (told) => void this.#try(this.#engine?.ask("held", told))),
     ];
   }
 
@@ -67,7 +75,8 @@ export class GoOn {
   async #begin(text: string): Promise<void> {
     try {
       const engine = await this.#engineIn(text);
-      if (!this.#why || engine.makespan(this.#edited?.answered() ?? null) !== this.#makespan()) return;
+      const before = await engine.ask("makespan", plain(this.#edited?.answered()));
+      if (!this.#why || this.#engine || before !== this.#makespan()) return engine.end();
       this.#engine = engine;
       this.#root()?.classList.add(ALONE);
       this.#say(`${GOES_ON}.`);
@@ -77,40 +86,50 @@ export class GoOn {
     }
   }
 
-  async #engineIn(text: string): Promise<Engine> {
+  /** In a worker, so that the page goes on drawing; where there can be none, in the page. */
+  async #engineIn(text: string): Promise<Apart<Engine>> {
     const page = new DOMParser().parseFromString(text, "text/html");
     const of = (id: string) => unzipped(page.getElementById(id)!.textContent!);
-    const url = URL.createObjectURL(new Blob([await of(CODE)], { type: "text/javascript" }));
+    const code = await of(CODE);
+    const traits = unpack(await of(PAYLOAD));
+    const host = {
+      show: (computed: object, words: string) => this.#show(computed, words),
+      say: (words: string) => this.#say(words),
+    };
     try {
+      return await inWorker<Engine>(new TextDecoder().decode(code), "alone", traits, host);
+    } catch {
+      const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
       const { alone }: Module = await import(url);
-      return alone(unpack(await of(PAYLOAD)), {
-        show: (computed: object, words: string) => this.#show(computed, words),
-        say: (words: string) => this.#say(words),
-      });
-    } finally {
       URL.revokeObjectURL(url);
+      return here(alone(traits, host));
     }
   }
 
-  /** The newest edit is computed in the next frame. */
+  /** The newest edit is computed in the next frame, once what was computed before is shown. */
   #hear(edited: Edited): void {
     this.#edited = edited;
-    if (!this.#engine || this.#frame) return;
-    this.#frame = requestAnimationFrame(() => {
+    if (!this.#engine || this.#frame || this.#busy) return;
+    this.#frame = requestAnimationFrame(async () => {
       this.#frame = 0;
-      this.#try(() => this.#engine?.edited(this.#edited!.now));
+      this.#busy = true;
+      const newest = this.#edited!;
+      await this.#try(this.#engine?.ask("edited", plain(newest.now)));
+      this.#busy = false;
+      if (newest !== this.#edited) this.#hear(this.#edited!);
     });
   }
 
-  #try(what: () => void): void {
+  async #try(what: Promise<unknown> | undefined): Promise<void> {
     try {
-      what();
+      await what;
     } catch (error) {
-      this.#say(error instanceof Error ? error.message : String(error));
+      this.#say(said(error));
     }
   }
 
   #show(computed: object, words: string): void {
+    if (!this.#why) return; // it came late
     publish(this.#el, COMPUTED, computed);
     this.#say(`${GOES_ON}: ${words}`);
   }
@@ -130,7 +149,9 @@ export class GoOn {
     this.#bar.remove();
     this.#root()?.classList.remove(ALONE);
     if (this.#engine) publish(this.#el, COMPUTED, null);
+    this.#engine?.end();
     this.#engine = null;
+    this.#busy = false;
     this.#why = "";
   }
 

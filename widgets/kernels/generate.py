@@ -21,6 +21,8 @@ from placelab.schedule.critical_steps import critical_steps
 
 TARGET = Path(__file__).with_name("kernels.generated.ts")
 WANTED = (  # by what calls them
+    *("sum_of", "row_means", "mean_times", "mean_transfer", "total_times", "durations", "delays", "common_divisor"),
+    *("whole_again", "path_by_means", "device_of_path", "memory_waits", "queue_bases", "in_sequence"),
     *("upward", "downward", "round_to_steps", "join_across_borders", "repair_ties", "precedence_order", "in_order"),
     *("as_ready", "earliest_first", "optimistic_cost", "choose_ready", "choose_least", "one_by_one"),
     *("path_computation_time", "group_transfers", "run_events", "link_items", "walk_back", "idle_gaps"),
@@ -33,13 +35,17 @@ def text() -> str:
     """The module, as it is to be."""
     with record_calls.recording() as calls:
         rounded(np.array([0.5, 1.5, 2.0**40]) / 2.0**40)  # two near a border: few problems have them
+        halves = pl.OpGraph.from_arrays(["a", "b"], [0.5, 1.5], [(0, 1)], edge_bytes=[1.0])  # which are whole in tenths
+        pl.place(pl.Problem(halves, pl.Cluster([1.0, 1.0], bandwidth=1.0)), "heft")
         for transfers in record_calls.TRANSFERS:
             problem = pl.Problem(pl.generators.layered(12, seed=1), pl.clusters.pcie_box(3), transfers=transfers)
             best_bound(problem)
             pl.place(problem.replace(cluster=pl.Cluster.uniform(5)), "min-min")  # many of a kind have another kernel
-            tight = problem.cluster.replace(memory=[0.7 * float(problem.graph.memory.sum())] * 3)
-            with suppress(pl.InfeasibleError):
-                pl.place(problem.replace(cluster=tight, memory="dynamic"), "heft")
+            for room, partitioner in ((0.7, "heft"), (0.9, "m-etf")):  # too little, and enough
+                tight = problem.cluster.replace(memory=[room * float(problem.graph.memory.sum())] * 3)
+                with suppress(pl.InfeasibleError):
+                    pl.place(problem.replace(cluster=tight, memory="dynamic"), partitioner)
+            pl.place(problem, "single")
             for partitioner in ("heft", "tf-greedy", "etf", "cpop", "peft", "min-min"):
                 for scheduler in ("fifo", "pct", "msr", "planned"):
                     schedule = pl.solve(problem, partitioner, scheduler)

@@ -1,5 +1,5 @@
 /** Schedules by hand: placelab.analysis.hand_plans, to the last bit. What is legal, kernels decide. */
-import { mark_before_and_behind, order_all } from "./kernels.generated.ts";
+import { in_sequence, mark_before_and_behind, order_all } from "./kernels.generated.ts";
 import { durations, MEMORY, type Placed, type Problem, pointers, type Shape } from "./problem.ts";
 import type { Run } from "./simulate.ts";
 import { ascending, numbers } from "./sorted.ts";
@@ -37,12 +37,8 @@ export function planWith(shape: Shape, device: Int32Array, lanes: readonly Int32
 /** Each device's ops in the order of `planned`. */
 export function lanesOf(device: Int32Array, planned: Int32Array, k: number): Int32Array[] {
   const ptr = pointers(device, k);
-  const at = ptr.slice();
   const all = new Int32Array(planned.length);
-  for (const v of planned) {
-    all[at[device[v]!]!] = v;
-    at[device[v]!]! += 1;
-  }
+  in_sequence(device, planned, ptr.slice(0, k), all);
   return Array.from({ length: k }, (_, d) => all.subarray(ptr[d]!, ptr[d + 1]!));
 }
 

@@ -9,6 +9,482 @@ function $next_after(x, y) { if (x !== x || y !== y) return NaN; if (x === y) re
   if (x === 0) return y > 0 ? 5e-324 : -5e-324;
   word.setFloat64(0, x); word.setBigInt64(0, word.getBigInt64(0) + (y > x === x > 0 ? 1n : -1n)); return word.getFloat64(0); }
 function $key(high, low) { if (high >= 2 ** 21) throw new RangeError(`${high} does not fit into a key`); return high * 2 ** 32 + low; }
+function block_sum(values, low, n) {
+  let a, b, c, d, e, f, g, h, i, rest, total;
+  if ((n < 8)) {
+    total = 0.0;
+    for (let i_1 = low, end_1 = (low + n); i_1 < end_1; i_1 += 1) {
+      i = i_1;
+      total = (total + values[i]);
+    }
+    return total;
+  }
+  a = values[low];
+  b = values[(low + 1)];
+  c = values[(low + 2)];
+  d = values[(low + 3)];
+  e = values[(low + 4)];
+  f = values[(low + 5)];
+  g = values[(low + 6)];
+  h = values[(low + 7)];
+  rest = ((low + n) - $mod(n, 8));
+  for (let i_2 = (low + 8), end_2 = rest; i_2 < end_2; i_2 += 8) {
+    i = i_2;
+    a = (a + values[i]);
+    b = (b + values[(i + 1)]);
+    c = (c + values[(i + 2)]);
+    d = (d + values[(i + 3)]);
+    e = (e + values[(i + 4)]);
+    f = (f + values[(i + 5)]);
+    g = (g + values[(i + 6)]);
+    h = (h + values[(i + 7)]);
+  }
+  total = (((a + b) + (c + d)) + ((e + f) + (g + h)));
+  for (let i_3 = rest, end_3 = (low + n); i_3 < end_3; i_3 += 1) {
+    i = i_3;
+    total = (total + values[i]);
+  }
+  return total;
+}
+
+function pairwise_sum(values, low, n, stack) {
+  let at, depth, half, size, total;
+  depth = 0;
+  at = low;
+  size = n;
+  while (true) {
+    while ((size > 128)) {
+      half = Math.floor(size / 2);
+      half = (half - $mod(half, 8));
+      stack[depth] = (size - half);
+      stack[(depth + 1)] = 0.0;
+      depth = (depth + 3);
+      size = half;
+    }
+    total = block_sum(values, at, size);
+    at = (at + size);
+    while (((depth > 0) && (stack[(depth - 2)] !== 0.0))) {
+      depth = (depth - 3);
+      total = (stack[(depth + 2)] + total);
+    }
+    if ((depth === 0)) {
+      return total;
+    }
+    stack[(depth - 2)] = 1.0;
+    stack[(depth - 1)] = total;
+    size = Math.trunc(stack[(depth - 3)]);
+  }
+}
+
+function sum_of(values, stack) {
+  return pairwise_sum(values, 0, values.length, stack);
+}
+
+function row_means(table, columns, stack, mean) {
+  let v;
+  for (let v_1 = 0, end_1 = mean.length; v_1 < end_1; v_1 += 1) {
+    v = v_1;
+    mean[v] = (pairwise_sum(table, (v * columns), columns, stack) / columns);
+  }
+}
+
+function mean_times(times, row, stack, mean) {
+  let c, columns, d, k, share, v;
+  k = times.divisor.length;
+  columns = times.columns;
+  if ((columns === 1)) {
+    for (let d_1 = 0, end_1 = k; d_1 < end_1; d_1 += 1) {
+      d = d_1;
+      row[d] = (1.0 / times.divisor[d]);
+    }
+    share = (pairwise_sum(row, 0, k, stack) / k);
+    for (let v_2 = 0, end_2 = mean.length; v_2 < end_2; v_2 += 1) {
+      v = v_2;
+      mean[v] = (times.cost[v] * share);
+    }
+    return;
+  }
+  for (let c_3 = 0, end_3 = columns; c_3 < end_3; c_3 += 1) {
+    c = c_3;
+    row[(k + c)] = 0.0;
+  }
+  for (let d_4 = 0, end_4 = k; d_4 < end_4; d_4 += 1) {
+    d = d_4;
+    row[(k + times.column[d])] = (row[(k + times.column[d])] + (1.0 / times.divisor[d]));
+  }
+  for (let v_5 = 0, end_5 = mean.length; v_5 < end_5; v_5 += 1) {
+    v = v_5;
+    for (let c_6 = 0, end_6 = columns; c_6 < end_6; c_6 += 1) {
+      c = c_6;
+      row[c] = (times.cost[((v * columns) + c)] * row[(k + c)]);
+    }
+    mean[v] = (pairwise_sum(row, 0, columns, stack) / k);
+  }
+}
+
+function mean_transfer(latency, bandwidth, devices, inverse, stack) {
+  let first, i, pairs, second;
+  for (let i_1 = 0, end_1 = bandwidth.length; i_1 < end_1; i_1 += 1) {
+    i = i_1;
+    inverse[i] = (1.0 / bandwidth[i]);
+  }
+  pairs = $max((devices * (devices - 1)), 1);
+  first = (pairwise_sum(latency, 0, latency.length, stack) / pairs);
+  second = (pairwise_sum(inverse, 0, inverse.length, stack) / pairs);
+  return [first, second];
+}
+
+function total_times(times, own, stack, total) {
+  let d, v;
+  for (let d_1 = 0, end_1 = total.length; d_1 < end_1; d_1 += 1) {
+    d = d_1;
+    for (let v_2 = 0, end_2 = own.length; v_2 < end_2; v_2 += 1) {
+      v = v_2;
+      own[v] = times.cost[((v * times.columns) + times.column[d])];
+    }
+    total[d] = (pairwise_sum(own, 0, own.length, stack) / times.divisor[d]);
+  }
+}
+
+function exec_time(v, d, times) {
+  return (times.cost[((v * times.columns) + times.column[d])] / times.divisor[d]);
+}
+
+function durations(device, times, duration) {
+  let v;
+  for (let v_1 = 0, end_1 = device.length; v_1 < end_1; v_1 += 1) {
+    v = v_1;
+    duration[v] = exec_time(v, device[v], times);
+  }
+}
+
+function delays(latency, send, delay) {
+  let i, j, k, sent;
+  k = send.length;
+  for (let i_1 = 0, end_1 = k; i_1 < end_1; i_1 += 1) {
+    i = i_1;
+    for (let j_2 = 0, end_2 = k; j_2 < end_2; j_2 += 1) {
+      j = j_2;
+      sent = ((i !== j) ? send[i] : 0.0);
+      delay[((i * k) + j)] = (sent + latency[((i * k) + j)]);
+    }
+  }
+}
+
+function shifted(x, power, down) {
+  return (down ? (x / power) : (x * power));
+}
+
+function common_divisor(values, parts, power, down, rounding) {
+  let common, i, other, rest, whole, x;
+  common = 0;
+  for (let i_1 = 0, end_1 = values.length; i_1 < end_1; i_1 += 1) {
+    i = i_1;
+    if (!((-Infinity) < values[i] && values[i] < Infinity)) {
+      continue;
+    }
+    x = shifted((values[i] * parts), power, down);
+    whole = Number($round(x));
+    if ((Math.abs((x - whole)) > (rounding * x))) {
+      return (-1);
+    }
+    other = Math.trunc(whole);
+    while ((common !== 0)) {
+      rest = $mod(other, common);
+      other = common;
+      common = rest;
+    }
+    common = other;
+  }
+  return common;
+}
+
+function whole_again(values, parts, power, down, second, up, result) {
+  let i, x;
+  for (let i_1 = 0, end_1 = values.length; i_1 < end_1; i_1 += 1) {
+    i = i_1;
+    x = values[i];
+    if (((-Infinity) < x && x < Infinity)) {
+      x = (shifted(Number($round(shifted((x * parts), power, down))), second, !(up)) / parts);
+    }
+    result[i] = x;
+  }
+}
+
+function to_steps(rank, n, largest, scale, border, steps, near, exact) {
+  let count, rest, v, whole, x;
+  count = 0;
+  for (let v_1 = 0, end_1 = n; v_1 < end_1; v_1 += 1) {
+    v = v_1;
+    x = ((rank[v] / largest) * scale);
+    whole = Number($round(x));
+    rest = (x - whole);
+    if (((rest > (0.5 - border)) || (rest < (border - 0.5)))) {
+      near[count] = v;
+      exact[count] = (whole + rest);
+      count = (count + 1);
+    }
+    steps[v] = whole;
+  }
+  return count;
+}
+
+function push_entry(heap, base, size, time, code) {
+  let i, j, parent, t;
+  i = size;
+  while ((i > 0)) {
+    parent = ((i - 1) >> 1);
+    j = (2 * (base + parent));
+    t = heap[j];
+    if (((t < time) || ((t === time) && (heap[(j + 1)] < code)))) {
+      break;
+    }
+    heap[(2 * (base + i))] = t;
+    heap[((2 * (base + i)) + 1)] = heap[(j + 1)];
+    i = parent;
+  }
+  heap[(2 * (base + i))] = time;
+  heap[((2 * (base + i)) + 1)] = code;
+}
+
+function push_event(heap, size, time, code) {
+  push_entry(heap, 0, size, time, code);
+  return (size + 1);
+}
+
+function pop_entry(heap, base, size) {
+  let child, code, i, last, left, parent, right, start, t, time;
+  start = (2 * base);
+  last = (start + (2 * (size - 1)));
+  time = heap[last];
+  code = heap[(last + 1)];
+  i = start;
+  child = (start + 2);
+  while (((child + 2) <= last)) {
+    left = heap[child];
+    right = heap[(child + 2)];
+    if ((left === right)) {
+      child = (child + (2 * (heap[(child + 3)] < heap[(child + 1)])));
+    } else {
+      child = (child + (2 * (right < left)));
+    }
+    heap[i] = heap[child];
+    heap[(i + 1)] = heap[(child + 1)];
+    i = child;
+    child = (((2 * (i - start)) + 2) + start);
+  }
+  while ((i > start)) {
+    parent = (((((i - start) - 2) >> 2) * 2) + start);
+    t = heap[parent];
+    if (((t < time) || ((t === time) && (heap[(parent + 1)] < code)))) {
+      break;
+    }
+    heap[i] = t;
+    heap[(i + 1)] = heap[(parent + 1)];
+    i = parent;
+  }
+  heap[i] = time;
+  heap[(i + 1)] = code;
+}
+
+function pop_event(heap, size) {
+  pop_entry(heap, 0, size);
+  return (size - 1);
+}
+
+function join(near, exact, rising, count, same, steps) {
+  let before, i, j, lowest;
+  before = (-1.0);
+  lowest = 0.0;
+  for (let j_1 = 0, end_1 = count; j_1 < end_1; j_1 += 1) {
+    j = j_1;
+    i = rising[j];
+    if (((exact[i] - before) > same)) {
+      lowest = steps[near[i]];
+    }
+    before = exact[i];
+    steps[near[i]] = lowest;
+  }
+}
+
+function compared_as(rank, n, largest, scale, border, same, steps, near, exact, heap, rising) {
+  let count, i, size, v;
+  if (!(largest > 0.0)) {
+    for (let v_1 = 0, end_1 = n; v_1 < end_1; v_1 += 1) {
+      v = v_1;
+      steps[v] = 0.0;
+    }
+    return;
+  }
+  count = to_steps(rank, n, largest, scale, border, steps, near, exact);
+  size = 0;
+  for (let i_2 = 0, end_2 = count; i_2 < end_2; i_2 += 1) {
+    i = i_2;
+    size = push_event(heap, size, exact[i], Number(i));
+  }
+  for (let i_3 = 0, end_3 = count; i_3 < end_3; i_3 += 1) {
+    i = i_3;
+    rising[i] = Math.trunc(heap[1]);
+    size = pop_event(heap, size);
+  }
+  join(near, exact, rising, count, same, steps);
+}
+
+function path_by_means(latency, per_byte, pred_ptr, succ, up, scale, border, same, way, steps, near, exact, heap, rising, path) {
+  let best, count, first, i, largest, longest, most, n, u, v, w;
+  n = 0;
+  most = 0.0;
+  for (let v_1 = 0, end_1 = up.length; v_1 < end_1; v_1 += 1) {
+    v = v_1;
+    if ((pred_ptr[v] === pred_ptr[(v + 1)])) {
+      near[n] = v;
+      way[n] = up[v];
+      most = ((up[v] > most) ? up[v] : most);
+      n = (n + 1);
+    }
+  }
+  for (let i_2 = 0, end_2 = n; i_2 < end_2; i_2 += 1) {
+    i = i_2;
+    path[i] = near[i];
+  }
+  compared_as(way, n, most, scale, border, same, steps, near, exact, heap, rising);
+  best = 0;
+  for (let i_3 = 1, end_3 = n; i_3 < end_3; i_3 += 1) {
+    i = i_3;
+    if ((steps[i] > steps[best])) {
+      best = i;
+    }
+  }
+  v = path[best];
+  path[0] = v;
+  count = 1;
+  largest = 0.0;
+  for (let u_4 = 0, end_4 = up.length; u_4 < end_4; u_4 += 1) {
+    u = u_4;
+    largest = ((up[u] > largest) ? up[u] : largest);
+  }
+  while ((succ.ptr[v] < succ.ptr[(v + 1)])) {
+    first = succ.ptr[v];
+    n = (succ.ptr[(v + 1)] - first);
+    for (let i_6 = 0, end_6 = n; i_6 < end_6; i_6 += 1) {
+      i = i_6;
+      way[i] = ((latency + (succ.bytes[(first + i)] * per_byte)) + up[succ.consumer[(first + i)]]);
+    }
+    compared_as(way, n, largest, scale, border, same, steps, near, exact, heap, rising);
+    longest = steps[0];
+    v = succ.consumer[first];
+    for (let i_7 = 1, end_7 = n; i_7 < end_7; i_7 += 1) {
+      i = i_7;
+      w = succ.consumer[(first + i)];
+      if (((steps[i] > longest) || ((steps[i] === longest) && (w < v)))) {
+        longest = steps[i];
+        v = w;
+      }
+    }
+    path[count] = v;
+    count = (count + 1);
+  }
+  return count;
+}
+
+function may_run(v, d, eligible) {
+  return (eligible.allowed[((v * eligible.stride) + d)] !== 0);
+}
+
+function device_of_path(path, times, eligible, total) {
+  let best, d, i, may, most;
+  best = 0;
+  most = (-1);
+  for (let d_1 = 0, end_1 = total.length; d_1 < end_1; d_1 += 1) {
+    d = d_1;
+    total[d] = 0.0;
+    may = 0;
+    for (let i_2 = 0, end_2 = path.length; i_2 < end_2; i_2 += 1) {
+      i = i_2;
+      if (may_run(path[i], d, eligible)) {
+        total[d] = (total[d] + exec_time(path[i], d, times));
+        may = (may + 1);
+      }
+    }
+    if (((may > most) || ((may === most) && (total[d] < total[best])))) {
+      most = may;
+      best = d;
+    }
+  }
+  return best;
+}
+
+function memory_waits(device, start, finish, producer, succ, network, there, planned, last, possible, waits) {
+  let before, came, d, e, i, k, link, u, v, waited;
+  k = network.send.length;
+  for (let v_1 = 0, end_1 = device.length; v_1 < end_1; v_1 += 1) {
+    v = v_1;
+    possible[v] = 0.0;
+  }
+  for (let e_2 = 0, end_2 = producer.length; e_2 < end_2; e_2 += 1) {
+    e = e_2;
+    u = producer[e];
+    v = succ.consumer[e];
+    link = ((device[u] * k) + device[v]);
+    came = ((finish[u] + network.delay[link]) + (succ.bytes[e] / network.bandwidth[link]));
+    if (((there.length > 0) && (device[u] !== device[v]))) {
+      came = there[((succ.tensor[e] * k) + device[v])];
+    }
+    if ((came > possible[v])) {
+      possible[v] = came;
+    }
+  }
+  for (let d_3 = 0, end_3 = k; d_3 < end_3; d_3 += 1) {
+    d = d_3;
+    last[d] = (-1);
+  }
+  for (let i_4 = 0, end_4 = planned.length; i_4 < end_4; i_4 += 1) {
+    i = i_4;
+    v = planned[i];
+    before = last[device[v]];
+    if (((before >= 0) && (finish[before] > possible[v]))) {
+      possible[v] = finish[before];
+    }
+    last[device[v]] = v;
+  }
+  waited = false;
+  for (let v_5 = 0, end_5 = device.length; v_5 < end_5; v_5 += 1) {
+    v = v_5;
+    waits[v] = 0.0;
+    if ((start[v] > possible[v])) {
+      waits[v] = start[v];
+      waited = true;
+    }
+  }
+  return waited;
+}
+
+function queue_bases(queue, base) {
+  let i, q;
+  for (let q_1 = 0, end_1 = base.length; q_1 < end_1; q_1 += 1) {
+    q = q_1;
+    base[q] = 0;
+  }
+  for (let i_2 = 0, end_2 = queue.length; i_2 < end_2; i_2 += 1) {
+    i = i_2;
+    base[(queue[i] + 1)] = (base[(queue[i] + 1)] + 1);
+  }
+  for (let q_3 = 1, end_3 = base.length; q_3 < end_3; q_3 += 1) {
+    q = q_3;
+    base[q] = (base[q] + base[(q - 1)]);
+  }
+}
+
+function in_sequence(device, planned, at, op) {
+  let i, v;
+  for (let i_1 = 0, end_1 = planned.length; i_1 < end_1; i_1 += 1) {
+    i = i_1;
+    v = planned[i];
+    op[at[device[v]]] = v;
+    at[device[v]] = (at[device[v]] + 1);
+  }
+}
+
 function upward(weight, succ, latency, per_byte, rank) {
   let e, longest, v, x;
   for (let v_1 = (weight.length - 1), end_1 = (-1); v_1 > end_1; v_1 += -1) {
@@ -46,36 +522,11 @@ function downward(weight, succ, latency, per_byte, rank) {
 }
 
 function round_to_steps(rank, largest, scale, border, steps, near, exact) {
-  let count, rest, v, whole, x;
-  count = 0;
-  for (let v_1 = 0, end_1 = rank.length; v_1 < end_1; v_1 += 1) {
-    v = v_1;
-    x = ((rank[v] / largest) * scale);
-    whole = Number($round(x));
-    rest = (x - whole);
-    if (((rest > (0.5 - border)) || (rest < (border - 0.5)))) {
-      near[count] = v;
-      exact[count] = (whole + rest);
-      count = (count + 1);
-    }
-    steps[v] = whole;
-  }
-  return count;
+  return to_steps(rank, rank.length, largest, scale, border, steps, near, exact);
 }
 
 function join_across_borders(near, exact, rising, same, steps) {
-  let before, i, j, lowest;
-  before = (-1.0);
-  lowest = 0.0;
-  for (let j_1 = 0, end_1 = rising.length; j_1 < end_1; j_1 += 1) {
-    j = j_1;
-    i = rising[j];
-    if (((exact[i] - before) > same)) {
-      lowest = steps[near[i]];
-    }
-    before = exact[i];
-    steps[near[i]] = lowest;
-  }
+  join(near, exact, rising, rising.length, same, steps);
 }
 
 function repair_ties(priority, order, run, start, rank, item, shared) {
@@ -233,14 +684,6 @@ function arrivals(v, low, high, pred, network, plan, arrival) {
       arrival[d] = ((x > arrival[d]) ? x : arrival[d]);
     }
   }
-}
-
-function may_run(v, d, eligible) {
-  return (eligible.allowed[((v * eligible.stride) + d)] !== 0);
-}
-
-function exec_time(v, d, times) {
-  return (times.cost[((v * times.columns) + times.column[d])] / times.divisor[d]);
 }
 
 function first_after(ends, base, count, time) {
@@ -498,69 +941,6 @@ function clear_devices(eligible, free) {
     d = d_1;
     free[d] = 0.0;
   }
-}
-
-function push_entry(heap, base, size, time, code) {
-  let i, j, parent, t;
-  i = size;
-  while ((i > 0)) {
-    parent = ((i - 1) >> 1);
-    j = (2 * (base + parent));
-    t = heap[j];
-    if (((t < time) || ((t === time) && (heap[(j + 1)] < code)))) {
-      break;
-    }
-    heap[(2 * (base + i))] = t;
-    heap[((2 * (base + i)) + 1)] = heap[(j + 1)];
-    i = parent;
-  }
-  heap[(2 * (base + i))] = time;
-  heap[((2 * (base + i)) + 1)] = code;
-}
-
-function push_event(heap, size, time, code) {
-  push_entry(heap, 0, size, time, code);
-  return (size + 1);
-}
-
-function pop_entry(heap, base, size) {
-  let child, code, i, last, left, parent, right, start, t, time;
-  start = (2 * base);
-  last = (start + (2 * (size - 1)));
-  time = heap[last];
-  code = heap[(last + 1)];
-  i = start;
-  child = (start + 2);
-  while (((child + 2) <= last)) {
-    left = heap[child];
-    right = heap[(child + 2)];
-    if ((left === right)) {
-      child = (child + (2 * (heap[(child + 3)] < heap[(child + 1)])));
-    } else {
-      child = (child + (2 * (right < left)));
-    }
-    heap[i] = heap[child];
-    heap[(i + 1)] = heap[(child + 1)];
-    i = child;
-    child = (((2 * (i - start)) + 2) + start);
-  }
-  while ((i > start)) {
-    parent = (((((i - start) - 2) >> 2) * 2) + start);
-    t = heap[parent];
-    if (((t < time) || ((t === time) && (heap[(parent + 1)] < code)))) {
-      break;
-    }
-    heap[i] = t;
-    heap[(i + 1)] = heap[(parent + 1)];
-    i = parent;
-  }
-  heap[i] = time;
-  heap[(i + 1)] = code;
-}
-
-function pop_event(heap, size) {
-  pop_entry(heap, 0, size);
-  return (size - 1);
 }
 
 function as_ready(pred, succ, times, network, eligible, frontier, agenda, plan) {
@@ -4429,4 +4809,4 @@ function least_span(order, head, place, tail, work, most, added) {
   return span;
 }
 
-export { upward, downward, round_to_steps, join_across_borders, repair_ties, precedence_order, in_order, as_ready, earliest_first, optimistic_cost, choose_ready, choose_least, one_by_one, path_computation_time, group_transfers, run_events, link_items, walk_back, idle_gaps, memory_changes, memory_levels, mark_before_and_behind, order_all, heads, least_span };
+export { sum_of, row_means, mean_times, mean_transfer, total_times, durations, delays, common_divisor, whole_again, path_by_means, device_of_path, memory_waits, queue_bases, in_sequence, upward, downward, round_to_steps, join_across_borders, repair_ties, precedence_order, in_order, as_ready, earliest_first, optimistic_cost, choose_ready, choose_least, one_by_one, path_computation_time, group_transfers, run_events, link_items, walk_back, idle_gaps, memory_changes, memory_levels, mark_before_and_behind, order_all, heads, least_span };

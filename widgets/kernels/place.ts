@@ -1,8 +1,18 @@
 /** Partitioners: their plans, within memory where one made without regard to it is short, and what the library says of those. */
+import { memory_waits } from "./kernels.generated.ts";
 import { float64 } from "./made.ts";
 import { isShort, lacksForEver } from "./memory.ts";
 import { cpop, etf, heft, minMin, type Plan, peft, type Sent, StuckError, tfGreedy } from "./plans.ts";
-import { CONTENTION, MEMORY, type Placed, type Problem, problemOf, type Shape } from "./problem.ts";
+import {
+  CONTENTION,
+  MEMORY,
+  network,
+  type Placed,
+  type Problem,
+  problemOf,
+  type Shape,
+  successors,
+} from "./problem.ts";
 import { moves, type Run, simulate } from "./simulate.ts";
 import { oneDevice } from "./single.ts";
 import { ascending } from "./sorted.ts";
@@ -76,27 +86,14 @@ function plannedOrder({ start, finish, order }: Plan): Int32Array {
 }
 
 /** When the plan lets each op start that waited for memory, 0 for the others; null where none waited: placelab.planning.list_scheduler. */
-function memoryWaits({ shape, costs, edgeBytes }: Problem, plan: Plan & Partial<Sent>, planned: Int32Array) {
-  const { nOps, nEdges, nDevices: k, producer, consumer, edgeTensor } = shape;
+function memoryWaits(problem: Problem, plan: Plan & Partial<Sent>, planned: Int32Array): Float64Array | null {
+  const { nOps, nDevices, producer } = problem.shape;
   const { device, start, finish, there } = plan;
-  const possible = new Float64Array(nOps);
-  for (let e = 0; e < nEdges; e++) {
-    const [home, at] = [device[producer[e]!]!, device[consumer[e]!]!];
-    const pair = home * k + at;
-    const came =
-      home !== at && there?.length
-        ? there[edgeTensor[e]! * k + at]!
-        : finish[producer[e]!]! + costs.latency[pair]! + edgeBytes[e]! / costs.bandwidth[pair]!;
-    possible[consumer[e]!] = Math.max(possible[consumer[e]!]!, came);
-  }
-  const last = new Int32Array(k).fill(-1); // op of each device
-  for (const v of planned) {
-    const before = last[device[v]!]!;
-    if (before >= 0) possible[v] = Math.max(possible[v]!, finish[before]!);
-    last[device[v]!] = v;
-  }
-  const waits = start.map((time, v) => (time > possible[v]! ? time : 0));
-  return start.some((time, v) => time > possible[v]!) ? waits : null;
+  const waits = new Float64Array(nOps);
+  const facts = [producer, successors(problem), network(problem), there ?? new Float64Array(0)] as const;
+  const work = [new Int32Array(nDevices), new Float64Array(nOps)] as const;
+  const waited: boolean = memory_waits(device, start, finish, ...facts, planned, ...work, waits);
+  return waited ? waits : null;
 }
 
 /** Whether tensors may leave later than planned, and then be where there is no room for them. */

@@ -3,10 +3,13 @@ import {
   as_ready,
   choose_least,
   choose_ready,
+  device_of_path,
   earliest_first,
   in_order,
   one_by_one,
   optimistic_cost,
+  path_by_means,
+  row_means,
 } from "./kernels.generated.ts";
 import {
   busy,
@@ -25,16 +28,17 @@ import {
 import { CONTENTION, network, type Problem, successors } from "./problem.ts";
 import {
   downwardRank,
+  halves,
   inClasses,
-  largestOf,
   meanTransfer,
+  NEAR,
   precedenceOrder,
   rounded,
+  SAME,
+  STEPS,
   staticLevel,
-  sum,
   upwardRank,
 } from "./ranks.ts";
-import { numbers } from "./sorted.ts";
 
 const FINISH = 0; // what is least: of list_schedule.py
 const LEAST = 0; // which op goes first: of choose_ready.py
@@ -86,7 +90,8 @@ export function peft(problem: Problem, within = false): Plan {
   const [ahead, table] = [floats(n * k), floats(n * k)];
   const means = meanTransfer(problem);
   optimistic_cost(...means, successors(problem), problem.times, network(problem), eligible(problem), ahead, table);
-  const mean = Float64Array.from({ length: n }, (_, v) => sum(table, v * k, k) / k);
+  const mean = floats(n);
+  row_means(table, k, halves(), mean);
   return inserted(problem, within, precedenceOrder(problem, rounded(mean)), table);
 }
 
@@ -97,38 +102,19 @@ export function cpop(problem: Problem, within = false): Plan {
   const order = precedenceOrder(problem, rounded(up.map((x, v) => x + down[v]!)));
   const preferred = whole(problem.shape.nOps).fill(-1);
   const path = criticalPath(problem, up);
-  const device = pathDevice(problem, path);
+  const device: number = device_of_path(path, problem.times, eligible(problem), floats(problem.shape.nDevices));
   for (const v of path) preferred[v] = device;
   return inserted(problem, within, order, floats(0), preferred);
 }
 
-/** From the entry op of the highest rank to the successor that attains the maximum, and so on; lower numbers at ties. */
-function criticalPath({ shape, edgeBytes, ...rest }: Problem, up: Float64Array): number[] {
-  const { nOps, predPtr, succPtr, consumer } = shape;
-  const [latency, perByte] = meanTransfer({ shape, edgeBytes, ...rest });
-  const entries = numbers(nOps).filter((v) => predPtr[v] === predPtr[v + 1]);
-  const ranks = rounded(Float64Array.from(entries, (v) => up[v]!));
-  const path = [entries[ranks.indexOf(largestOf(ranks))]!];
-  const largest = largestOf(up);
-  for (let v = path[0]!; succPtr[v]! < succPtr[v + 1]!; v = path[path.length - 1]!) {
-    const edges = numbers(succPtr[v + 1]! - succPtr[v]!).map((i) => succPtr[v]! + i);
-    const way = rounded(
-      Float64Array.from(edges, (e) => latency + edgeBytes[e]! * perByte + up[consumer[e]!]!),
-      largest,
-    );
-    const longest = largestOf(way);
-    path.push(Math.min(...edges.filter((_, i) => way[i] === longest).map((e) => consumer[e]!)));
-  }
-  return path;
-}
-
-/** The device that runs a path soonest. */
-function pathDevice({ shape, times }: Problem, path: readonly number[]): number {
-  const { cost, column, divisor, columns } = times;
-  const total = floats(shape.nDevices);
-  for (const v of path)
-    for (let d = 0; d < total.length; d++) total[d]! += cost[v * columns + column[d]!]! / divisor[d]!;
-  return total.indexOf(total.reduce((a, b) => Math.min(a, b), Infinity));
+/** Ops of a longest path by mean times. */
+function criticalPath(problem: Problem, up: Float64Array): Int32Array {
+  const { nOps: n, nEdges, predPtr } = problem.shape;
+  const most = n + nEdges;
+  const work = [floats(most), floats(most), whole(most), floats(most), floats(2 * most), whole(most)] as const;
+  const path = whole(n);
+  const given = [...meanTransfer(problem), predPtr, successors(problem), up, STEPS, NEAR, SAME] as const;
+  return path.subarray(0, path_by_means(...given, ...work, path));
 }
 
 /**

@@ -1,5 +1,6 @@
 /** A problem as a page has it: what never changes in `Shape`, what a hand changes in `Costs`; and the blocks that kernels take of both. */
 import { reader } from "../shared/reader.ts";
+import { delays, durations as durationsOn, queue_bases } from "./kernels.generated.ts";
 import { float64 } from "./made.ts";
 
 /** Codes of placelab/kernels/codes.py. */
@@ -211,8 +212,7 @@ function summed(differences: Int32Array): Int32Array {
 /** Start of each key's run where items are sorted by key; one more for the end. */
 export function pointers(keys: Int32Array, n: number): Int32Array {
   const ptr = new Int32Array(n + 1);
-  for (const key of keys) ptr[key + 1]! += 1;
-  for (let i = 0; i < n; i++) ptr[i + 1]! += ptr[i]!;
+  queue_bases(keys, ptr);
   return ptr;
 }
 
@@ -253,8 +253,9 @@ function timesOf(shape: Shape, costs: Costs): Times {
 
 /** Seconds that each op takes on its device. */
 export function durations({ times }: Problem, device: Int32Array): Float64Array {
-  const { cost, column, divisor, columns } = times;
-  return float64(device.length, (v) => cost[v * columns + column[device[v]!]!]! / divisor[device[v]!]!);
+  const duration = new Float64Array(device.length);
+  durationsOn(device, times, duration);
+  return duration;
 }
 
 // ---------------------------------------------------------------- blocks that planners and the simulator share
@@ -275,12 +276,12 @@ export const successors = ({ shape, edgeBytes }: Problem) => ({
 });
 
 /** Links without Send ops. */
-export const network = ({ shape, costs }: Problem) => ({
-  latency: costs.latency,
-  bandwidth: costs.bandwidth,
-  send: new Float64Array(shape.nDevices),
-  delay: costs.latency.map((x) => 0 + x),
-});
+export function network({ shape, costs }: Problem) {
+  const { latency, bandwidth } = costs;
+  const [send, delay] = [new Float64Array(shape.nDevices), new Float64Array(latency.length)];
+  delays(latency, send, delay);
+  return { latency, bandwidth, send, delay };
+}
 
 /** What ops need in runs and plans that do not look at memory: only tensors, which are sent. */
 export const needs = ({ shape, costs }: Problem) => ({

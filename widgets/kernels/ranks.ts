@@ -2,57 +2,41 @@
 import {
   downward,
   join_across_borders,
+  mean_times,
+  mean_transfer,
   path_computation_time,
   precedence_order,
   repair_ties,
   round_to_steps,
+  sum_of,
   upward,
 } from "./kernels.generated.ts";
 import { durations, network, type Problem, successors } from "./problem.ts";
 import { ascending } from "./sorted.ts";
 
-const STEPS = 2 ** 40;
-const NEAR = 1 / 32;
-const SAME = 1 / 128;
+export const STEPS = 2 ** 40;
+export const NEAR = 1 / 32;
+export const SAME = 1 / 128;
 
-/** The sum of `a[low]` to `a[low + n - 1]`, in the order in which numpy adds: pairwise. */
-export function sum(a: Float64Array, low = 0, n = a.length): number {
-  if (n > 128) {
-    const half = (n >> 1) - ((n >> 1) % 8);
-    return sum(a, low, half) + sum(a, low + half, n - half);
-  }
-  let total = 0;
-  let i = 0;
-  if (n >= 8) {
-    const r = a.slice(low, low + 8);
-    for (i = 8; i < n - (n % 8); i += 8) for (let j = 0; j < 8; j++) r[j]! += a[low + i + j]!;
-    total = r[0]! + r[1]! + (r[2]! + r[3]!) + (r[4]! + r[5]! + (r[6]! + r[7]!));
-  }
-  for (; i < n; i++) total += a[low + i]!;
-  return total;
-}
+const HALVES = 192; // of placelab.planning.plan_arrays
+
+/** Workspace of sums. */
+export const halves = () => new Float64Array(HALVES);
+
+export const sum = (values: Float64Array): number => sum_of(values, halves());
 
 /** Mean time of each op over all devices. */
 function meanExec({ shape, times }: Problem): Float64Array {
-  const { nOps, nDevices } = shape;
-  const { cost, column, divisor, columns } = times;
-  if (columns === 1) {
-    const mean = sum(divisor.map((x) => 1 / x)) / nDevices;
-    return cost.map((x) => x * mean);
-  }
-  const share = new Float64Array(columns);
-  for (let d = 0; d < nDevices; d++) share[column[d]!]! += 1 / divisor[d]!;
-  const row = new Float64Array(columns);
-  return Float64Array.from({ length: nOps }, (_, v) => {
-    for (let c = 0; c < columns; c++) row[c] = cost[v * columns + c]! * share[c]!;
-    return sum(row) / nDevices;
-  });
+  const mean = new Float64Array(shape.nOps);
+  mean_times(times, new Float64Array(shape.nDevices + times.columns), halves(), mean);
+  return mean;
 }
 
 /** Mean latency, and mean time per byte, over ordered pairs of devices. */
 export function meanTransfer({ shape, costs }: Problem): [number, number] {
-  const pairs = Math.max(shape.nDevices * (shape.nDevices - 1), 1);
-  return [sum(costs.latency) / pairs, sum(costs.bandwidth.map((x) => 1 / x)) / pairs];
+  const k = shape.nDevices;
+  const inverse = new Float64Array(k * k);
+  return mean_transfer(costs.latency, costs.bandwidth, k, inverse, halves()) as [number, number];
 }
 
 export function upwardRank(problem: Problem): Float64Array {

@@ -1,5 +1,5 @@
 /** One run of a placement: what Python does around the simulator's kernel, in placelab.simulation.kernel_arrays. */
-import { group_transfers, run_events } from "./kernels.generated.ts";
+import { group_transfers, in_sequence, run_events } from "./kernels.generated.ts";
 import {
   CONTENTION,
   durations,
@@ -162,12 +162,8 @@ export function consumerOps({ nOps: n, succPtr, consumer }: Problem["shape"]) {
 function sequence(device: Int32Array, planned: Int32Array, k: number, rule: number, waits: Float64Array) {
   if (rule !== RULES.planned) return { ptr: whole(k + 1), op: whole(1), next: whole(k), not_before: floats(0) };
   const ptr = pointers(device, k);
-  const at = ptr.slice();
   const op = whole(planned.length);
-  for (const v of planned) {
-    op[at[device[v]!]!] = v;
-    at[device[v]!]! += 1;
-  }
+  in_sequence(device, planned, ptr.slice(0, k), op);
   return { ptr, op, next: ptr.slice(0, k), not_before: waits };
 }
 

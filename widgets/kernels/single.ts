@@ -1,28 +1,24 @@
 /** All ops on one device: placelab.strategies.partitioning.single, to the last bit. */
+import { total_times } from "./kernels.generated.ts";
 import { MEMORY, newBytes, type Problem } from "./problem.ts";
-import { largestOf, sum } from "./ranks.ts";
+import { halves, largestOf, sum } from "./ranks.ts";
 import { consumerOps } from "./simulate.ts";
-import { numbers } from "./sorted.ts";
 
 const TOLERANCE = 1e-9; // relative to the capacity
 
 /** The device that holds all ops and runs them soonest, lower numbers at ties; -1 where none holds them. */
 export function oneDevice(problem: Problem): number {
   const { nDevices, memory } = problem.shape;
+  const took = new Float64Array(nDevices);
+  total_times(problem.times, new Float64Array(problem.shape.nOps), halves(), took);
   const needed = memory.model === MEMORY.none ? -Infinity : bytesOfAll(problem);
   let best = -1;
   let least = Infinity;
   for (let d = 0; d < nDevices; d++) {
-    const took = totalTime(problem, d);
-    if (took < least && needed <= memory.capacity[d]! * (1 + TOLERANCE)) [best, least] = [d, took];
+    const fits = needed <= memory.capacity[d]! * (1 + TOLERANCE);
+    if (fits && took[d]! < least) [best, least] = [d, took[d]!];
   }
   return best;
-}
-
-/** Seconds that one device takes for all ops. */
-function totalTime({ shape, times }: Problem, device: number): number {
-  const { cost, column, divisor, columns } = times;
-  return sum(Float64Array.from(numbers(shape.nOps), (v) => cost[v * columns + column[device]!]!)) / divisor[device]!;
 }
 
 /** What a device must have room for that runs all ops: placelab.planning.capacity.needs. */

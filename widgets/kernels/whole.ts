@@ -1,4 +1,5 @@
 /** Costs in the decimal unit of time that makes them whole, in which partitioners plan: placelab.problem.whole_costs, to the last bit. */
+import { common_divisor, whole_again } from "./kernels.generated.ts";
 import { type Costs, MEMORY, type Shape } from "./problem.ts";
 
 const DIGITS = 11; // of the largest cost
@@ -74,23 +75,25 @@ function decade(x: number): number {
 
 /** The least decimal places with which the numbers times `q` are whole; infinite where the finest do not do. */
 function placesOf(columns: readonly Float64Array[], q: number, finest: number): number {
-  let common = 0;
-  for (const column of columns)
-    for (const x of column) {
-      const moved = shifted(x * q, finest);
-      const whole = rint(moved);
-      if (Math.abs(moved - whole) > ROUNDING * moved) return Infinity;
-      common = commonDivisor(whole, common);
-    }
-  let zeros = 0;
-  for (; common % 10 === 0; common /= 10) zeros += 1;
+  let zeros = Infinity;
+  for (const column of columns) {
+    let common: number = common_divisor(column, q, tenTo(Math.abs(finest)), finest < 0, ROUNDING);
+    if (common < 0) return Infinity;
+    if (common === 0) continue; // of zeros alone
+    let own = 0;
+    for (; common % 10 === 0; common /= 10) own += 1;
+    zeros = Math.min(zeros, own);
+  }
   return finest - zeros;
 }
 
 function timesTenTo(column: Float64Array, { places, parts }: Numbers, power: number): Float64Array {
   if (places === -Infinity) return column;
   if (!parts) return column.map((x) => shifted(x, power));
-  return column.map((x) => shifted(rint(shifted(x * parts, places)), power - places) / parts);
+  const result = new Float64Array(column.length);
+  const then = power - places;
+  whole_again(column, parts, tenTo(Math.abs(places)), places < 0, tenTo(Math.abs(then)), then >= 0, result);
+  return result;
 }
 
 /** An upper bound of each time. */
@@ -104,7 +107,6 @@ const least = (column: Float64Array) => column.reduce((low, x) => Math.min(x, lo
 const shifted = (x: number, places: number) => (places >= 0 ? x * tenTo(places) : x / tenTo(-places));
 /** Read, not computed: `**` need not give the nearest number. */
 const tenTo = (power: number) => Number(`1e${power}`);
-const commonDivisor = (a: number, b: number): number => (b === 0 ? a : commonDivisor(b, a % b));
 
 /** The nearest whole number, of two the even one. */
 export function rint(x: number): number {

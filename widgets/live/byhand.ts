@@ -325,7 +325,7 @@ export class HandMode {
       if (this.#host.state() !== before) return;
       if (best) {
         this.#host.show(best.plan, true);
-        this.#looking = window.setTimeout(() => this.#finish(taken + 1));
+        this.#looking = self.setTimeout(() => this.#finish(taken + 1));
       } else
         this.#host.say(
           `${taken} best moves taken; no other saves anything. placelab's local search may find a shorter plan.`,
@@ -344,9 +344,9 @@ export class HandMode {
         if (step.done) return found(best);
         best = step.value;
       }
-      this.#looking = window.setTimeout(next);
+      this.#looking = self.setTimeout(next);
     };
-    this.#looking = window.setTimeout(next); // the chart awaits its answer later
+    this.#looking = self.setTimeout(next); // the chart awaits its answer later
   }
 
   #propose(ground: Ground, best: Move | null, grip: number): void {

@@ -3,15 +3,21 @@ import { factors, type Pair, points } from "./curve.ts";
 import type { Values } from "./values.ts";
 
 const dragged = { start: 2, at: (factor: number): Values => new Map([["speed:0", 2 * factor]]) };
-const makespan = (values: Values, pair: Pair | null) => (pair ? 3 : 10 / values.get("speed:0")!);
+const makespan = async (values: Values, pair: Pair | null) => (pair ? 3 : 10 / values.get("speed:0")!);
+
+async function allOf<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
 
 it("reaches from a thirtieth of the value to thirty times it, through the value", () => {
   const all = factors();
   expect([all[0], all[16], all[32]]).toEqual([10 ** -1.5, 1, 10 ** 1.5]);
 });
 
-it("has few values first, then all, and where another pair is better", () => {
-  const steps = [...points(dragged, { makespan, others: () => [["heft", "planned"]] })];
+it("has few values first, then all, and where another pair is better", async () => {
+  const steps = await allOf(points(dragged, { makespan, others: () => [["heft", "planned"]] }));
   const ratio = steps[1]!.values[1]! / steps[1]!.values[0]!;
   expect(ratio).toBeCloseTo(10 ** 0.75);
   const { values, makespans, best } = steps.at(-1)!;
@@ -24,8 +30,8 @@ it("has few values first, then all, and where another pair is better", () => {
   ]);
 });
 
-it("leaves out values without a schedule", () => {
-  const some = (values: Values) => (values.get("speed:0")! < 2 ? Number.NaN : 1);
-  const { values } = [...points(dragged, { makespan: some, others: () => [] })].at(-1)!;
+it("leaves out values without a schedule", async () => {
+  const some = async (values: Values) => (values.get("speed:0")! < 2 ? Number.NaN : 1);
+  const { values } = (await allOf(points(dragged, { makespan: some, others: () => [] }))).at(-1)!;
   expect(values).toHaveLength(17);
 });

@@ -29,7 +29,7 @@ export interface Dragged {
 
 export interface CurveHost {
   /** Of the pair shown, null, or of another one; NaN where there is no schedule. */
-  makespan(values: Values, pair: Pair | null): number;
+  makespan(values: Values, pair: Pair | null): Promise<number>;
   /** Other pairs than the one shown. */
   others(): readonly Pair[];
   show(curve: Curve | Record<string, never>): void;
@@ -41,7 +41,10 @@ export function factors(): Float64Array {
 }
 
 /** One makespan after the other, the coarse values first; yields after each of them what is known then. */
-export function* points({ start, at }: Dragged, { makespan, others }: Omit<CurveHost, "show">): Generator<Curve> {
+export async function* points(
+  { start, at }: Dragged,
+  { makespan, others }: Omit<CurveHost, "show">,
+): AsyncGenerator<Curve, void> {
   const all = factors();
   const order = [...all.keys()].sort((a, b) => Number(a % COARSE > 0) - Number(b % COARSE > 0) || a - b);
   const known = new Map<number, number>();
@@ -56,14 +59,14 @@ export function* points({ start, at }: Dragged, { makespan, others }: Omit<Curve
     };
   };
   for (const i of order) {
-    known.set(i, makespan(at(all[i]!), null));
+    known.set(i, await makespan(at(all[i]!), null));
     yield found();
   }
   for (const i of order.filter((each) => each % COARSE === 0)) {
     let least = known.get(i)! * 0.999;
     let name = "";
     for (const pair of others()) {
-      const takes = makespan(at(all[i]!), pair);
+      const takes = await makespan(at(all[i]!), pair);
       if (takes < least) [least, name] = [takes, pair.join(" + ")];
       yield found();
     }
@@ -76,6 +79,7 @@ export function* points({ start, at }: Dragged, { makespan, others }: Omit<Curve
 export class CurveOfDrag {
   readonly #host: CurveHost;
   #timer = 0;
+  #turn = 0; // of the drag
   #moved = 0; // when the hand moved last
   #may = false; // whether no value has been computed since
 
@@ -90,7 +94,8 @@ export class CurveOfDrag {
     let told = 0;
     let took = Infinity; // until one has been computed
     let late = 0;
-    const next = () => {
+    const turn = ++this.#turn;
+    const next = async () => {
       const begun = performance.now();
       const rests = begun - this.#moved > STILL;
       if (!rests && !(took < QUICK && this.#may)) {
@@ -98,8 +103,8 @@ export class CurveOfDrag {
         return;
       }
       this.#may = false;
-      const { value, done } = values.next();
-      if (done) return;
+      const { value, done } = await values.next();
+      if (done || turn !== this.#turn) return;
       took = performance.now() - begun;
       late = took > LIMIT ? late + 1 : 0;
       if (late > 1) return;
@@ -120,6 +125,7 @@ export class CurveOfDrag {
   }
 
   end(): void {
+    this.#turn++;
     clearTimeout(this.#timer);
     this.#host.show({});
   }

@@ -43,7 +43,7 @@ export interface Hands {
   undo(): void;
   redo(): void;
   /** Of a strategy by itself, at the saved costs or as things are. */
-  makespan(partitioner: string, scheduler: string, saved: boolean): number;
+  makespan(partitioner: string, scheduler: string, saved: boolean): Promise<number>;
 }
 
 export interface Panel {

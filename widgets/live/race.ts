@@ -12,43 +12,46 @@ export interface Race {
   again(scheduler: string): void;
 }
 
-/** `makespan` computes one strategy, at the saved costs or as things are; it throws where there is no schedule. */
+/** `makespan` computes one strategy, at the saved costs or as things are; NaN where there is no schedule. */
 export function race(
   names: readonly string[],
-  makespan: (partitioner: string, scheduler: string, saved: boolean) => number,
+  makespan: (partitioner: string, scheduler: string, saved: boolean) => Promise<number>,
   time: (x: number) => string,
   choose: (partitioner: string) => void,
 ): Race {
   const before = new Map<string, number>(); // by pair: these costs never change
   const rows = names.map((name) => row(name, () => choose(name)));
   let timer = 0;
+  let turn = 0;
 
   function old(chosen: string): void {
-    clearTimeout(timer);
+    stop();
     delete element.dataset.done;
     for (const [i, name] of names.entries()) rows[i]!.mark(name === chosen);
   }
 
-  function again(scheduler: string): void {
+  function stop(): void {
     clearTimeout(timer);
+    turn++;
+  }
+
+  function again(scheduler: string): void {
+    stop();
+    timer = window.setTimeout(run, PAUSE, scheduler, turn);
+  }
+
+  async function run(scheduler: string, mine: number): Promise<void> {
     const now = new Map<string, number>();
-    const next = (i: number) => {
-      if (i === names.length) return best(now);
-      const name = names[i]!;
+    for (const [i, name] of names.entries()) {
       const pair = `${name}+${scheduler}`;
-      if (!before.has(pair))
-        before.set(
-          pair,
-          attempt(() => makespan(name, scheduler, true)),
-        );
-      now.set(
-        name,
-        attempt(() => makespan(name, scheduler, false)),
-      );
+      if (!before.has(pair)) before.set(pair, await makespan(name, scheduler, true));
+      if (mine !== turn) return;
+      now.set(name, await makespan(name, scheduler, false));
+      if (mine !== turn) return;
       rows[i]!.show(before.get(pair)!, now.get(name)!, time);
-      timer = window.setTimeout(() => next(i + 1));
-    };
-    timer = window.setTimeout(() => next(0), PAUSE);
+      await new Promise((done) => setTimeout(done)); // the page may draw, where it computes by itself
+    }
+    if (mine === turn) best(now);
   }
 
   function best(now: ReadonlyMap<string, number>): void {
@@ -85,12 +88,4 @@ function row(name: string, choose: () => void) {
       change.textContent = Number.isNaN(was) || Number.isNaN(is) ? "–" : compared(is, was);
     },
   };
-}
-
-function attempt(call: () => number): number {
-  try {
-    return call();
-  } catch {
-    return Number.NaN; // no plan within memory, or none to follow
-  }
 }

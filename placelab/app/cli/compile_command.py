@@ -20,7 +20,8 @@ FIRST = (  # what each of two processes compiles, since numba compiles one kerne
     ("run_events",),
     ("upward", "round_to_steps", "join_across_borders", "repair_ties", "in_order", "group_transfers")
     + ("carriers", "link_items", "walk_back", "idle_gaps", "memory_changes", "memory_levels")
-    + ("heads", "least_span"),
+    + ("heads", "least_span", "mean_times", "mean_transfer", "durations", "delays")
+    + ("common_divisor", "queue_bases", "in_sequence"),
 )
 
 POLL = 0.5  # seconds between two looks at what is compiled

@@ -28,6 +28,7 @@ from placelab.graphs import generators
 from placelab.kernels import jit
 from placelab.planning.lower_bounds import bounds
 from placelab.problem.cluster import Cluster
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioners
 from placelab.schedule.placement import Placement
@@ -44,6 +45,12 @@ def problem(memory: float = BIG) -> Problem:
     graph = generators.layered(30, seed=1)
     cluster = Cluster.from_hosts({"a": 2, "b": 2}, memory=memory, inside=(1e15, 0.0), between=(1e14, 0.0))
     return Problem(graph, cluster, memory="dynamic", groups=[list(graph.names[3:5])])
+
+
+def tenths() -> Problem:
+    """A problem whose costs are whole in tenths of a second."""
+    graph = OpGraph.from_arrays(["a", "b"], [0.5, 1.5], [(0, 1)], edge_bytes=[1.0])
+    return Problem(graph, Cluster([1.0, 1.0], bandwidth=1.0))
 
 
 def calls() -> Iterator[None]:
@@ -64,6 +71,9 @@ def calls() -> Iterator[None]:
                 placement = place(problem(room), name)
                 simulate(placement.problem, placement, "pct")
             yield
+    place(problem(0.42 * float(problem().graph.memory.sum())), "m-etf")  # within memory that is a limit
+    place(tenths(), "heft")
+    yield
     place(problem(), "portfolio", moves=10)
     place(problem(), "ez")
     bounds(problem(), inputs=True, lp=True)

@@ -2,8 +2,8 @@
 
 from math import inf
 
-from placelab.kernels.heap import pop_key, push_key
-from placelab.kernels.jit import kernel
+from placelab.kernels.heap import pop_event, pop_key, push_event, push_key
+from placelab.kernels.jit import helper, kernel
 from placelab.kernels.plan.look_up import exec_time, may_run
 
 
@@ -128,15 +128,11 @@ def repair_ties(priority, order, run, start, rank, item, shared):
     return True
 
 
-@kernel
-def round_to_steps(rank, largest, scale, border, steps, near, exact):
-    """``steps[v] = round(rank[v] / largest * scale)``, halves to even. O(n).
-
-    Results: `steps`; the items closer than `border` to the border between two steps, in `near`, and their unrounded values, in
-    `exact`. Returns how many these are.
-    """
+@helper
+def to_steps(rank, n, largest, scale, border, steps, near, exact):
+    """As :func:`round_to_steps`, of the first n ranks."""
     count = 0
-    for v in range(len(rank)):
+    for v in range(n):
         x = rank[v] / largest * scale
         whole = float(round(x))
         rest = x - whole
@@ -149,19 +145,121 @@ def round_to_steps(rank, largest, scale, border, steps, near, exact):
 
 
 @kernel
-def join_across_borders(near, exact, rising, same, steps):
-    """Give equal values on both sides of a border the number of the lower one. O(n).
+def round_to_steps(rank, largest, scale, border, steps, near, exact):
+    """``steps[v] = round(rank[v] / largest * scale)``, halves to even. O(n).
 
-    `rising` sorts `exact`, the values of the items `near`; neighbours at most `same` apart are equal. Result: `steps`.
+    Results: `steps`; the items closer than `border` to the border between two steps, in `near`, and their unrounded values, in
+    `exact`. Returns how many these are.
     """
+    return to_steps(rank, len(rank), largest, scale, border, steps, near, exact)
+
+
+@helper
+def join(near, exact, rising, count, same, steps):
+    """As :func:`join_across_borders`, of the first so many."""
     before = -1.0
     lowest = 0.0
-    for j in range(len(rising)):
+    for j in range(count):
         i = rising[j]
         if exact[i] - before > same:
             lowest = steps[near[i]]
         before = exact[i]
         steps[near[i]] = lowest
+
+
+@kernel
+def join_across_borders(near, exact, rising, same, steps):
+    """Give equal values on both sides of a border the number of the lower one. O(n).
+
+    `rising` sorts `exact`, the values of the items `near`; neighbours at most `same` apart are equal. Result: `steps`.
+    """
+    join(near, exact, rising, len(rising), same, steps)
+
+
+@helper
+def compared_as(rank, n, largest, scale, border, same, steps, near, exact, heap, rising):
+    """Ranks as they are compared, the first n, to `steps`: both kernels above, with the sort between them in `heap`."""
+    if not largest > 0.0:
+        for v in range(n):
+            steps[v] = 0.0
+        return
+    count = to_steps(rank, n, largest, scale, border, steps, near, exact)
+    size = 0
+    for i in range(count):
+        size = push_event(heap, size, exact[i], float(i))
+    for i in range(count):
+        rising[i] = int(heap[1])
+        size = pop_event(heap, size)
+    join(near, exact, rising, count, same, steps)
+
+
+@kernel
+def path_by_means(
+    latency, per_byte, pred_ptr, succ, up, scale, border, same, way, steps, near, exact, heap, rising, path
+):
+    """Ops of a longest path by mean times, to `path`, lower numbers at ties; returns how many. O(path · degree + ops).
+
+    It begins at the entry op of the highest rank `up`, and goes on to the successor that attains the maximum, compared in steps.
+    Workspace, as long as there are ops or edges: `way`, `steps`, `near`, `exact`, `heap` (two each), `rising`.
+    """
+    n = 0
+    most = 0.0
+    for v in range(len(up)):
+        if pred_ptr[v] == pred_ptr[v + 1]:
+            near[n] = v
+            way[n] = up[v]
+            most = up[v] if up[v] > most else most
+            n += 1
+    for i in range(n):
+        path[i] = near[i]  # for the while
+    compared_as(way, n, most, scale, border, same, steps, near, exact, heap, rising)
+    best = 0
+    for i in range(1, n):
+        if steps[i] > steps[best]:
+            best = i
+    v = path[best]
+    path[0] = v
+    count = 1
+    largest = 0.0
+    for u in range(len(up)):
+        largest = up[u] if up[u] > largest else largest
+    while succ.ptr[v] < succ.ptr[v + 1]:
+        first = succ.ptr[v]
+        n = succ.ptr[v + 1] - first
+        for i in range(n):
+            way[i] = latency + succ.bytes[first + i] * per_byte + up[succ.consumer[first + i]]
+        compared_as(way, n, largest, scale, border, same, steps, near, exact, heap, rising)
+        longest = steps[0]
+        v = succ.consumer[first]
+        for i in range(1, n):
+            w = succ.consumer[first + i]
+            if steps[i] > longest or (steps[i] == longest and w < v):
+                longest = steps[i]
+                v = w
+        path[count] = v
+        count += 1
+    return count
+
+
+@kernel
+def device_of_path(path, times, eligible, total):
+    """The device that may run most ops of a path, of those the one that runs them soonest, lower numbers at ties.
+
+    Workspace: `total`. O(path · devices).
+    """
+    best = 0
+    most = -1
+    for d in range(len(total)):
+        total[d] = 0.0
+        may = 0
+        for i in range(len(path)):
+            if may_run(path[i], d, eligible):
+                total[d] += exec_time(path[i], d, times)
+                may += 1
+        if may > most or (may == most and total[d] < total[best]):
+            most = may
+            best = d
+    return best
 
 
 @kernel

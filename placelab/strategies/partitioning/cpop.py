@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from placelab.base.index_arrays import F8, I4, frozen
+from placelab.kernels.plan.ranks import device_of_path, path_by_means
+from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import in_order
 from placelab.planning.ranks import (
+    NEAR,
+    SAME,
+    STEPS,
     downward_rank,
     mean_transfer,
     precedence_order,
@@ -55,18 +61,18 @@ def path_together(problem: Problem, up: np.ndarray) -> np.ndarray:
 def critical_path(problem: Problem, up: np.ndarray) -> np.ndarray:
     """Ops of a longest path by mean times, from its entry op to its exit op, lower numbers at ties; `up`: the upward rank."""
     graph = problem.graph
-    latency, per_byte = mean_transfer(problem)
-    entries = np.flatnonzero(np.diff(graph.pred_ptr) == 0)
-    path = [entries[np.argmax(rounded(up[entries]))]]
-    largest = up.max()
-    while graph.succ_ptr[path[-1]] < graph.succ_ptr[path[-1] + 1]:
-        edge = slice(graph.succ_ptr[path[-1]], graph.succ_ptr[path[-1] + 1])
-        way = rounded(latency + graph.edge_bytes[edge] * per_byte + up[graph.consumer[edge]], largest)
-        path.append(graph.consumer[edge][way == way.max()].min())
-    return np.array(path)
+    most = graph.n_ops + graph.n_edges
+    work = [
+        np.empty(size, kind)
+        for size, kind in ((most, F8), (most, F8), (most, I4), (most, F8), (2 * most, F8), (most, I4))
+    ]
+    path = np.empty(graph.n_ops, I4)
+    given = *mean_transfer(problem), graph.pred_ptr, plan_arrays.successors(graph), frozen(up)
+    count = path_by_means(*given, STEPS, NEAR, SAME, *work, path)
+    return frozen(path[:count])
 
 
 def path_device(problem: Problem, path: np.ndarray) -> int:
     """The device that may run most ops of the path, of those the one that runs them soonest."""
-    total = problem.exec_table(path, otherwise=0.0).sum(axis=0)
-    return int(np.lexsort((total, -problem.may_run[path].sum(axis=0)))[0])
+    facts = plan_arrays.times(problem), plan_arrays.eligible(problem)
+    return int(device_of_path(path, *facts, np.empty(problem.cluster.n_devices)))

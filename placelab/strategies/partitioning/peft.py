@@ -6,6 +6,8 @@ from typing import Literal
 
 import numpy as np
 
+from placelab.base.index_arrays import frozen
+from placelab.kernels.costs import row_means
 from placelab.kernels.plan.list_schedule import FINISH
 from placelab.kernels.plan.ranks import optimistic_cost
 from placelab.planning import plan_arrays
@@ -39,11 +41,18 @@ def peft(problem: Problem, *, link: Literal["mean", "actual"] = "mean", trace: b
     more.
     """
     table = optimistic_costs(problem, link)
-    mean = np.average(table, axis=1, weights=problem.may_run) if problem.restricted else table.mean(axis=1)
+    mean = np.average(table, axis=1, weights=problem.may_run) if problem.restricted else row_means_of(table)
     order = precedence_order(problem.graph, rounded(mean))
     aim = plan_arrays.aim(FINISH, table)
     placement = in_order(problem, order, trace=trace, aim=aim, meaning=MEANING)
     return with_ranks(placement, lambda: upward_ranks(problem, upward_rank(problem)), mean, "mean optimistic cost [s]")
+
+
+def row_means_of(table: np.ndarray) -> np.ndarray:
+    """The mean of each row, shape (n_ops,)."""
+    mean = np.empty(len(table))
+    row_means(frozen(table.reshape(-1)), table.shape[1], plan_arrays.halves(), mean)
+    return mean
 
 
 def optimistic_costs(problem: Problem, link: Literal["mean", "actual"] = "mean") -> np.ndarray:

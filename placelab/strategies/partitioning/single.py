@@ -6,6 +6,8 @@ import numpy as np
 
 from placelab.base.errors import InfeasibleError
 from placelab.base.index_arrays import frozen
+from placelab.kernels.costs import sum_of, total_times
+from placelab.planning import plan_arrays
 from placelab.planning.capacity import listed, needs
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
@@ -23,8 +25,7 @@ def single(problem: Problem, *, trace: bool = False) -> Placement:
     The device must be allowed for every op and have room for all at once. Ties: lowest device number. O(ops × devices).
     """
     n = problem.graph.n_ops
-    k = problem.cluster.n_devices
-    took = np.array([total_time(problem, d) for d in range(k)])
+    took = total_time(problem)
     took[~problem.runs_all | (_short(problem) > 0)] = np.nan
     if np.isnan(took).all():
         raise _infeasible(problem)
@@ -37,9 +38,11 @@ def single(problem: Problem, *, trace: bool = False) -> Placement:
     return Placement(problem, np.full(n, best, dtype=np.int32), trace=record)
 
 
-def total_time(problem: Problem, device: int) -> float:
-    """Seconds that one device takes for all ops."""
-    return float(problem.cost[problem.column[device] :: problem.columns].sum() / problem.divisor[device])
+def total_time(problem: Problem) -> np.ndarray:
+    """Seconds that each device takes for all ops, shape (n_devices,)."""
+    total = np.empty(problem.cluster.n_devices)
+    total_times(plan_arrays.times(problem), np.empty(problem.graph.n_ops), plan_arrays.halves(), total)
+    return total
 
 
 def _short(problem: Problem) -> np.ndarray:
@@ -48,7 +51,7 @@ def _short(problem: Problem) -> np.ndarray:
         return np.full(problem.cluster.n_devices, -np.inf)
     held, peak = needs(problem, np.zeros(problem.graph.n_ops))
     memory = problem.cluster.memory
-    needed = held.sum() + peak.max()
+    needed = sum_of(held, plan_arrays.halves()) + peak.max()
     return np.where(needed > memory * (1 + TOLERANCE), needed - memory, 0.0)
 
 

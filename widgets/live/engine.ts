@@ -1,0 +1,338 @@
+/** What a page computes, apart from the page: in its worker, where there is one. Plain data go in, and come out. */
+import { bestBound } from "../kernels/bounds.ts";
+import * as plans from "../kernels/hand.ts";
+import { isShort, peaksOf } from "../kernels/memory.ts";
+import { place } from "../kernels/place.ts";
+import {
+  type Costs,
+  MEMORY,
+  type Placed,
+  type Problem,
+  problemOf,
+  type Shape,
+  TRANSFERS,
+  withMemory,
+} from "../kernels/problem.ts";
+import { type Run, simulate } from "../kernels/simulate.ts";
+import { packKept, packMemory, packRun, pathParts } from "../kernels/wire.ts";
+import type { Notices } from "../shared/apart.ts";
+import { number, seconds } from "../shared/format.ts";
+import { isOfSavedProblem, isSaved, type Page, saved, type Wish, written } from "./address.ts";
+import { HandMode } from "./byhand.ts";
+import { code } from "./code.ts";
+import type { Pair } from "./curve.ts";
+import { dialsOf } from "./dials.ts";
+import { lanesAsText, lanesOfText } from "./lanes.ts";
+import type { Puzzle, Said, Setting } from "./traits.ts";
+import { type Columns, columnsOf, type Values, withColumns, changed as withValues } from "./values.ts";
+
+const MANY = 10_000; // ops; the memory curves of more follow on release, as they take a third of a drag
+const ROUNDING = 1e-9; // relative; of a puzzle's makespans
+const NOTHING = new DataView(new ArrayBuffer(0));
+
+/** What a page begins with. */
+export interface Start {
+  readonly shape: Shape;
+  readonly costs: Costs;
+  readonly placed: Placed;
+  readonly setting: Setting;
+  /** Of the ops. */
+  readonly names: readonly string[];
+  readonly unitless: boolean;
+}
+
+/** The saved schedule, for the chart: as what others are drawn before; and, where it is wanted, by itself. */
+export interface First {
+  readonly outline: DataView;
+  readonly saved: { readonly schedule: DataView; readonly memory: DataView } | null;
+}
+
+/** What a page shows of a state. */
+export interface Picture {
+  readonly makespan: number;
+  /** Of what it is compared with. */
+  readonly before: number;
+  readonly code: string;
+  /** Device of each op. */
+  readonly device: Int32Array;
+  /** A lower bound on the makespans of the problem [s]; null while it is not known. */
+  readonly bound: number | null;
+  /** Stars of a puzzle; null where the cluster is not the puzzle's, or there is no puzzle. */
+  readonly stars: number | null;
+  /** For the chart; null where the saved schedule is to be shown. */
+  readonly drawn: Drawn | null;
+}
+
+export interface Drawn {
+  readonly schedule: DataView;
+  /** Null for the outline of the saved one. */
+  readonly kept: DataView | null;
+  /** Empty where the curves are left for later. */
+  readonly memory: DataView;
+}
+
+/** What follows when the hand rests. */
+export interface Rest {
+  readonly path: readonly [number, number, number];
+  /** Bytes that travel between devices. */
+  readonly moved: number;
+  /** Whether some device runs out of memory; null where memory is not counted. */
+  readonly short: boolean | null;
+  readonly peak: readonly number[];
+}
+
+/** Answers for one state after the other; it keeps the newest. */
+export class Engine {
+  readonly #start: Start;
+  readonly #columns: Columns;
+  readonly #page: Page;
+  readonly #before: Run;
+  readonly #mode: HandMode;
+  #wish: Wish;
+  #plans = 0; // by hand, that the page has been told to show
+  #shown: { problem: Problem; placed: Placed; run: Run };
+  #bound: { of: string; time: number } | null = null; // the newest that was computed
+
+  constructor(start: Start, notices: Notices) {
+    const { shape, costs, placed, setting, names, unitless } = start;
+    this.#start = start;
+    this.#columns = columnsOf(shape, costs);
+    this.#page = { setting, dials: dialsOf(shape, costs, setting), saved: this.#columns, nOps: shape.nOps };
+    this.#wish = saved(setting);
+    const problem = problemOf(shape, costs);
+    this.#before = simulate(problem, placed, setting.scheduler);
+    this.#shown = { problem, placed, run: this.#before };
+    const time = (x: number) => (unitless ? number(x) : seconds(x));
+    const { show, tell, say } = notices as Record<string, (...given: unknown[]) => void>;
+    this.#mode = new HandMode({
+      ground: () => {
+        if (!this.#wish.hand) return null;
+        const now = this.#problemWith(this.#wish);
+        const plan = this.#placedBy(this.#wish, now, false);
+        return { problem: now, plan: { ...plan, run: simulate(now, plan, "planned") }, names, setting, time };
+      },
+      show: (plan, whole) => {
+        this.#wish = { ...this.#wish, hand: this.#textOf(plan) };
+        this.#plans++;
+        show!(this.#wish.hand, whole);
+      },
+      tell: (held) => tell!(held ?? {}),
+      state: () => written(this.#wish, this.#page),
+      say: (text) => say!(text),
+    });
+  }
+
+  first(wanted: boolean): First {
+    const { problem, run } = this.#shown;
+    const saved = wanted ? { memory: packMemory(problem, run), schedule: packRun(problem, run) } : null;
+    return { outline: packKept(problem, run), saved };
+  }
+
+  /**
+   * What follows from a wish; `whole`: it is a change that is complete, `curves`: those of memory are looked at; `plans`: how many
+   * by hand the page has shown. Throws in words.
+   */
+  picture(wish: Wish, whole: boolean, curves: boolean, plans: number): Picture {
+    this.#heed(wish, plans);
+    const { setting } = this.#start;
+    const problem = this.#problemWith(wish);
+    const placed = this.#placedIn(wish, problem);
+    const run = simulate(problem, placed, wish.scheduler);
+    const rival = wish.against ? ran(problem, this.#rivalOf(wish, problem), wish.scheduler) : this.#before;
+    this.#shown = { problem, placed, run };
+    return {
+      makespan: run.makespan,
+      before: rival.makespan,
+      code: this.#code(wish, placed),
+      device: run.device,
+      bound: this.#bound?.of === problemOfWish(wish) ? this.#bound.time : null,
+      stars: setting.puzzle ? this.#starsOf(wish, setting.puzzle, problem, run) : null,
+      drawn: isSaved(wish, setting) ? null : this.#drawn(problem, run, rival, whole, curves),
+    };
+  }
+
+  /** Of the picture that is shown. */
+  rest(): Rest {
+    const { problem, run } = this.#shown;
+    const { tensorBytes } = problem.costs;
+    return {
+      path: pathParts(problem, run),
+      moved: run.transfers.tensor.reduce((sum, t) => sum + tensorBytes[t]!, 0),
+      short: problem.shape.memory.model === MEMORY.none ? null : isShort(problem, run),
+      peak: peaksOf(problem, run),
+    };
+  }
+
+  /** A lower bound on the makespans of a wish's problem; null where it is not known which ops may run where. */
+  bound(wish: Wish): number | null {
+    const { setting } = this.#start;
+    if (setting.allowed === undefined) return null;
+    const of = problemOfWish(wish);
+    const known = isOfSavedProblem(wish, setting) ? Math.max(setting.proven, setting.puzzle?.optimum ?? 0) : 0;
+    if (this.#bound?.of !== of)
+      this.#bound = { of, time: Math.max(bestBound(this.#problemWith(wish), setting.allowed), known) };
+    return this.#bound.time;
+  }
+
+  /** With other values of the cluster, of the pair shown or of another one; NaN where it has no schedule. */
+  makespanAt(shown: Wish, values: Values, pair: Pair | null): number {
+    const now = { ...shown, values };
+    const wish = pair ? { ...now, partitioner: pair[0], scheduler: pair[1], hand: "", moves: new Map() } : now;
+    try {
+      const problem = this.#problemWith(wish);
+      return simulate(problem, this.#placedIn(wish, problem), wish.scheduler).makespan;
+    } catch {
+      return Number.NaN; // no plan within memory
+    }
+  }
+
+  /** Of a strategy by itself, in the saved problem or in that which the hand has made of it; NaN where it has no schedule. */
+  makespanOf(shown: Wish, partitioner: string, scheduler: string, asSaved: boolean): number {
+    const wish = { ...shown, partitioner, scheduler, hand: "" };
+    const { shape, costs, setting } = this.#start;
+    try {
+      const problem = asSaved ? problemOf(shape, costs) : this.#problemWith(wish);
+      const placed = this.#placedBy(wish, problem, asSaved || isOfSavedProblem(wish, setting));
+      return ran(problem, placed, scheduler).makespan;
+    } catch {
+      return Number.NaN; // no plan within memory, or none to follow
+    }
+  }
+
+  /** What the whole would take with an op on each device, all else as it is shown. */
+  makespansOf(op: number): number[] {
+    const { problem, placed, run } = this.#shown;
+    return this.#start.setting.names.map((_, device) => {
+      if (device === run.device[op]) return run.makespan;
+      return simulate(problem, moved(placed, this.#membersOf([[op, device]])), this.#wish.scheduler).makespan;
+    });
+  }
+
+  /** A plan by hand of what is shown. */
+  planByHand(): string {
+    const { problem, placed, run } = this.#shown;
+    return this.#textOf(plans.planOf(problem, placed, run, this.#wish.scheduler));
+  }
+
+  /** Takes what the chart has told of a bar in a hand, in a state. */
+  hear(told: Said, wish: Wish, plans: number): void {
+    this.#heed(wish, plans);
+    this.#mode.hear(told);
+  }
+
+  putBack(): void {
+    this.#mode.putBack();
+  }
+
+  /** Takes a wish, of which the plan by hand is old where the page has not shown the newest yet. */
+  #heed(wish: Wish, plans: number): void {
+    this.#wish = plans === this.#plans ? wish : { ...wish, hand: this.#wish.hand };
+  }
+
+  #textOf({ device, planned }: Placed): string {
+    return lanesAsText(plans.lanesOf(device, planned, this.#start.shape.nDevices));
+  }
+
+  #code(wish: Wish, placed: Placed): string {
+    const { setting } = this.#start;
+    const models = {
+      ...(wish.transfers === setting.transfers ? {} : { transfers: wish.transfers }),
+      ...(wish.memory === setting.memory ? {} : { memory: wish.memory }),
+    };
+    const now = withValues(this.#columns, wish.values);
+    const members = this.#membersOf(wish.moves);
+    return code(this.#columns, now, planner(wish), wish.scheduler, members, models, wish.hand ? placed : null);
+  }
+
+  /** The run, and behind it the saved one or its rival. */
+  #drawn(problem: Problem, run: Run, rival: Run, whole: boolean, curves: boolean): Drawn {
+    const { shape } = problem;
+    const counts = shape.memory.model !== MEMORY.none && (whole || shape.nOps <= MANY);
+    return {
+      schedule: packRun(problem, run),
+      kept: rival === this.#before ? null : packKept(problem, rival),
+      memory: counts || curves ? packMemory(problem, run) : NOTHING,
+    };
+  }
+
+  /** The saved problem with what the hand has changed. */
+  #problemWith({ transfers, memory, values }: Wish): Problem {
+    const { shape, costs } = this.#start;
+    const [now, costsNow] = withColumns(withMemory(shape, memory), costs, withValues(this.#columns, values));
+    return problemOf({ ...now, contention: TRANSFERS[transfers]! }, costsNow);
+  }
+
+  /** Where the ops are, and their plan, before any is moved by hand; `asSaved`: at the costs with which the page was saved. */
+  #placedBy(wish: Wish, problem: Problem, asSaved: boolean): Placed {
+    const { shape, placed, setting } = this.#start;
+    if (wish.hand) {
+      const [device, lanes] = lanesOfText(wish.hand, shape.nOps, shape.nDevices);
+      return plans.planWith(shape, device, lanes);
+    }
+    const name = planner(wish);
+    if (name && !(asSaved && name === setting.partitioner)) return place(problem, name);
+    return placed;
+  }
+
+  /** Where the ops of a wish are, those included that the hand has moved. */
+  #placedIn(wish: Wish, problem: Problem): Placed {
+    const given = this.#placedBy(wish, problem, isOfSavedProblem(wish, this.#start.setting));
+    if (wish.scheduler === "planned" && given.planned.length === 0)
+      throw new Error(
+        "The ops were placed without a plan, which the scheduler planned needs: choose a different scheduler.",
+      );
+    return moved(given, this.#membersOf(wish.moves));
+  }
+
+  /** What the wish is compared with. */
+  #rivalOf(wish: Wish, problem: Problem): Placed {
+    const asSaved = isOfSavedProblem(wish, this.#start.setting);
+    return this.#placedBy({ ...wish, partitioner: wish.against, hand: "" }, problem, asSaved);
+  }
+
+  /** As placelab.testing.puzzles: one for a plan within memory, two for one as short as HEFT's, three for the optimum. */
+  #starsOf(wish: Wish, { heft, optimum }: Puzzle, problem: Problem, run: Run): number | null {
+    if (!isOfSavedProblem(wish, this.#start.setting)) return null;
+    if (isShort(problem, run)) return 0;
+    const limits = [Infinity, Math.max(heft ?? Infinity, optimum), optimum];
+    return limits.filter((limit) => run.makespan <= limit * (1 + ROUNDING)).length;
+  }
+
+  /** Ops that moved by hand, each with all that must be where it is. */
+  #membersOf(moves: Iterable<readonly [number, number]>): Map<number, number> {
+    const { shape } = this.#start;
+    const members = new Map<number, number>();
+    for (const [op, device] of moves) {
+      const group = shape.group[op]!; // -1 for none
+      members.set(op, device);
+      if (group >= 0)
+        shape.group.forEach((other, v) => {
+          if (other === group) members.set(v, device);
+        });
+    }
+    return members;
+  }
+}
+
+function moved(given: Placed, members: ReadonlyMap<number, number>): Placed {
+  if (members.size === 0) return given;
+  const { device, planned } = given;
+  const there = device.slice();
+  for (const [op, at] of members) there[op] = at;
+  return { device: there, planned };
+}
+
+/** A strategy's run; one without a plan is under PCT where the others follow theirs, as `pl.solve` has it. */
+function ran(problem: Problem, placed: Placed, scheduler: string): Run {
+  return simulate(problem, placed, scheduler === "planned" && !placed.planned.length ? "pct" : scheduler);
+}
+
+/** What bounds depend on, as text. */
+function problemOfWish({ values, transfers }: Wish): string {
+  return JSON.stringify([transfers, ...values]);
+}
+
+/** The partitioner of a wish, null where ops stay where they are. */
+function planner({ partitioner }: Wish): string | null {
+  return partitioner === "as placed" ? null : partitioner;
+}
