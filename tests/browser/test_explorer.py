@@ -197,7 +197,7 @@ def test_a_link_pulled_to_ten_times_its_bandwidth(explore, screenshot, model, op
 
 def test_a_device_dragged_to_another_host(explore, screenshot):
     """Its links become those of the new host; undo restores place and links."""
-    hand = explore('"recurrent_network", pl.clusters.two_nodes(2)')
+    hand = explore('"recurrent_network", pl.clusters.two_nodes(2)', tab=RESTING)
     card = key(hand, "card:0")
     other = hand.root.locator('.host[data-host="node1"] rect').first
     at = card.get_attribute("transform")
@@ -353,7 +353,7 @@ def test_why_not_faster(explore, screenshot):
 def test_the_copied_cell_reproduces_what_is_shown(explore, page, screenshot):
     """The clipboard holds the text that is shown, and running it gives the same schedule."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    hand = explore()
+    hand = explore(tab=RESTING)
     hand.pull(key(hand, "speed:1"), 60)
     hand.menu("Scheduler").select_option("msr")
     hand.settled()
@@ -474,7 +474,7 @@ time.sleep(8)
 @pytest.mark.slow
 def test_a_busy_kernel(explore):
     """While a cell runs, pickers and drags are answered."""
-    hand = explore('"convolutional_network"')
+    hand = explore('"convolutional_network"', tab=RESTING)
     hand.menu("Partitioner").select_option("cpop")
     hand.becomes("explorer.state.partitioner", "cpop")
     before = hand.number("makespan")
@@ -521,7 +521,7 @@ def test_keys_play_and_find_wherever_the_click_was(explore):
 def test_hints_are_shown_once(explore, page):
     """Three, beside what they are about, each gone when it is done; Ctrl+K brings them again."""
     page.add_init_script("if (!sessionStorage.seen) localStorage.removeItem('placelab-hints')")
-    hand = explore('"topcuoglu"')
+    hand = explore('"topcuoglu"', tab=RESTING)
     hints = hand.root.locator(".pl-hint")
     expect(hints).to_have_count(3)
     outer = hand.root.bounding_box()
@@ -617,7 +617,7 @@ def test_where_two_partitioners_part(explore, screenshot):
 
 def test_the_axis_holds_while_a_hand_drags(explore):
     """Bars shrink under a fixed scale; on release they fill the chart again."""
-    hand = explore('"convolutional_network", pl.clusters.pcie_box()')
+    hand = explore('"convolutional_network", pl.clusters.pcie_box()', tab=RESTING)
     chart = hand.root.locator(".pl-gantt")
     before = chart.get_attribute("data-span")
     shown = chart.get_attribute("data-makespan")
@@ -711,7 +711,7 @@ def nothing_collides(hand: Hand) -> None:
 def test_the_curve_of_a_value_stays_while_it_is_chosen(explore, page: Page, screenshot):
     """A value that has the focus is what the open drawer tells of: what travels, and the makespan over it; a click ends that."""
     page.set_viewport_size({"width": 1280, "height": 720})
-    hand = explore('"convolutional_network"')
+    hand = explore('"convolutional_network"', tab=RESTING)
     hand.notebook.execute("explorer.gantt.drawer = True")
     drawer = hand.root.locator(".drawer")
     hand.root.locator(".pill.bandwidth").first.focus()

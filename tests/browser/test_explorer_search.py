@@ -50,7 +50,7 @@ def height_of_chart(hand: Hand) -> float:
 
 def test_a_search_shows_progress_and_is_cancelled(explore, screenshot):  # noqa: F811
     """Bar, best plan and gap are shown; a drag does not wait; Stop shows the best plan; nothing moves."""
-    hand = explore('"convolutional_network"')
+    hand = explore('"convolutional_network"', tab=RESTING)
     hand.notebook.execute(PATIENT)
     hand.menu("Partitioner").select_option("patient")
     expect(running(hand).get_by_role("button", name="Stop")).to_be_visible()
@@ -153,7 +153,7 @@ def test_cp_sat_searches_is_cancelled_and_proves(explore, screenshot):  # noqa: 
 @pytest.mark.slow
 def test_m_sct_of_22000_ops_follows_a_hand_by_previews(explore, screenshot):  # noqa: F811
     """The linear program takes seconds: a drag shows matched favourite children, its release those of the program."""
-    hand = explore("pl.generators.layered(22_000, seed=1), pl.clusters.pcie_box(4)")
+    hand = explore("pl.generators.layered(22_000, seed=1), pl.clusters.pcie_box(4)", tab=RESTING)
     hand.notebook.execute("explorer.comparison.halt()")
     hand.menu("Partitioner").select_option("m-sct")
     hand.becomes("explorer.state.partitioner", "m-sct")
@@ -175,7 +175,7 @@ def test_m_sct_of_22000_ops_follows_a_hand_by_previews(explore, screenshot):  # 
 @pytest.mark.slow
 def test_memory_is_pulled_until_it_is_short(explore, screenshot):  # noqa: F811
     """The card's capacity follows the drag; the chart gets memory lanes and red spans, the strip a warning; undo."""
-    hand = explore('"dynamic_rnn", pl.clusters.pcie_box(4).replace(memory=6e6)')
+    hand = explore('"dynamic_rnn", pl.clusters.pcie_box(4).replace(memory=6e6)', tab=RESTING)
     hand.menu("Partitioner").select_option("contiguous")
     hand.menu("Scheduler").select_option("fifo")
     hand.becomes("[explorer.schedule.placement.partitioner, len(explorer.schedule.oom)]", ["contiguous", 0])
@@ -196,7 +196,7 @@ def test_memory_is_pulled_until_it_is_short(explore, screenshot):  # noqa: F811
 
 def test_the_first_capacity_is_pulled_out_of_none(explore):  # noqa: F811
     """A drag gives a device its first capacity: memory counts from then on, and a note says so."""
-    hand = explore('"convolutional_network", pl.clusters.pcie_box(4).replace(memory=None)')
+    hand = explore('"convolutional_network", pl.clusters.pcie_box(4).replace(memory=None)', tab=RESTING)
     assert hand.menu("Memory").input_value() == "none"
     key(hand, "memory:1").press("Enter")
     hand.page.keyboard.type("2 GB")

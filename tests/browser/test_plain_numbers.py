@@ -6,6 +6,7 @@ import re
 
 import pytest
 from browser.jupyterlab import Notebook
+from browser.test_explorer import RESTING
 from browser.test_text_size import LEAST, SIZES, WATCH
 from playwright.sync_api import Locator, Page, expect
 
@@ -58,7 +59,7 @@ def seen(page: Page, root: Locator) -> list[tuple[str, float]]:
 
 def test_a_speed_that_changes_nothing_cannot_be_dragged(open_notebook, page: Page):
     """Topcuoglu's processors have given times: the pill says so and stays; his links can be dragged as ever."""
-    notebook, root = explorer_of(open_notebook, page, PROBLEMS["topcuoglu"])
+    notebook, root = explorer_of(open_notebook, page, f"{PROBLEMS['topcuoglu']}, tab={RESTING!r}")
     pill = root.locator('.pill[data-key="speed:0"]')
     expect(pill).to_have_text(re.compile("timed"))
     expect(pill).to_have_attribute("aria-disabled", "true")

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 from browser import jupyterlab
-from browser.test_explorer import OPEN, Hand, key
+from browser.test_explorer import OPEN, RESTING, Hand, key
 from nbconvert import HTMLExporter
 from playwright.sync_api import FrameLocator, Page, expect
 
@@ -26,8 +26,8 @@ LINK = "bandwidth:inside server"
 
 @pytest.fixture
 def explore(open_notebook):
-    """``explore(arguments)`` opens the explorer in a notebook and returns its `Hand`."""
-    return lambda arguments="": Hand(open_notebook([OPEN.format(arguments=arguments)]))
+    """``explore(model)`` opens the explorer in a notebook, at a tab that computes nothing, and returns its `Hand`."""
+    return lambda model="": Hand(open_notebook([OPEN.format(arguments=f"{model or None}, tab={RESTING!r}")]))
 
 
 def reopen(page: Page, lab: jupyterlab.Lab, name: str) -> None:
