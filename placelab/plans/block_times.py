@@ -86,10 +86,12 @@ def block_times(model: Transformer, cluster: Cluster, run: Pass) -> BlockTimes:
 
 def blocks_of(graph: OpGraph, layers: int) -> np.ndarray:
     """The block of each op of a graph of :meth:`placelab.models.Transformer.graph`, shape (n_ops,)."""
-    return np.array([_block(name.split("."), layers) for name in graph.names.tolist()])
+    return np.array([block_of(name, layers) for name in graph.names.tolist()])
 
 
-def _block(path: list[str], layers: int) -> int:
+def block_of(name: str, layers: int) -> int:
+    """The block of an op by its module path."""
+    path = name.split(".")
     if len(path) > 2 and path[1] in ("layers", "h"):
         return int(path[2]) + 1
     head = path[0] in ("lm_head", "loss") or (len(path) > 1 and path[1] in ("norm", "ln_f"))

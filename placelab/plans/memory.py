@@ -18,6 +18,7 @@ CATEGORIES = ("weights", "gradients", "optimizer", "activations", "buffers")
 OPTIMIZERS = {"adam": 8, "sgd": 4}  # bytes of state per parameter, beside a float32 copy where weights are shorter
 GRADIENTS = {"float32": 4, "bfloat16": 2}
 FLOAT32 = 4
+OUTSIDE_OPS = (3, 5)  # rows of a `BlockMemory`'s peaks that no op makes: exchanged tokens, gathered units
 ROWS = ("o_proj", "down_proj", "c_proj")  # split by their inputs: every rank has the whole bias
 WHOLE = ("gate", "q_a_proj", "kv_a_proj_with_mqa")  # every rank of a tensor group has all of them
 TOGETHER = {"up_proj": "gate_proj", "k_proj": "q_proj", "v_proj": "q_proj"}  # one product in trainers

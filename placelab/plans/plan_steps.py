@@ -19,11 +19,12 @@ from placelab.plans.degrees import Plan
 from placelab.plans.divided_blocks import DividedBlocks
 from placelab.plans.every_rank import every_rank
 from placelab.plans.gathered_units import actions, every_gathered_rank, gathered_seconds, joined
-from placelab.plans.memory import training_bytes
+from placelab.plans.memory import OUTSIDE_OPS, BlockMemory, training_bytes
 from placelab.plans.overlap import overlap_seconds
 from placelab.plans.pass_parts import COMPUTE, Part, parts_of
 from placelab.plans.plan_collectives import Collectives, rank_groups, stage_devices
 from placelab.plans.scattered_gradients import scattered_ends
+from placelab.plans.simulated_memory import simulated_peaks
 from placelab.plans.stage_memory import as_frame, rank_bytes
 from placelab.plans.stage_pipeline import Step, costed, placed, run_placed, unit_pipeline
 from placelab.plans.stage_ranks import MERGED, layout_of, rank_of, splits, stages_of
@@ -52,7 +53,8 @@ class PlanResult:
         Tokens of the batch per second; model FLOP over what the devices' peaks would do in that time; idle share of the
         pipeline; seconds of the gradients' exchange that outlive the pipeline.
     memory : DataFrame
-        A row per rank of the pipeline: bytes by category, ``total``, ``capacity``.
+        A row per rank of the pipeline: bytes by category, ``total``, ``capacity``. Of ``memory="simulated"`` the peak of the
+        passes' tensors is ``activations``, as far as the formula has them, and the rest ``buffers``.
     """
 
     plan: Plan
@@ -122,6 +124,7 @@ def plan(
     sequence: int,
     precision: str = "bfloat16",
     efficiency: float = 1.0,
+    memory: Literal["formula", "simulated"] = "formula",
 ) -> PlanResult:
     r"""Seconds and bytes of one training step of a model under a plan.
 
@@ -137,6 +140,10 @@ def plan(
         Sequences of a step over all replicas, and tokens of each.
     precision, efficiency
         Of matrix products, and the share of the peaks that ops reach: :func:`placelab.costs.estimate`.
+    memory
+        ``"formula"``: activations of a layer times micro-batches in flight, and buffers by rule. ``"simulated"``: the most bytes
+        at a time that tensors take if the ops of all passes run in the schedule's order, each tensor held until its last reader;
+        what stays and what collectives gather is as in the formula.
 
     Returns
     -------
@@ -146,7 +153,7 @@ def plan(
     Raises
     ------
     UnsupportedError
-        Degrees that the model, the cluster or the schedule do not allow.
+        Degrees that the model, the cluster or the schedule do not allow; another `memory`.
     FormatError
         A number out of range; types of devices without a data sheet; over two million passes of micro-batches.
 
@@ -170,7 +177,11 @@ def plan(
     >>> found.fits, found.bubble
     (True, 0.0)
     """
-    return Planner(model, cluster, batch, sequence, precision, efficiency).result(plan)
+    if memory not in ("formula", "simulated"):
+        raise UnsupportedError(f"memory is {memory!r:.60}; expected 'formula' or 'simulated'")
+    planner = Planner(model, cluster, batch, sequence, precision, efficiency)
+    found = planner.result(plan)
+    return found if memory == "formula" else replace(found, memory=planner.simulated(found.plan, found.schedule()))
 
 
 @dataclass(eq=False)
@@ -231,11 +242,26 @@ class Planner:
 
     def bytes(self, plan: Plan) -> np.ndarray:
         """Bytes of each rank by category, shape (ranks, categories)."""
-        how, m = plan.training(), plan.microbatches(self.batch)
-        key = "bytes", how, plan.microbatch
-        blocks = self._once(key, lambda: training_bytes(self.model, how, plan.microbatch, self.sequence))
+        blocks, m = self._block_bytes(plan), plan.microbatches(self.batch)
         rows = lambda: rank_bytes(blocks, plan.layers or (), m, plan.schedule, plan.chunks)  # noqa: E731
-        return self._once(("memory", *key[1:], plan.layers, m, plan.schedule, plan.chunks), rows)
+        key = "memory", plan.training(), plan.microbatch, plan.layers, m, plan.schedule, plan.chunks
+        return self._once(key, rows)
+
+    def _block_bytes(self, plan: Plan) -> BlockMemory:
+        how = plan.training()
+        key = "bytes", how, plan.microbatch
+        return self._once(key, lambda: training_bytes(self.model, how, plan.microbatch, self.sequence))
+
+    def simulated(self, plan: Plan, one: Schedule) -> pd.DataFrame:
+        """As :meth:`memory`, with the simulated peak of a schedule of the plan instead of the formula."""
+        rows, ends = self.bytes(plan).copy(), _ends(plan)
+        beside = self._block_bytes(plan).peaks[list(OUTSIDE_OPS)]
+        for rank, peak in enumerate(simulated_peaks(self.model, plan, self.sequence, one, ends)):
+            own = [slice(*ends[s : s + 2]) for s in stages_of(plan.schedule, rank, plan.pp, plan.chunks)]
+            rows[rank, 3] = min(rows[rank, 3], peak)
+            largest = np.max([beside[:, blocks].max(axis=1) for blocks in own], axis=0)
+            rows[rank, 4] = peak - rows[rank, 3] + largest.sum()
+        return as_frame(rows).assign(capacity=self.capacity(plan))
 
     def capacity(self, plan: Plan) -> list[float]:
         """Bytes that the smallest device of each rank has."""

@@ -26,6 +26,14 @@ def test_bubbles_shrink_as_the_page_says(names):
     assert bubble["zb-h1", 8] < bubble["1f1b", 8] == pytest.approx(bubble["gpipe", 8], abs=0.01)
 
 
+def test_simulated_memory_is_as_the_page_says(names):
+    """Within a few percent of the formula for 1f1b; far above it for a schedule that holds what was computed again."""
+    close = next(value for key, value in names["values"].items() if "simulated.memory" in key)
+    assert close == pytest.approx([1.0] * 4, abs=0.06)
+    how = next(value for value in names["values"].values() if isinstance(value, dict) and "formula" in value)
+    assert all(seen > 1.1 * rule for seen, rule in zip(how["simulated"], how["formula"], strict=True))
+
+
 def test_what_does_not_fit_has_a_sentence(names):
     """It names the plan that lacks least, its stage and what fills it."""
     assert names["message"].startswith("llama-3.1-70b does not fit; the plan that lacks least is dp 1, tp 8, pp 1")
