@@ -12,7 +12,7 @@ from explorer_hands import edit, press, reproduces, wait_for
 import placelab as pl
 from placelab.app.explorer.jobs import one_step, with_job
 from placelab.app.explorer.panels.job_panel import JobPanel
-from placelab.app.explorer.panels.numbers import job_details, job_items, numbers
+from placelab.app.explorer.panels.numbers import job_details, job_items, numbers, strip
 from placelab.app.explorer.panels.training_run import TrainingRun, lasting, shares
 from placelab.app.explorer.state import ALL_REDUCE, PIPELINE, SERVERS, Job, initial_state, preset
 from placelab.app.widgets.gantt_wire import job_ways, pack_job
@@ -268,3 +268,17 @@ def test_random_orders_on_request(opened):
     assert "random orders: " in tab.orders.shown.value
     opened.change(lambda s: replace(s, seed=1))
     wait_for(lambda: tab.orders.shown.value == "")
+
+
+@pytest.mark.parametrize(("transfers", "said"), [("channel", ["≤ 9.1 %"]), ("parallel", [])])
+def test_a_busy_channel_bounds_what_another_order_saves(transfers, said):
+    """Twice ten seconds on one channel of a makespan of 22; transfers that do not queue are no bound."""
+    graph = pl.OpGraph.from_arrays(list("abcd"), [1.0] * 4, [(0, 2), (1, 3)], edge_bytes=[10.0, 10.0])
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=1.0), transfers=transfers)
+    schedule = pl.simulate(problem, pl.Placement(problem, [0, 0, 1, 1]), "fifo")
+    found = [each for each in strip(schedule, [])[0] if each["key"] == "reorder"]
+    assert [each["value"] for each in found] == said
+    assert all(
+        "no order of ops and transfers is faster than 20: so long is the busiest channel" in each["title"]
+        for each in found
+    )

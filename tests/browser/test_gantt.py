@@ -185,6 +185,7 @@ def test_the_drawer_answers_a_click_and_a_link_in_it_leads_on(page, theme, scree
     problem = pl.datasets.problem("topcuoglu")
     schedule = pl.simulate(problem, pl.place(problem, "heft", trace=True), "planned")
     gantt = Gantt.of(schedule, height=-1)
+    page.set_viewport_size({"width": 1280, "height": 720})
     bare_page.show(page, gantt, theme)
     page.locator(".pl-gantt-fill").evaluate("element => element.style.height = '420px'")
     drawer = page.locator(".drawer")
@@ -664,6 +665,35 @@ def test_fills_its_place_and_nothing_moves(page, rnn, filling, screenshot):
     frame(page)
     assert page.evaluate(HEIGHTS) == [toolbar, lanes, stage, foot]
     screenshot("table")
+
+
+def test_the_frame_in_the_whole_run_is_dragged(page, rnn, filling, screenshot):
+    """An edge zooms, what is between pans, a press beside it goes there, and the frame is what the chart shows."""
+    page.evaluate(BOX, [1180, 420])
+    frame(page)
+    plot = page.locator(".minimap .plot").bounding_box()
+    whole = shown(page, "span")[1]
+
+    def drag(start: float, end: float) -> tuple[float, float]:
+        """From one share of the whole run to another; the span that is shown then, in such shares."""
+        y = plot["y"] + plot["height"] / 2
+        page.mouse.move(plot["x"] + start * plot["width"], y)
+        page.mouse.down()
+        page.mouse.move(plot["x"] + end * plot["width"], y, steps=6)
+        page.mouse.up()
+        frame(page)
+        view = page.locator(".minimap .view").bounding_box()
+        first, last = (time / whole for time in shown(page, "span"))
+        assert view["x"] == pytest.approx(plot["x"] + first * plot["width"], abs=3)
+        assert view["width"] == pytest.approx((last - first) * plot["width"], abs=4)
+        return first, last
+
+    assert drag(0.999, 0.4) == pytest.approx((0.0, 0.4), abs=0.01)
+    assert drag(0.001, 0.2) == pytest.approx((0.2, 0.4), abs=0.01)
+    assert drag(0.3, 0.55) == pytest.approx((0.45, 0.65), abs=0.01)
+    assert drag(0.2, 0.2) == pytest.approx((0.1, 0.3), abs=0.01)
+    screenshot("framed")
+    assert drag(0.3, 0.05) == pytest.approx((0.05, 0.1), abs=0.01)  # over the other edge
 
 
 def test_a_shorter_schedule_is_seen_to_be_shorter(page, rnn, filling, screenshot):

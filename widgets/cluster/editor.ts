@@ -4,14 +4,14 @@
  * All edits of a drag apply to the cluster as it was when the drag began, here and in Python, so that
  * any of them but the last may be lost.
  */
-import type { AnyModel } from "@anywidget/types";
+import type { Model } from "../shared/model.ts";
 import { outbox } from "./outbox.ts";
 import { applied, type Cluster, fromWire, structure } from "./state.ts";
 import type { Chosen, ClusterTraits, Edit } from "./traits.ts";
 
 export interface Editor {
   readonly cluster: Cluster;
-  readonly model: AnyModel<ClusterTraits>;
+  readonly model: Model<ClusterTraits>;
   readonly dragging: boolean;
   /** Number of the drag in progress; null: none is. */
   readonly gesture: number | null;
@@ -28,7 +28,7 @@ export interface Editor {
   refresh(): void;
 }
 
-export function editor(model: AnyModel<ClusterTraits>, draw: (rebuild: boolean) => void, edited: () => void): Editor {
+export function editor(model: Model<ClusterTraits>, draw: (rebuild: boolean) => void, edited: () => void): Editor {
   const set = <K extends keyof ClusterTraits>(name: K, value: ClusterTraits[K]) => {
     model.set(name, value);
     model.save_changes();

@@ -1,9 +1,8 @@
 /** The cluster canvas: devices, hosts and links to drag and edit. */
-import type { AnyModel, Render } from "@anywidget/types";
 import { COMPUTED, type Computed, EDITED, type Edited, Waiting } from "../shared/alone.ts";
 import { publish, subscribe } from "../shared/bus.ts";
 import { h, listen, style } from "../shared/dom.ts";
-import { overlaid } from "../shared/model.ts";
+import { type Model, overlaid, type Render } from "../shared/model.ts";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
 import { boxOf } from "../shared/zoom.ts";
 import { type Adjust, adjust } from "./adjust.ts";
@@ -35,7 +34,7 @@ class Canvas {
     role: "region",
     "aria-label": "cluster",
   });
-  readonly #model: AnyModel<ClusterTraits>;
+  readonly #model: Model<ClusterTraits>;
   readonly #editor: Editor;
   readonly #adjust: Adjust;
   readonly #body = h("div.body");
@@ -54,7 +53,7 @@ class Canvas {
   #built = ""; // structure that the elements belong to
   #focus: string | null = null; // key of what gets the focus after the next rebuild
 
-  constructor(model: AnyModel<ClusterTraits>) {
+  constructor(model: Model<ClusterTraits>) {
     this.#model = model;
     this.#editor = editor(
       model,
@@ -338,8 +337,8 @@ class Canvas {
 }
 
 const render: Render<ClusterTraits> = ({ model, el }) => {
-  const { model: shown, put } = overlaid<ClusterTraits>(model as never);
-  const canvas = new Canvas(shown as AnyModel<ClusterTraits>);
+  const { model: shown, put } = overlaid(model);
+  const canvas = new Canvas(shown);
   const stop = subscribe<Computed | null>(el, COMPUTED, (now) => put(now ? { peak: [...now.peak], load: [] } : {}));
   el.append(canvas.root);
   return () => {

@@ -49,8 +49,15 @@ export interface Best {
   readonly all: readonly { readonly row: Row; readonly column: number }[];
 }
 
-/** The least value of a measure, of cells that are not stale if there is one; null where nothing counts. */
-export function bestOf(rows: readonly Row[], measure: Measure): Best | null {
+/**
+ * The least value of a measure, of cells that are not stale if there is one; null where nothing counts. Of pairs that tie it is
+ * the one at `shown` (partitioner and column), else the first.
+ */
+export function bestOf(
+  rows: readonly Row[],
+  measure: Measure,
+  shown: readonly [string, number] = ["", -1],
+): Best | null {
   for (const stale of [false, true]) {
     let value = Infinity;
     let all: { row: Row; column: number }[] = [];
@@ -60,7 +67,8 @@ export function bestOf(rows: readonly Row[], measure: Measure): Best | null {
         if (own < value) [value, all] = [own, []];
         if (own === value) all.push({ row, column });
       });
-    if (all[0]) return { ...all[0], value, all };
+    const first = all.find(({ row, column }) => row.name === shown[0] && column === shown[1]) ?? all[0];
+    if (first) return { ...first, value, all };
   }
   return null;
 }
@@ -72,9 +80,9 @@ export function isBest(best: Best | null, row: Row, column: number): boolean {
 
 const NAMED = 8; // of the pairs that tie
 
-/** ", ties with 3 more": how many other pairs are as good; empty for none. */
+/** ", 4 pairs tie": how many pairs are as good, this one included; empty where it is alone. */
 export function tieOf(best: Best): string {
-  return best.all.length > 1 ? `, ties with ${best.all.length - 1} more` : "";
+  return best.all.length > 1 ? `, ${best.all.length} pairs tie` : "";
 }
 
 /** The pairs that tie, by name. */

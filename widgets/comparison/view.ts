@@ -2,7 +2,7 @@
 import { h, listen, set, style } from "../shared/dom.ts";
 import { unitsOf } from "../shared/format.ts";
 import { markTheme, THEME_CSS } from "../shared/theme.ts";
-import { atMost, bestOf, isOptimal, MEASURES, type Measure, tiedNames, tieOf } from "./cells.ts";
+import { atMost, type Best, bestFirst, bestOf, isOptimal, MEASURES, type Measure, tiedNames, tieOf } from "./cells.ts";
 import css from "./comparison.css";
 import { Grid } from "./grid.ts";
 import type { Asked, ComparisonTraits } from "./traits.ts";
@@ -67,7 +67,7 @@ export class ComparisonView {
       this.#grid.element,
     );
     const askOfBest = (kind: "show" | "against") => {
-      const best = this.#traits && bestOf(this.#traits.rows, "makespan");
+      const best = this.#bestPair();
       if (best) ask({ kind, partitioner: best.row.name, scheduler: this.#traits!.schedulers[best.column]! });
     };
     listen(this.#best, "click", () => askOfBest("show"));
@@ -80,7 +80,7 @@ export class ComparisonView {
     const { rows, schedulers, shown, status, fraction, action } = traits;
     const units = unitsOf(traits.unitless);
     const measure = (traits.measure in MEASURES ? traits.measure : "makespan") as Measure;
-    const best = bestOf(rows, "makespan");
+    const best = this.#bestPair();
     const cell = best && best.row.cells[best.column]!;
     const gap =
       !cell || cell.gap === null
@@ -95,7 +95,7 @@ export class ComparisonView {
     this.#best.title = !best
       ? "No pair places and runs the model"
       : tie
-        ? `Show the first of ${best.all.length} pairs that tie${gap}: ${tiedNames(best, schedulers)}`
+        ? `Show it; ${best.all.length} pairs tie${gap}: ${tiedNames(best, schedulers)}`
         : `Show the best pair${gap}`;
     this.#best.disabled = !best;
     this.#best.classList.toggle("stale", !!cell?.stale);
@@ -110,6 +110,13 @@ export class ComparisonView {
     for (const input of this.#inputs) input.checked = input.value === measure;
     this.#grid.show({ schedulers, rows, shown, measure, units, dark: markTheme(this.element) });
     this.#tick(rows.some(({ state }) => state === "running"));
+  }
+
+  /** The best pair: of those that tie the one that is shown, else the first row's. */
+  #bestPair(): Best | null {
+    if (!this.#traits) return null;
+    const { rows, schedulers, shown } = this.#traits;
+    return bestOf(bestFirst(rows, "makespan"), "makespan", [shown[0] ?? "", schedulers.indexOf(shown[1] ?? "")]);
   }
 
   /** Draws again, as for another theme. */

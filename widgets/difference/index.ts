@@ -14,7 +14,7 @@ function render({ model, el }: { model: Model<DifferenceTraits>; el: HTMLElement
       model.set(name, value);
       model.save_changes();
     };
-  const view = new DifferenceView(send("group"), send("selection"), () => model.send?.({ part: true }));
+  const view = new DifferenceView(send("group"), send("selection"), () => model.send({ part: true }));
   el.append(view.element);
   const ends = [redraw(model, READ, (traits) => view.show(traits)), watchTheme(() => view.redraw())];
   return () => ends.forEach((end) => end());

@@ -328,7 +328,7 @@ function Mounted({ model, kind }: { model: Part<PartTraits>; kind: string }) {
   const computing = useComputing(model);
   const element = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    const end = VIEWS[kind]!.render({ model, el: element.current! } as never);
+    const end = VIEWS[kind]!.render({ model: model as Part<never>, el: element.current! });
     return () => void (typeof end === "function" && end());
   }, [model]);
   useLayoutEffect(() => void element.current!.classList.toggle(COMPUTING, computing !== "")); // views set classes, too

@@ -14,9 +14,10 @@ import layers from "../layers/index.ts";
 import matters from "../matters/index.ts";
 import palette from "../palette/index.ts";
 import plans from "../plans/index.ts";
+import type { Part } from "./part.ts";
 
 interface View {
-  render(given: never): unknown;
+  render(given: { model: Part<never>; el: HTMLElement }): unknown;
 }
 
 export const VIEWS: Record<string, View> = {

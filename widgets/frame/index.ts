@@ -1,9 +1,9 @@
 /** What surrounds the explorer's views: splitter, full screen, presenting, panels that close, downloads. */
-import type { Render } from "@anywidget/types";
 import { UNANSWERED } from "../shared/alone.ts";
 import { subscribe } from "../shared/bus.ts";
 import { h, listen, style } from "../shared/dom.ts";
 import { download } from "../shared/download.ts";
+import type { Render } from "../shared/model.ts";
 import { boxOf, pointOf } from "../shared/zoom.ts";
 import { findCell, showCell } from "./cell.ts";
 import css from "./frame.css";
@@ -113,8 +113,10 @@ const render: Render<FrameTraits> = ({ model, el }) => {
   model.on("change:split", showSplit);
   model.on("change:picture", look);
   look();
-  const onMessage = ({ download: name, type }: Download, buffers: DataView[]) =>
-    download(name, new Blob([buffers[0] as BlobPart], { type }));
+  const onMessage = (message: unknown, buffers: unknown) => {
+    const { download: name, type } = message as Download;
+    download(name, new Blob([(buffers as BlobPart[])[0]!], { type }));
+  };
   model.on("msg:custom", onMessage);
   return () => {
     ending.abort();

@@ -55,7 +55,7 @@ function render({ model: python, el, alone = false }: Context): () => void {
     },
     say: (what: object) => {
       publish(el, HELD, what);
-      model.send?.(what);
+      model.send(what);
     },
   };
   const view = new GanttView(tell, alone);

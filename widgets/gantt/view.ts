@@ -392,6 +392,7 @@ export class GanttView {
   }
 
   moveByHand(on: boolean): void {
+    this.#board.placing = on;
     this.#byHand.switch(on);
     this.#tray.reveal(on);
     this.#resized();

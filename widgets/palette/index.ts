@@ -1,6 +1,7 @@
 /** Type what is to be done: a line over the explorer, opened by Ctrl+K anywhere in it; and the note on what an edit did. */
-import type { Render } from "@anywidget/types";
+
 import { h, listen, set, style } from "../shared/dom.ts";
+import type { Render } from "../shared/model.ts";
 import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
 import { commandOf, isForChart, isTyping, moved } from "./keys.ts";
 import css from "./palette.css";
@@ -33,7 +34,14 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
   const away = h("button", { type: "button", "aria-label": "Dismiss" }, "✕");
   const note = h("div.pl-note", { role: "status", hidden: true }, said, undo, away);
   const over = h("div.placelab.pl-over", {}, style(THEME_CSS, css), dialog, note);
-  el.append(h("div.placelab.pl-commands", { "data-lm-suppress-shortcuts": "true" }, style(THEME_CSS, css), button));
+  const commands = h(
+    "div.placelab.pl-commands",
+    { "data-lm-suppress-shortcuts": "true" },
+    style(THEME_CSS, css),
+    button,
+  );
+  el.append(commands);
+  const mark = () => [commands, over].forEach(markTheme);
   let at = 0;
   let awaiting = false; // Enter was pressed before the offers came
   let before: HTMLElement | null = null; // what had the focus
@@ -144,7 +152,7 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
     found.append(over);
     found.dataset.lmSuppressShortcuts = "true";
     found.tabIndex = -1; // a click beside all controls leaves the keys to the explorer
-    markTheme(over);
+    mark();
     const pressed = (event: KeyboardEvent) => {
       if (isForChart(event, event.target, found)) {
         const stage = found.querySelector<HTMLElement>(".pl-gantt .stage");
@@ -163,7 +171,7 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
     listen(found, "pointerdown", ({ target }) => !dialog.contains(target as Node) && close(), { signal });
   };
   requestAnimationFrame(attach); // the page attaches the element only now
-  const forget = watchTheme(() => markTheme(over));
+  const forget = watchTheme(mark);
   model.on("change:offers", show);
   model.on("change:answers", answered);
   model.on("change:done", tell);

@@ -1,17 +1,25 @@
+import type { AnyModel } from "@anywidget/types";
 import type { Newest } from "./current.ts";
 
-/** The part of anywidget's model that the view uses; the standalone page brings its own. */
+/**
+ * What a view knows of its engine, which answers what it sends and sets: a kernel of Jupyter's, by anywidget's model; the translated
+ * kernels in the page, or a saved state that plays, by `modelOf`; and the first of them as long as it answers, by `overlaid`.
+ */
 export interface Model<T> {
   /** The explorer that it is a part of, which says what the newest state is; absent of a view alone in a cell. */
   readonly whole?: Newest;
   get<K extends keyof T & string>(name: K): T[K];
   set<K extends keyof T & string>(name: K, value: T[K]): void;
   save_changes(): void;
-  /** Absent where there is no Python. */
-  send?(content: unknown): void;
-  on(event: string, callback: (message?: unknown) => void): void;
-  off(event: string, callback: (message?: unknown) => void): void;
+  send(content: unknown, callbacks?: unknown, buffers?: ArrayBuffer[]): void;
+  on(event: string, callback: (message?: unknown, buffers?: unknown) => void): void;
+  off(event: string, callback: (message?: unknown, buffers?: unknown) => void): void;
+  /** ipywidgets' manager; absent where the host is not Jupyter. */
+  readonly widget_manager?: unknown;
 }
+
+/** Draws a view into an element; what it returns ends what it has begun. */
+export type Render<T> = (given: { model: Model<T>; el: HTMLElement }) => () => void;
 
 /** Enough of anywidget's model for a view without Python: values and change events. */
 export function modelOf<T extends object>(traits: T): Model<T> {
@@ -47,7 +55,7 @@ export function overlaid<T extends object>(model: Model<T>): { model: Model<T>; 
       get: (name) => (name in over ? over[name]! : model.get(name)),
       set: (name, value) => model.set(name, value),
       save_changes: () => model.save_changes(),
-      send: (content) => model.send?.(content),
+      send: (content) => model.send(content),
       on(event, callback) {
         if (!listeners.has(event)) listeners.set(event, new Set());
         listeners.get(event)!.add(callback);
@@ -67,3 +75,6 @@ export function overlaid<T extends object>(model: Model<T>): { model: Model<T>; 
     },
   };
 }
+
+/** anywidget's model as a view knows it: that it can be is the compiler's to say. */
+export const ofJupyter = <T extends Record<string, unknown>>(model: AnyModel<T>): Model<T> => model;

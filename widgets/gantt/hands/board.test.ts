@@ -50,4 +50,26 @@ describe("the time axis", () => {
     b.showKept(null);
     expect(b.seen.to).toBeCloseTo(5.05);
   });
+
+  it("tells nothing of a kept schedule while decisions are shown, but where bars are placed by hand", () => {
+    const b = board();
+    b.show(
+      chartOf({
+        devices: 1,
+        ops: [
+          [0, 2, 0],
+          [2, 3, 0],
+        ],
+      }),
+    );
+    b.showKept(decodeKept(encodeKept(8, 1, [[0, 0, 8]])));
+    b.showDecided(Uint8Array.of(1, 0));
+    expect([b.kept, b.seen.to < 8]).toEqual([null, true]);
+    b.placing = true;
+    expect(b.kept?.makespan).toBe(8);
+    b.placing = false;
+    b.showDecided(new Uint8Array());
+    expect(b.kept?.makespan).toBe(8);
+    expect(b.seen.to).toBeCloseTo(8.08);
+  });
 });

@@ -23,7 +23,8 @@ export class Board {
   #whole: Chart | null = null; // of which `chart` may be what is decided so far
   #decided: Uint8Array = new Uint8Array();
   labels: Labels = { names: [], kinds: new Uint8Array(), kindNames: [], devices: [], units: SI };
-  kept: Kept | null = null;
+  placing = false; // by hand: what is placed is compared with the kept schedule
+  #kept: Kept | null = null;
   candidates: readonly Candidate[] = [];
   mark: Mark | null = null;
   /** Selected op, -1 for none. */
@@ -148,10 +149,14 @@ export class Board {
   /** Shows what is decided so far: an entry per op, then per transfer; all if there is none. */
   showDecided(decided: Uint8Array): void {
     this.#decided = decided;
-    if (!this.#whole) return;
-    this.chart = soFar(this.#whole, decided);
+    const whole = this.#whole;
+    if (!whole) return;
+    const [kept, before] = [this.kept, this.extent];
+    this.chart = soFar(whole, decided);
+    this.seen = carried(this.seen, before, this.extent);
     this.#arrange();
-    this.redraw();
+    if (this.kept === kept) this.redraw();
+    else this.resize(); // the lanes have a strip for it
   }
 
   /** Another graph comes: its schedule puts the lanes in order anew. */
@@ -173,9 +178,14 @@ export class Board {
 
   showKept(kept: Kept | null): void {
     const before = this.extent;
-    this.kept = kept;
+    this.#kept = kept;
     this.seen = carried(this.seen, before, this.extent);
     this.resize();
+  }
+
+  /** The kept schedule, unless only a part of a plan is shown that a strategy makes: it would tell of what is to come. */
+  get kept(): Kept | null {
+    return this.chart?.drawn !== undefined && !this.placing ? null : this.#kept;
   }
 
   keepAxis(keeps: boolean): void {

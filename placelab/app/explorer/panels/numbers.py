@@ -14,7 +14,7 @@ from placelab.analysis.worker_measures import arrival_skew
 from placelab.app.explorer.panels.panel import Item, Puzzle, item
 from placelab.app.widgets import controls as w
 from placelab.base.units import Units, percent
-from placelab.planning.lower_bounds import is_proven, known_bounds, ratios
+from placelab.planning.lower_bounds import busiest, is_proven, known_bounds, ratios, transfers_of
 from placelab.planning.read_orders import replica_column
 from placelab.problem.coverage import SAID, little_known
 from placelab.problem.pipeline_columns import pipeline_of
@@ -192,6 +192,7 @@ def numbers(schedule: Schedule, m: dict[str, float], violations: Sequence[Violat
         item("makespan", "Makespan", written.time(m["makespan"]), "When the last op has finished"),
         *([] if job and np.isnan(m["speedup"]) else [_speedup(m["speedup"], schedule)]),  # no device runs a job alone
         _gap(m["bound_gap"], schedule),
+        *_by_order(schedule),
         _critical(m, written),
         *job,
         item("moved", "Moved", written.amount(m["bytes_moved"], "B"), f"{m['transfers']:,} transfers between devices"),
@@ -299,6 +300,27 @@ def _gap(gap: float, schedule: Schedule) -> Item:
     return item("gap", "Above optimum", at_most(gap) if np.isfinite(gap) else "–", title)
 
 
+def _by_order(schedule: Schedule) -> list[Item]:
+    """What another order of the placement may save, where a busy channel, port or device is more of a bound than the rest."""
+    problem = schedule.problem
+    if problem.transfers == "parallel" or not schedule.makespan:  # nothing queues: the other bounds are as good
+        return []
+    device = schedule.placement.device
+    busy = busiest(problem, device, *transfers_of(problem, device))
+    name = max(busy, key=busy.__getitem__)
+    if busy[name] <= NEARER * max(known_bounds(problem).values()):
+        return []
+    saved = 1 - busy[name] / schedule.makespan
+    title = (
+        f"With these devices no order of ops and transfers is faster than {problem.cluster.units.time(busy[name])}: "
+        f"so long is the {name.replace('_', ' ')} in use"
+    )
+    return [item("reorder", "Another order saves", "nothing" if saved < OPTIMAL else at_most(saved), title)]
+
+
+NEARER = 1.005  # times the bound of every placement
+
+
 def _ratio(schedule: Schedule) -> str:
     """The approximation ratio proven for plans of this partitioner; "" for none."""
     name = schedule.placement.partitioner
@@ -398,6 +420,7 @@ ORDER = (  # without room, the last drop out
     "gap",
     "memory",
     "legal",
+    "reorder",
     "speedup",
     "critical",
     "moved",
