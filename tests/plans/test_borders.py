@@ -97,13 +97,15 @@ def drawn(source: random.Random, most: int, k: int) -> dict:
     )
 
 
+@pytest.mark.parametrize("tries", [250, pytest.param(1500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("empty", [False, True])
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_the_best_of_all_splits(objective, empty):
-    """Value and numbers are those of the first of the best among all splits, with fixed borders, links and stages that count."""
+def test_the_best_of_all_splits(objective, empty, tries):
+    """Value and numbers are those of the first of the best among all splits, with fixed borders, links and stages that count;
+    9,000 random questions, of which 1,500 each time."""
     source = random.Random(f"{objective} {empty}")
     feasible = 0
-    for _ in range(250):
+    for _ in range(tries):
         k = source.randint(1, 4)
         question = drawn(source, 9, k)
         n = len(question["sizes"])
@@ -117,7 +119,7 @@ def test_the_best_of_all_splits(objective, empty):
             feasible += 1
             assert chain.value == pytest.approx(least, rel=1e-12)
             assert counts(chain, k, True) == min(s for s, v in values.items() if v <= least * (1 + 1e-12))
-    assert feasible > 80
+    assert feasible > tries / 3.2
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -138,12 +140,14 @@ def test_more_never_hurts(objective):
             assert first is None or chain.value <= first.value * (1 + 1e-12)
 
 
+@pytest.mark.parametrize("tries", [70, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_a_free_order_is_the_best_of_all_orders(objective):
-    """Devices of two or three types: as good as the best permutation, with the first of its numbers."""
+def test_a_free_order_is_the_best_of_all_orders(objective, tries):
+    """Devices of two or three types: as good as the best permutation, with the first of its numbers; 600 random questions, of
+    which 210 each time."""
     source = random.Random(objective)
     feasible = 0
-    for _ in range(70):
+    for _ in range(tries):
         kinds, empty = source.randint(1, 3), source.random() < 0.4
         question = drawn(source, 7, kinds)
         number = [source.randint(1, 4 - kinds) if kinds > 1 else source.randint(1, 3) for _ in range(kinds)]
@@ -160,7 +164,7 @@ def test_a_free_order_is_the_best_of_all_orders(objective):
             good = [s for (s, _), v in values.items() if v <= least * (1 + 1e-12)]
             first = min(tuple(x for x in s if x) for s in good) if empty else min(good)
             assert tuple(x for x in counts(chain, k, False) if x) == first
-    assert feasible > 25
+    assert feasible > tries / 2.9
 
 
 def test_large_tables_are_cut(monkeypatch):

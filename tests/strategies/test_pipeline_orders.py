@@ -1,5 +1,6 @@
 """Schedulers of pipelines: bubbles and peaks in closed form, on equal stages."""
 
+from collections.abc import Iterable
 from itertools import product
 
 import numpy as np
@@ -69,10 +70,24 @@ def test_rounds_of_interleaved_micro_batches():
 def test_the_usual_round():
     """Golden P2: the sizes of rounds on four devices; the bubble is that of full rounds for every number of micro-batches."""
     assert [round_of(4, m) for m in range(3, 18)] == [3, 4, 5, 6, 7, 4, 5, 5, 6, 4, 7, 5, 5, 4, 6]
-    for p, v, (f, b) in product((2, 3, 5), (2, 3), ((1, 2), (2, 2), (3, 4))):
+    assert full_rounds((2, 3, 5), (2, 3)) == 234
+
+
+def full_rounds(devices: Iterable[int], chunks: Iterable[int]) -> int:
+    """How many pipelines take (m + (p - 1)/v)(F + B): all for p to 4p + 2 micro-batches and three sets of costs."""
+    tried = 0
+    for p, v, (f, b) in product(devices, chunks, ((1, 2), (2, 2), (3, 4))):
         for m in range(p, 4 * p + 3):
             problem = training(f, b, microbatches=m, stages=p, chunks=v)
             assert run(problem, "interleaved").makespan == pytest.approx((m + (p - 1) / v) * (f + b))
+            tried += 1
+    return tried
+
+
+@pytest.mark.slow
+def test_the_usual_round_of_all():
+    """Golden P2, whole: 1,134 pipelines of 2 to 8 devices with 2 to 4 chunks each."""
+    assert full_rounds(range(2, 9), (2, 3, 4)) == 1_134
 
 
 @pytest.mark.parametrize(("v", "m", "seconds"), [(2, 8, 28.5), (2, 10, 34.5), (4, 8, 26.25)])
