@@ -56,12 +56,22 @@ def node():
     return path
 
 
-def differences(node, folder, calls, text):
+@pytest.fixture(scope="module")
+def recorded(calls, tmp_path_factory):
+    """The file of these calls, which takes longer to write than to compare."""
+    return written(calls, tmp_path_factory.mktemp("calls"))
+
+
+def written(calls, folder):
+    """The file of calls, in a folder."""
+    (folder / "calls.json").write_text(record_calls.written(calls))
+    return folder / "calls.json"
+
+
+def differences(node, recorded, calls, text):
     """What the translated kernels give otherwise than plain Python."""
-    translated = folder / "kernels.mjs"
-    recorded = folder / "calls.json"
+    translated = recorded.with_name("kernels.mjs")
     translated.write_text(text)
-    recorded.write_text(record_calls.written(calls))
     done = subprocess.run([node, REPLAY, translated, recorded], capture_output=True, text=True, timeout=60, check=True)
     found = json.loads(done.stdout)
     assert found["calls"] == len(calls)
@@ -69,11 +79,11 @@ def differences(node, folder, calls, text):
 
 
 @pytest.mark.parametrize("checked", [False, True], ids=["as it is", "with bounds checked"])
-def test_translated_kernels_compute_the_same_bytes(calls, node, tmp_path, checked):
+def test_translated_kernels_compute_the_same_bytes(calls, node, recorded, checked):
     """Every array that a kernel writes, and what it returns."""
     kernels, types = record_calls.types_of(calls)
     assert {each.__name__ for each in kernels} >= {"run_events", "in_order", "one_by_one", "upward", "group_transfers"}
-    assert differences(node, tmp_path, calls, translate.translate(kernels, types, checked)) == []
+    assert differences(node, recorded, calls, translate.translate(kernels, types, checked)) == []
 
 
 MUTANTS = {  # what stands there, and what a mistake would put there
@@ -89,13 +99,13 @@ MUTANTS = {  # what stands there, and what a mistake would put there
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_a_wrong_translation_is_noticed(calls, node, tmp_path, mutant):
+def test_a_wrong_translation_is_noticed(calls, node, recorded, mutant):
     """The test of the test: each mistake in the translated text changes some result."""
     kernels, types = record_calls.types_of(calls)
     right = translate.translate(kernels, types)
     before, after = MUTANTS[mutant]
     assert before in right
-    assert differences(node, tmp_path, calls, right.replace(before, after))
+    assert differences(node, recorded, calls, right.replace(before, after))
 
 
 def bits(x, y):
@@ -146,4 +156,4 @@ def test_a_thousand_problems(node, tmp_path):
             patch.setenv("PLACELAB_JIT", "0")
             record_calls.run_all(problems.many(50, seed=seed))
         kernels, types = record_calls.types_of(found)
-        assert differences(node, tmp_path, found, translate.translate(kernels, types)) == []
+        assert differences(node, written(found, tmp_path), found, translate.translate(kernels, types)) == []
