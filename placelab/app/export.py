@@ -11,8 +11,10 @@ import gzip
 import hashlib
 import html as markup
 import json
+import re
 import struct
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +211,7 @@ def _digest(text: str) -> str:
 def _payload(traits: Mapping[str, Any]) -> str:
     """What ``widgets/gantt/player.ts`` unpacks: base64 of gzip of the header's length, header, and binary traits."""
     plain = {name: trait.default() for name, trait in Gantt.class_own_traits(sync=True).items()} | dict(traits)
+    plain["names"] = _counted(plain["names"])
     binary = {name: value for name, value in plain.items() if isinstance(value, bytes)}
     header = {
         "traits": {name: value for name, value in plain.items() if name not in binary},
@@ -216,6 +219,18 @@ def _payload(traits: Mapping[str, Any]) -> str:
     }
     head = json.dumps(header).encode()
     return _packed(struct.pack("<I", len(head)) + head + b"".join(binary.values()))
+
+
+def _counted(names: bytes) -> bytes:
+    """Lines of names; an empty one stands for that before with its last number one up, as ``widgets/shared/packed.ts`` reads."""
+    lines = names.decode().split("\n")
+    follows = [False, *(bool(before) and _following(before) == name for before, name in pairwise(lines))]
+    return "\n".join("" if same else name for same, name in zip(follows, lines, strict=True)).encode()
+
+
+def _following(name: str) -> str:
+    found = re.fullmatch(r"(.*?)([0-9]{1,15})([^0-9]*)", name, re.DOTALL)
+    return f"{found[1]}{int(found[2]) + 1}{found[3]}" if found else ""
 
 
 def _packed(data: bytes) -> str:

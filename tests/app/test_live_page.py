@@ -18,6 +18,7 @@ import pytest
 import placelab as pl
 from placelab.analysis.idle_time import idle_gaps
 from placelab.analysis.improving import best_move
+from placelab.app.export import page
 from placelab.app.widgets import live_page
 from placelab.app.widgets.gantt_chart import PAGE_POINTS
 from placelab.app.widgets.gantt_wire import pack_memory, pack_schedule
@@ -195,6 +196,47 @@ def test_larger_graphs(tmp_path):
     tasks = [task(s, s.problem, name, "planned") for s, (_, name) in zip(schedules, pairs, strict=True)]
     assert differing(tasks, schedules, tmp_path) == []
     assert [live_page.why_fixed(s.problem) or live_page.why_still(s) for s in schedules] == [""] * len(pairs)
+
+
+def test_what_the_page_finds_again_is_left_out(tmp_path):
+    """Devices and plan of a partitioner that the page has; they are in it where another plan stood in, or none is found there."""
+    graph = pl.generators.layered(60, seed=4)
+    cluster = pl.Cluster.from_hosts({"a": 2, "b": 1}, speed=[1.37e12, 7.1e11, 1.9e12])
+    free = pl.Problem(graph, cluster)
+    schedules = [pl.solve(free, name) for name in live_page.PARTITIONERS]
+    scheduler = [s.scheduler for s in schedules]
+    tasks = [task(s, free, p, r) for s, p, r in zip(schedules, live_page.PARTITIONERS, scheduler, strict=True)]
+    for each, schedule in zip(tasks, schedules, strict=True):
+        whole, short = len(live_page.pack_problem(schedule)), live_page.live_traits(schedule)["problem"]
+        assert len(short) < whole
+        each["problem"] = base64.b64encode(short).decode()
+    assert differing(tasks, schedules, tmp_path) == []
+
+    by_hand = pl.simulate(free, pl.Placement(free, [0] * 60), "fifo")
+    assert len(live_page.live_traits(by_hand)["problem"]) == len(live_page.pack_problem(by_hand))
+    kept = 0
+    for share in np.linspace(0.05, 0.9, 30):
+        room = pl.Problem(graph, cluster.replace(memory=share * graph.memory.sum()), transfers="sequential")
+        try:
+            schedule = pl.solve(room, "heft", "planned")
+        except pl.InfeasibleError:
+            continue
+        plain = solution(room, schedule.placement, "heft", "planned")
+        same = plain is not None and np.array_equal(plain.start, schedule.start)
+        given = live_page.live_traits(schedule)["problem"]
+        if len(given) == len(live_page.pack_problem(schedule)):
+            kept += 1
+        else:
+            assert same and not live_page.why_still(schedule)
+            left_out = {**task(schedule, room, "heft", "planned"), "problem": base64.b64encode(given).decode()}
+            assert differing([left_out], [schedule], tmp_path) == []
+    assert kept
+
+
+def test_a_page_of_twenty_thousand_ops_is_small():
+    """Below the 600 kB up to which a page recomputes without being asked to, with random costs, which hardly compress."""
+    problem = pl.Problem(pl.generators.layered(20_000, seed=2), pl.clusters.pcie_box(4))
+    assert len(page(pl.solve(problem, "heft", "planned"), live=True)) <= 600_000
 
 
 def test_tensors_that_share_storages(tmp_path):

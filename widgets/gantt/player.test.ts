@@ -23,6 +23,18 @@ it("unpacks plain and binary traits", () => {
   expect(traits.kinds.getUint8(0)).toBe(7);
 });
 
+it("gives names that count on their numbers", () => {
+  const text = ["op9", "", "", "a/b2:0", "", "x", "7", ""].join("\n");
+  const names = new TextEncoder().encode(text);
+  const header = new TextEncoder().encode(JSON.stringify({ traits: {}, buffers: [["names", names.length]] }));
+  const data = new Uint8Array(4 + header.length + names.length);
+  new DataView(data.buffer).setUint32(0, header.length, true);
+  data.set(header, 4);
+  data.set(names, 4 + header.length);
+  const found = new TextDecoder().decode((unpack(data) as GanttTraits).names).split("\n");
+  expect(found).toEqual(["op9", "op10", "op11", "a/b2:0", "a/b2:1", "x", "7", "8"]);
+});
+
 it("stands in for a model: tells listeners of changes, once, until they leave", () => {
   const model = modelOf({ selection: -1 } as GanttTraits);
   const heard: number[] = [];

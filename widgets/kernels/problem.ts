@@ -110,19 +110,21 @@ export interface Problem {
   readonly edgeBytes: Float64Array;
 }
 
-/** Reads what placelab/app/widgets/live_page.py writes: a problem and where its ops are. */
-export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; placed: Placed } {
-  const { header, f64, u32 } = reader(message, 19, "problem");
-  const i32 = (n: number) => new Int32Array(u32(n));
+/** Reads what placelab/app/widgets/live_page.py writes: a problem and where its ops are, null where the page is to place them. */
+export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; placed: Placed | null } {
+  const { header, f64: column, u32 } = reader(message, 21, "problem");
+  const i32 = (n: number) => new Int32Array(together(u32(n)).buffer);
+  let reals = 0; // columns so far
+  const f64 = (n?: number) => ((inParts! >> reals++) & 1 ? together(column(n)) : column(n));
   const [, n, m, t, k, nGroups, contention, duplex, latencyHolds, model, binds, wholes, ...sizes] =
     header as unknown as number[];
-  const [nTimes, nPlanned, nStorage, nLinks, nPairs, nReserved, nWaits] = sizes;
+  const [nTimes, nPlaced, nPlanned, nStorage, nLinks, nPairs, nReserved, nWaits, inParts] = sizes;
   const ahead = i32(m!);
   const edgeTensor = summed(i32(m!));
   const tensorProducer = summed(i32(t!));
   const group = summed(i32(n!));
   const timeColumn = i32(k!);
-  const [device, planned] = [i32(n!), summed(i32(nPlanned!))];
+  const [device, planned] = [i32(nPlaced!), summed(i32(nPlanned!))];
   const storage = summed(i32(nStorage!));
   const shared = { ptr: i32(k! * k! + 1), link: i32(nPairs!), first: i32(nLinks! + 1), pair: i32(nPairs!) };
   const costs = {
@@ -136,7 +138,7 @@ export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; 
     linkBandwidth: f64(nLinks),
   };
   const [persistent, temporary, given, capacity] = [f64(n), f64(n), f64(nReserved), f64(k)];
-  const placed = { device, planned, ...(nWaits ? { notBefore: f64(nWaits) } : {}) };
+  const placed = nPlaced ? { device, planned, ...(nWaits ? { notBefore: f64(nWaits) } : {}) } : null;
   const held = { persistent, temporary };
   const made = newBytes(n!, tensorProducer, costs.tensorBytes, storage);
   const bytes = { ...held, reserved: nReserved ? given : allBytes(held, made) };
@@ -167,6 +169,16 @@ export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; 
     shared,
   };
   return { shape, costs, placed };
+}
+
+/** Numbers of which first all first bytes came, then all second ones and so on. */
+function together<T extends Uint32Array | Float64Array>(column: T): T {
+  const { buffer, byteOffset, byteLength, length } = column;
+  const [from, to] = [new Uint8Array(buffer, byteOffset, byteLength), new Uint8Array(byteLength)];
+  const size = column.BYTES_PER_ELEMENT;
+  for (let byte = 0; byte < size; byte++)
+    for (let i = 0; i < length; i++) to[i * size + byte] = from[byte * length + i]!;
+  return new (column.constructor as new (bytes: ArrayBuffer) => T)(to.buffer);
 }
 
 /** What a memory model counts of ops: where memory is unlimited, as `dynamic` counts it. */

@@ -20,8 +20,9 @@ const AS_PLACED = "as placed";
 
 /** The engine of a page with these traits. */
 export function alone(traits: LiveTraits, host: EngineHost): Engine {
-  const { shape, costs, placed } = decodeProblem(traits.problem);
+  const { shape, costs, placed: given } = decodeProblem(traits.problem);
   const setting = traits.live;
+  const placed = given ?? place(problemOf(shape, costs), setting.partitioner);
   const saved = columnsOf(shape, costs);
   const names = new TextDecoder().decode(traits.names).split("\n");
   let columns: Columns = saved;

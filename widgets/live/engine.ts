@@ -34,7 +34,8 @@ const NOTHING = new DataView(new ArrayBuffer(0));
 export interface Start {
   readonly shape: Shape;
   readonly costs: Costs;
-  readonly placed: Placed;
+  /** Where the ops are; null where the saved partitioner places them. */
+  readonly placed: Placed | null;
   readonly setting: Setting;
   /** Of the ops. */
   readonly names: readonly string[];
@@ -83,7 +84,7 @@ export interface Rest {
 
 /** Answers for one state after the other; it keeps the newest. */
 export class Engine {
-  readonly #start: Start;
+  readonly #start: Start & { readonly placed: Placed };
   readonly #columns: Columns;
   readonly #page: Page;
   readonly #before: Run;
@@ -94,12 +95,13 @@ export class Engine {
   #bound: { of: string; time: number } | null = null; // the newest that was computed
 
   constructor(start: Start, notices: Notices) {
-    const { shape, costs, placed, setting, names, unitless } = start;
-    this.#start = start;
+    const { shape, costs, setting, names, unitless } = start;
     this.#columns = columnsOf(shape, costs);
     this.#page = { setting, dials: dialsOf(shape, costs, setting), saved: this.#columns, nOps: shape.nOps };
     this.#wish = saved(setting);
     const problem = problemOf(shape, costs);
+    const placed = start.placed ?? place(problem, setting.partitioner);
+    this.#start = { ...start, placed };
     this.#before = simulate(problem, placed, setting.scheduler);
     this.#shown = { problem, placed, run: this.#before };
     const time = (x: number) => (unitless ? number(x) : seconds(x));

@@ -86,7 +86,7 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
   const plans = 0; // by hand, that the engine has shown
   let words = ""; // below the chart, once it shows what they are about
   let whole = true; // the hand drags nothing
-  let shown: Shown = { device: given.placed.device, makespan: Number.NaN, stars: null };
+  let shown: Shown = { device: new Int32Array(shape.nOps), makespan: Number.NaN, stars: null };
   let picking = 0; // timers of what follows when the hand rests
   let resting = 0;
   const known: Known = { setting, saved: columns, unitless, timed: timedOf(shape, costs) };

@@ -19,5 +19,21 @@ export function unpack(data: Uint8Array): object {
     traits[name] = new DataView(data.buffer, at, bytes);
     at += bytes;
   }
+  if (traits.names) traits.names = named(traits.names);
   return traits;
+}
+
+/** Lines of names, of which an empty one stands for the name before with its last number one up. */
+function named(packed: DataView): DataView {
+  let before = "";
+  const names = new TextDecoder()
+    .decode(packed)
+    .split("\n")
+    .map((name) => (before = name || following(before)));
+  return new DataView(new TextEncoder().encode(names.join("\n")).buffer);
+}
+
+function following(name: string): string {
+  const [, head, digits, tail] = /^(.*?)(\d{1,15})(\D*)$/s.exec(name) ?? [name, name, "", ""];
+  return digits ? `${head}${Number(digits) + 1}${tail}` : name;
 }

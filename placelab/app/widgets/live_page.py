@@ -1,15 +1,17 @@
 """What a page needs that recomputes a schedule in the browser: the problem in columns, and whether the page can compute it.
 
-The columns are read by ``widgets/kernels/problem.ts``. Little endian: a header of nineteen uint32 (version, ops, edges, tensors,
+The columns are read by ``widgets/kernels/problem.ts``. Little endian: a header of 21 uint32 (version, ops, edges, tensors,
 devices, groups, code of the transfer model, duplex, latency holds, code of the memory model, memory may be short, costs may be
-whole, columns of measured times, planned ops, tensors whose storage is given, shared links, their pairs, ops whose reserved bytes
-are not the sum of what they hold, ops whose plan may wait for memory), then the columns
-below in order, each from a multiple of 8 bytes on. Numbers that decide are whole.
+whole, columns of measured times, ops whose device is given, planned ops, tensors whose storage is given, shared links, their
+pairs, ops whose reserved bytes are not the sum of what they hold, ops whose plan may wait for memory, bits of the columns of f8
+that are in parts), then the columns below in order, each from a multiple of 8 bytes on. Numbers that decide are whole. A column
+in parts has first the first bytes of all its numbers, then all second ones and so on, which compresses better; those of i4 all
+are.
 
 =============  ====================================================================================================
 edges          i4 consumer minus producer, i4 tensor
 tensors        i4 producer
-ops            i4 group; later i4 device
+ops            i4 group; later i4 device, none where the page places the ops
 devices        i4 column of the measured times (before the device of each op)
 plan           i4 ops in planned order, none without a plan
 storages       i4 first tensor in the storage of each tensor, none where none share any
@@ -26,19 +28,21 @@ Of tensors, producers, groups, the plan and storages the columns hold the differ
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 import numpy as np
 
 from placelab.analysis.idle_time import idle_gaps
 from placelab.app.widgets.gantt_wire import VERSION, joined
+from placelab.base.errors import InfeasibleError
 from placelab.kernels.explain.explain import FOR_MEMORY
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.problem.resource_models import TRANSFER_MODELS, held
 from placelab.problem.whole_costs import Numbers
-from placelab.schedule.catalogue import schedulers
+from placelab.schedule.catalogue import partitioners, schedulers
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
@@ -72,7 +76,7 @@ def live_traits(schedule: Schedule, puzzle: dict[str, Any] | None = None) -> dic
     fixed = why_fixed(schedule.problem)
     still = fixed or why_still(schedule)
     return {
-        "problem": pack_problem(schedule),
+        "problem": pack_problem(schedule, placed=bool(still) or not _is_found_again(schedule)),
         **({} if (idle_gaps(schedule)["reason"] == FOR_MEMORY).any() else {"schedule": b"", "memory": b""}),
         "live": {
             "partitioners": [AS_PLACED] if fixed or puzzle else [AS_PLACED, *PARTITIONERS],
@@ -103,8 +107,8 @@ def _allowed(problem: Problem) -> dict[str, list[int] | None]:
     return {"allowed": (problem.may_run @ (1 << np.arange(k))).tolist()} if k <= MOST_BITS else {}
 
 
-def pack_problem(schedule: Schedule) -> bytes:
-    """The columns of the schedule's problem, and of its placement."""
+def pack_problem(schedule: Schedule, placed: bool = True) -> bytes:
+    """The columns of the schedule's problem, and of its placement, unless the page finds that by the same partitioner."""
     problem = schedule.problem
     placement = schedule.placement
     graph = problem.graph
@@ -122,26 +126,45 @@ def pack_problem(schedule: Schedule) -> bytes:
         times = times[:, used]
         speeds = speeds[used]
         columns = [used.index(column) if column >= 0 else -1 for column in columns]
-    planned = np.empty(0) if placement.planned is None else placement.planned
+    device = placement.device if placed else np.empty(0)
+    planned = np.empty(0) if placement.planned is None or not placed else placement.planned
     counts = [graph.n_ops, graph.n_edges, graph.n_tensors, k, problem.n_groups, problem.transfer_model.code]
     rules = [problem.duplex, held(problem.latency), problem.memory_model.code, can_bind(problem), may_be_whole]
     storage = np.empty(0) if graph.tensor_storage is None else graph.tensor_storage
     reserved = _reserved(graph)
-    waits = _waits(placement)
-    sizes = [len(speeds), len(planned), len(storage), len(links.capacity), len(links.link), len(reserved), len(waits)]
+    waits = _waits(placement) if placed else np.empty(0)
+    optional = (speeds, device, planned, storage, links.capacity, links.link, reserved, waits)
+    whole_numbers = (
+        whole(graph.consumer - graph.producer),
+        *map(steps, (graph.edge_tensor, graph.tensor_producer, problem.group)),
+        *map(whole, (columns, device)),
+        *map(steps, (planned, storage)),
+        *map(whole, (links.ptr, links.link, links.first, links.pair)),
+    )
+    reals = (
+        *map(real, (graph.compute, graph.tensor_bytes, times, speeds)),
+        *map(real, (cluster.speed, cluster.bandwidth, cluster.latency, links.capacity)),
+        *map(real, (graph.persistent, graph.temporary, reserved, cluster.memory, waits)),
+    )
+    parted = [_is_smaller(_by_byte(column), column) for column in reals]
+    header = [VERSION, *counts, *rules, *map(len, optional), sum(is_so << i for i, is_so in enumerate(parted))]
     return joined(
         [
-            np.array([VERSION, *counts, *rules, *sizes], "<u4"),
-            whole(graph.consumer - graph.producer),
-            *map(steps, (graph.edge_tensor, graph.tensor_producer, problem.group)),
-            *map(whole, (columns, placement.device)),
-            *map(steps, (planned, storage)),
-            *map(whole, (links.ptr, links.link, links.first, links.pair)),
-            *map(real, (graph.compute, graph.tensor_bytes, times, speeds)),
-            *map(real, (cluster.speed, cluster.bandwidth, cluster.latency, links.capacity)),
-            *map(real, (graph.persistent, graph.temporary, reserved, cluster.memory, waits)),
+            np.array(header, "<u4"),
+            *map(_by_byte, whole_numbers),
+            *(_by_byte(column) if is_so else column for column, is_so in zip(reals, parted, strict=True)),
         ]
     )
+
+
+def _by_byte(column: np.ndarray) -> np.ndarray:
+    """The first bytes of all numbers, then their second ones and so on."""
+    return column.view("u1").reshape(-1, column.itemsize).T
+
+
+def _is_smaller(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether a column compresses better than another one."""
+    return len(zlib.compress(one.tobytes(), 6)) < len(zlib.compress(other.tobytes(), 6))
 
 
 def _may_be_whole(graph: OpGraph) -> bool:
@@ -203,6 +226,20 @@ def why_still(schedule: Schedule) -> str:
     same = np.array_equal(order, own) and np.array_equal(again.device, mine.device)
     same = same and np.array_equal(_waits(again), _waits(mine))
     return "" if same else f"The placement is not what {by!r} gives by itself."
+
+
+def _is_found_again(schedule: Schedule) -> bool:
+    """Whether a page finds the placement, which is the partitioner's: not where another plan stands in for want of memory."""
+    problem, mine = schedule.problem, schedule.placement
+    if not can_bind(problem):
+        return True
+    try:
+        plain = partitioners()[mine.partitioner](problem)
+    except InfeasibleError:
+        return False
+    if len(_waits(mine)) or not np.array_equal(plain.device, mine.device):
+        return False
+    return plain.planned is None or not len(simulate(problem, plain, schedulers()["planned"]).oom)
 
 
 def _waits(placement: Placement) -> np.ndarray:
