@@ -22,7 +22,8 @@ from placelab.schedule.placement import PROVEN, Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.batches import makespans
 from placelab.simulation.event_simulation import simulate
-from placelab.strategies.partitioning.portfolio import LocalSearch, TriedPlan, catalogue_plans, run, usual_moves
+from placelab.strategies.partitioning.portfolio import LocalSearch, usual_moves
+from placelab.strategies.searches.tried_plans import TriedPlan, catalogue_plans, run
 
 AT_ONCE = 64  # plans that are simulated in one call
 SAVES = 1e-9  # of the makespan; less is rounding

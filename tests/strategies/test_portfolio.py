@@ -20,7 +20,8 @@ from placelab.kernels.search import local_search as kernels
 from placelab.kernels.search import replaying
 from placelab.planning.list_scheduler import planned_order
 from placelab.strategies.partitioning import portfolio as search
-from placelab.strategies.partitioning.portfolio import STALE, LocalSearch, TriedPlan, run
+from placelab.strategies.partitioning.portfolio import STALE, LocalSearch
+from placelab.strategies.searches.tried_plans import TriedPlan, run
 
 
 def any_plan(problem, seed):
@@ -154,7 +155,7 @@ def test_never_worse_than_any_pair_of_strategies():
     """Each partitioner under each static scheduler takes at least as long."""
     for problem in problems.many(15, seed=3, memory=("none",), transfers=("parallel",), transfer_ops=(0,)):
         found = pl.place(problem, "portfolio", seed=5)
-        for partitioner in found.table.partitioner[:-1]:
+        for partitioner in {*found.table.partitioner} & {*pl.partitioners()}:
             placement = pl.place(problem, partitioner, seed=5)
             for name, scheduler in pl.schedulers().items():
                 if scheduler.static and not scheduler.needs and (name != "planned" or placement.planned is not None):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from time import perf_counter
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 import numpy as np
 
-from placelab.base.errors import InfeasibleError, UnsupportedError
 from placelab.base.index_arrays import frozen
 from placelab.base.interrupts import need
 from placelab.base.progress import Progress, Report, never, silent
@@ -22,16 +21,13 @@ from placelab.kernels.search import replaying as searching
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import Assignment
 from placelab.planning.input_bound import least_exec
-from placelab.planning.list_scheduler import planned_order
 from placelab.planning.lower_bounds import best_bound
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.problem import Problem
 from placelab.problem.resource_models import held
-from placelab.schedule.catalogue import Limits, Partitioner, keywords, partitioner, partitioners, schedulers
+from placelab.schedule.catalogue import Limits, partitioner
 from placelab.schedule.placement import Placement
-from placelab.schedule.schedule import Schedule
-from placelab.simulation.batches import schedule_or_raise, simulate_all
-from placelab.simulation.event_simulation import RunRequest, run_of, simulate
+from placelab.strategies.searches.tried_plans import EXACT, MODULUS, TriedPlan, catalogue_plans, row_of, run
 
 ROUNDS = 40  # calls of the kernel that the moves of a walk are spread over
 LEAST = 25  # moves of a call: what they lead to is simulated
@@ -43,10 +39,6 @@ ENOUGH = 2000  # moves per op with which it may get that much longer; in proport
 CHUNK = 64  # positions between two saved states
 CHECK = 20  # moves that a call of the kernel counts for where memory must be checked after it
 TRYING = 0.2  # share of the progress that the catalogue is
-EXACT = 1e-6  # relative: nothing is searched for below that
-MODULUS = 2**31 - 2  # seeds of the kernel's generator are 1 to this
-EZ = 2e7  # edges · (ops + edges) up to which `ez` is tried, which is slow elsewhere
-Key = tuple[bytes, bytes, bytes]  # devices, order and earliest starts of a plan
 
 
 @partitioner(
@@ -63,15 +55,21 @@ def portfolio(
     progress: Report = silent,
     cancel: Callable[[], bool] = never,
 ) -> Placement:
-    r"""Plans of the catalogue, as far as they are feasible; then local search from the best ones, move by move.
+    r"""Plans of the catalogue, as far as they are feasible, planned anew; then local search from the best ones, move by move.
 
     Every partitioner runs with its default options, but for the slow ones, of which ``ez`` is tried where
     :math:`edges \cdot (ops + edges) \le 2 \cdot 10^7`; its placement runs under every static scheduler; what came out is a plan.
-    From each of the four best ones (least memory short, then least makespan, then the first) a walk tries a quarter of the moves,
-    all four side by side on all cores; after half of them the worse two go on from the best plan, and one that has gained nothing
-    in a fifth of its moves goes on from the next plan of the catalogue. A move is kept when the plan gets at most so much longer
-    than the shortest one met on that walk; that falls from 3, 10, 30 and 3 % to nothing, from proportionally less where there
-    are fewer than 2,000 moves per op:
+    The best eight partitioners are tried on half of the devices, a quarter, and so on, too: the fastest one with those that are
+    nearest to it. Each placement is then planned anew twelve times: by list scheduling that knows, of the placement before, how
+    long it takes from each op to the end, and where its consumers ran
+    (:func:`placelab.strategies.searches.replanning.replanned`); from the four best plans, 24 times more, by scores that chance
+    changes a little.
+
+    From each of the four best plans (least memory short, then least makespan, then the first) a walk tries a quarter of the
+    moves, all four side by side on all cores; after half of them the worse two go on from the best plan, and one that has gained
+    nothing in a fifth of its moves goes on from the next plan of the catalogue. A move is kept when the plan gets at most so much
+    longer than the shortest one met on that walk; that falls from 3, 10, 30 and 3 % to nothing, from proportionally less where
+    there are fewer than 2,000 moves per op:
 
     - a unit (an op, or a colocation group) of the realised critical path, or next to it, to another device: the most promising
       of three, which are those of neighbours one time in two,
@@ -94,7 +92,8 @@ def portfolio(
     Placement
         ``bound``: the best lower bound known (:func:`placelab.planning.lower_bounds.best_bound`).
         ``table``: one row per partitioner, with its best scheduler and the makespan of that as a plan, ``oom``, or why there
-        is none; then a row of the search. The scheduler ``planned`` reproduces ``estimate``, in every transfer model, since it is
+        is none; a row for each smaller number of devices, one for what was planned anew, and one of the search, each with its
+        best plan. The scheduler ``planned`` reproduces ``estimate``, in every transfer model, since it is
         what simulating the plan gave: exactly, but for costs that are planned in a unit other than seconds, there to rounding.
 
     Notes
@@ -369,106 +368,4 @@ def _first_note(problem: Problem, plans: list[TriedPlan]) -> str:
     """What the search began with."""
     best = plans[0]
     makespan = problem.cluster.units.time(best.makespan)
-    return f"best of {len(plans)} partitioners: {best.partitioner} in {best.scheduler} order, {makespan}"
-
-
-@dataclass(frozen=True, eq=False)
-class TriedPlan:
-    """A placement with an order, and what came of running it."""
-
-    device: np.ndarray
-    order: np.ndarray  # ops by finish
-    makespan: float
-    short: float  # bytes missing, summed over the spans in which a device is out of memory
-    partitioner: str  # whose placement it was
-    scheduler: str  # whose order it was
-    not_before: np.ndarray | None = None  # of a plan that waits for memory
-
-    @property
-    def cost(self) -> tuple[float, float]:
-        """What is compared: memory, then time."""
-        return self.short, self.makespan
-
-
-def run(problem: Problem, device: np.ndarray, order: np.ndarray, by: str, rule: str) -> TriedPlan:
-    """What comes of a placement and an order, by the simulator's ``planned``."""
-    return _plan(simulate(problem, Placement(problem, device, order), "planned"), by, rule)
-
-
-def _plan(schedule: Schedule, by: str, rule: str) -> TriedPlan:
-    start = schedule.start
-    finish = schedule.finish
-    order = cast(np.ndarray, schedule.placement.planned)
-    by_finish = np.lexsort((np.argsort(order), start, finish)).astype(np.int32)
-    short = float(schedule.oom["bytes"].sum())
-    waits = schedule.placement.not_before
-    return TriedPlan(schedule.device, by_finish, schedule.makespan, short, by, rule, waits)
-
-
-def catalogue_plans(
-    problem: Problem, seed: int, progress: Report, late: Callable[[], bool]
-) -> tuple[list[TriedPlan], list[dict[str, Any]]]:
-    """Plans of all quick partitioners, best first, and a row for each; until one works, all are tried.
-
-    `late` is called before each; when it returns True, those that are left are not tried.
-
-    Raises
-    ------
-    InfeasibleError
-        Or what else was raised first, where no partitioner has a plan.
-    """
-    plans: list[TriedPlan] = []
-    rows: list[dict[str, Any]] = []
-    refused: list[Exception] = []
-    known: dict[Key, TriedPlan] = {}
-    n = problem.graph.n_ops
-    m = problem.graph.n_edges
-    small = {"ez"} if m * (n + m) <= EZ else set()
-    quick = [function for function in partitioners().values() if function.name in small or not function.slow]
-    for i, function in enumerate(quick):
-        if plans and late():
-            rows.append(row_of(function.name, error="not tried: stopped before"))
-            continue
-        least = min((plan.makespan for plan in plans), default=None)
-        progress(Progress(f"trying {function.name}", i / len(quick), least))
-        try:
-            plans.append(_try(problem, function, seed, known))
-            rows.append(row_of(function.name, plans[-1]))
-        except Exception as error:  # a user's strategy may raise anything
-            rows.append(row_of(function.name, error=str(error) or type(error).__name__))
-            refused.append(error)
-    if not plans:
-        raise next((error for error in refused if isinstance(error, InfeasibleError)), refused[0])
-    return sorted(plans, key=lambda plan: plan.cost), rows
-
-
-def _try(problem: Problem, function: Partitioner, seed: int, known: dict[Key, TriedPlan]) -> TriedPlan:
-    """The best plan that a partitioner's placement makes, whichever static scheduler orders it; those `known` are not run."""
-    asked = dict(seed=seed, trace=False, preview=False, progress=silent, cancel=never)
-    placement = function(problem, **keywords(function, {}, **asked))
-    base = run_of(problem, placement, "fifo", seed, "mark", {})
-    static = [scheduler for scheduler in schedulers().values() if scheduler.static]
-    ordered = dict[str, Key]()
-    new = dict[Key, RunRequest]()
-    for scheduler, found in zip(static, simulate_all([base.by(scheduler) for scheduler in static]), strict=True):
-        if isinstance(found, UnsupportedError):  # planned, without a plan
-            continue
-        schedule = schedule_or_raise(found)
-        order = planned_order(schedule.start, schedule.finish)
-        waits = placement.not_before if scheduler.name == "planned" else None
-        key = schedule.device.tobytes(), order.tobytes(), b"" if waits is None else waits.tobytes()
-        ordered[scheduler.name] = key
-        if key not in known:
-            plan = Placement(problem, schedule.device, order, not_before=waits)
-            new[key] = base.by(schedulers()["planned"])._replace(placement=plan)
-    for key, found in zip(new, simulate_all(list(new.values())), strict=True):
-        known[key] = _plan(schedule_or_raise(found), function.name, "")
-    plans = [replace(known[key], partitioner=function.name, scheduler=name) for name, key in ordered.items()]
-    return min(plans, key=lambda plan: plan.cost)
-
-
-def row_of(name: str, plan: TriedPlan | None = None, error: str = "") -> dict[str, Any]:
-    """What a table says of a partitioner: its plan, or why it has none."""
-    if plan is None:
-        return dict(partitioner=name, scheduler="", makespan=np.nan, oom=False, error=error)
-    return dict(partitioner=name, scheduler=plan.scheduler, makespan=plan.makespan, oom=plan.short > 0, error="")
+    return f"best of {len(plans)} plans: {best.partitioner} in {best.scheduler} order, {makespan}"

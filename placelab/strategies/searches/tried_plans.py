@@ -1,0 +1,254 @@
+"""Plans of the catalogue: of all quick partitioners, on all devices and on fewer, and what comes of planning them anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from placelab.base.errors import FormatError, InfeasibleError, UnsupportedError
+from placelab.base.progress import Progress, Report, never, silent
+from placelab.base.threads import cores, results
+from placelab.planning.list_scheduler import planned_order
+from placelab.planning.lower_bounds import best_bound
+from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import Partitioner, keywords, partitioners, schedulers
+from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
+from placelab.simulation.batches import schedule_or_raise, simulate_all
+from placelab.simulation.event_simulation import RunRequest, run_of, simulate
+from placelab.strategies.searches.replanning import MOST, nearest_halves, part_of, replanned
+
+EXACT = 1e-6  # relative: nothing is searched for below that
+MODULUS = 2**31 - 2  # seeds of the search's generator are 1 to this
+FIRST = 8  # partitioners whose plans were best are tried on fewer devices, too
+PASSES = 12  # of list scheduling, from each placement of the catalogue
+FURTHER = 24  # from the best ones, by scores that chance changes a little
+LEADERS = 4  # that go on so
+ORDERS = "planned", "pct"  # schedulers that order what comes of one
+EZ = 2e7  # edges · (ops + edges) up to which `ez` is tried, which is slow elsewhere
+AGAIN = ", replanned"  # follows the name of the partitioner that a chain of plans began with
+Key = tuple[bytes, bytes, bytes]  # devices, order and earliest starts of a plan
+
+
+@dataclass(frozen=True, eq=False)
+class TriedPlan:
+    """A placement with an order, and what came of running it."""
+
+    device: np.ndarray
+    order: np.ndarray  # ops by finish
+    makespan: float
+    short: float  # bytes missing, summed over the spans in which a device is out of memory
+    partitioner: str  # whose placement it was
+    scheduler: str  # whose order it was
+    not_before: np.ndarray | None = None  # of a plan that waits for memory
+
+    @property
+    def cost(self) -> tuple[float, float]:
+        """What is compared: memory, then time."""
+        return self.short, self.makespan
+
+
+def run(problem: Problem, device: np.ndarray, order: np.ndarray, by: str, rule: str) -> TriedPlan:
+    """What comes of a placement and an order, by the simulator's ``planned``."""
+    return _plan(simulate(problem, Placement(problem, device, order), "planned"), by, rule)
+
+
+def _plan(schedule: Schedule, by: str, rule: str) -> TriedPlan:
+    start = schedule.start
+    finish = schedule.finish
+    order = cast(np.ndarray, schedule.placement.planned)
+    by_finish = np.lexsort((np.argsort(order), start, finish)).astype(np.int32)
+    short = float(schedule.oom["bytes"].sum())
+    waits = schedule.placement.not_before
+    return TriedPlan(schedule.device, by_finish, schedule.makespan, short, by, rule, waits)
+
+
+def catalogue_plans(
+    problem: Problem, seed: int, progress: Report, late: Callable[[], bool]
+) -> tuple[list[TriedPlan], list[dict[str, Any]]]:
+    """Plans of all quick partitioners, best first, and a row for each; until one works, all are tried. See :class:`Catalogue`.
+
+    `late` is called before each; when it returns True, those that are left are not tried.
+
+    Raises
+    ------
+    InfeasibleError
+        Or what else was raised first, where no partitioner has a plan.
+    """
+    found = Catalogue(problem, seed, late)
+    quick = found.quick()
+    for i, function in enumerate(quick):
+        progress(Progress(f"trying {function.name}", 0.5 * i / len(quick), found.least))
+        found.add(function)
+    if not found.plans:
+        raise next((error for error in found.refused if isinstance(error, InfeasibleError)), found.refused[0])
+    if found.goes_on:
+        found.on_fewer_devices()
+    for i in range(PASSES + FURTHER if found.goes_on else 0):
+        progress(Progress("replanning", 0.5 + 0.5 * i / (PASSES + FURTHER), found.least))
+        found.replan() if i < PASSES else found.replan_by_chance(i)
+    return sorted(found.plans, key=lambda plan: plan.cost), found.table()
+
+
+class Catalogue:
+    """Plans of the quick partitioners, on all devices and on fewer, and what comes of them when they are planned anew."""
+
+    def __init__(self, problem: Problem, seed: int, late: Callable[[], bool]) -> None:
+        self.problem = problem
+        self.seed = seed
+        self.late = late
+        self.plans: list[TriedPlan] = []
+        self.rows: list[dict[str, Any]] = []
+        self.refused: list[Exception] = []
+        self.known: dict[Key, TriedPlan] = {}
+        self.chains: list[TriedPlan] = []  # that are planned anew
+        self.met: set[bytes] = set()  # devices of all ops in what was planned anew
+        self.again: TriedPlan | None = None  # the best of that
+
+    @property
+    def least(self) -> float | None:
+        """The least makespan so far."""
+        return min((plan.makespan for plan in self.plans), default=None)
+
+    @property
+    def best(self) -> TriedPlan:
+        """The best plan so far."""
+        return min(self.plans, key=lambda plan: plan.cost)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is time left and something to gain."""
+        best = self.best
+        return not self.late() and (best.short > 0 or best.makespan > best_bound(self.problem) * (1 + EXACT))
+
+    def quick(self) -> list[Partitioner]:
+        """The partitioners that are tried."""
+        n = self.problem.graph.n_ops
+        m = self.problem.graph.n_edges
+        small = {"ez"} if m * (n + m) <= EZ else set()
+        return [function for function in partitioners().values() if function.name in small or not function.slow]
+
+    def add(self, function: Partitioner) -> None:
+        """Try a partitioner, unless it is late and there is a plan."""
+        if self.plans and self.late():
+            self.rows.append(row_of(function.name, error="not tried: stopped before"))
+            return
+        try:
+            plan = _try(self.problem, function, self.seed, self.known)
+        except Exception as error:  # a user's strategy may raise anything
+            self.rows.append(row_of(function.name, error=str(error) or type(error).__name__))
+            self.refused.append(error)
+            return
+        self.plans.append(plan)
+        self.rows.append(row_of(function.name, plan))
+
+    def on_fewer_devices(self) -> None:
+        """Try the best partitioners on half of the devices, a quarter, and so on."""
+        named = partitioners()
+        first = [named[plan.partitioner] for plan in sorted(self.plans, key=lambda plan: plan.cost)[:FIRST]]
+        for devices in nearest_halves(self.problem.cluster):
+            try:
+                part = part_of(self.problem, devices)
+            except (FormatError, InfeasibleError):  # some op may run on none of them
+                continue
+            tried: list[TriedPlan] = []
+            for function in first:
+                if self.late():
+                    return
+                with suppress(Exception):  # a user's strategy may raise anything; on all devices it did not
+                    tried.append(_try(self.problem, function, self.seed, self.known, part, devices))
+            if tried:
+                self.plans += tried
+                self.rows.append(row_of(f"on {len(devices)} devices", min(tried, key=lambda plan: plan.cost)))
+
+    def replan(self) -> None:
+        """Plan each chain anew, from the placement that it has come to; one that comes to a known placement ends."""
+        known, going = self.met, list[TriedPlan]()
+        for plan in self.chains or sorted(self.plans, key=lambda plan: plan.cost):
+            key = plan.device.tobytes()
+            if key not in known:
+                known.add(key)
+                going.append(plan)
+        self._go_on(going, None)
+
+    def replan_by_chance(self, number: int) -> None:
+        """Plan the leaders anew: at first the best plans, then what came of them."""
+        if number == PASSES:
+            self.chains = sorted(self.plans, key=lambda plan: plan.cost)
+        self._go_on(self.chains[:LEADERS], number)
+
+    def _go_on(self, plans: list[TriedPlan], number: int | None) -> None:
+        """Plan these anew, side by side; by chance if the pass has a number."""
+        if self.problem.graph.n_ops * self.problem.cluster.n_devices > MOST:
+            return
+        anew = lambda i: self._anew(plans[i], None if number is None else (self.seed % MODULUS, number, i))  # noqa: E731
+        found: dict[int, TriedPlan] = dict(results(anew, range(len(plans)), self.late, threads=cores()))
+        self.chains = [found[i] for i in sorted(found)]
+        self.plans += self.chains
+        if self.chains:
+            self.again = min(filter(None, (self.again, *self.chains)), key=lambda plan: plan.cost)
+
+    def _anew(self, plan: TriedPlan, seed: tuple[int, ...] | None) -> TriedPlan:
+        """What comes of planning anew from a plan's placement."""
+        by = plan.partitioner.removesuffix(AGAIN) + AGAIN
+        placement = replanned(self.problem, plan.device, None if seed is None else np.random.default_rng(seed))
+        return _best_order(self.problem, placement, ORDERS, self.seed, {}, by)
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row for each partitioner, for each smaller number of devices, and for what was planned anew."""
+        return self.rows if self.again is None else [*self.rows, row_of("replanned", self.again)]
+
+
+def _try(
+    problem: Problem,
+    function: Partitioner,
+    seed: int,
+    known: dict[Key, TriedPlan],
+    part: Problem | None = None,
+    devices: np.ndarray | None = None,
+) -> TriedPlan:
+    """The best plan that a partitioner's placement makes, on all devices or a part, whichever static scheduler orders it."""
+    asked = dict(seed=seed, trace=False, preview=False, progress=silent, cancel=never)
+    placement = function(problem if part is None else part, **keywords(function, {}, **asked))
+    by = function.name
+    if devices is not None:
+        placement = Placement(problem, devices[placement.device].astype(np.int32), placement.planned)
+        by = f"{by} on {len(devices)} devices"
+    static = tuple(name for name, scheduler in schedulers().items() if scheduler.static)
+    return _best_order(problem, placement, static, seed, known, by)
+
+
+def _best_order(
+    problem: Problem, placement: Placement, names: Sequence[str], seed: int, known: dict[Key, TriedPlan], by: str
+) -> TriedPlan:
+    """The best plan that a placement makes, whichever of the schedulers orders it; those `known` are not run."""
+    base = run_of(problem, placement, "fifo", seed, "mark", {})
+    static = [schedulers()[name] for name in names]
+    ordered = dict[str, Key]()
+    new = dict[Key, RunRequest]()
+    for scheduler, found in zip(static, simulate_all([base.by(scheduler) for scheduler in static]), strict=True):
+        if isinstance(found, UnsupportedError):  # planned, without a plan
+            continue
+        schedule = schedule_or_raise(found)
+        order = planned_order(schedule.start, schedule.finish)
+        waits = placement.not_before if scheduler.name == "planned" else None
+        key = schedule.device.tobytes(), order.tobytes(), b"" if waits is None else waits.tobytes()
+        ordered[scheduler.name] = key
+        if key not in known:
+            plan = Placement(problem, schedule.device, order, not_before=waits)
+            new[key] = base.by(schedulers()["planned"])._replace(placement=plan)
+    for key, found in zip(new, simulate_all(list(new.values())), strict=True):
+        known[key] = _plan(schedule_or_raise(found), by, "")
+    plans = [replace(known[key], partitioner=by, scheduler=name) for name, key in ordered.items()]
+    return min(plans, key=lambda plan: plan.cost)
+
+
+def row_of(name: str, plan: TriedPlan | None = None, error: str = "") -> dict[str, Any]:
+    """What a table says of a partitioner: its plan, or why it has none."""
+    if plan is None:
+        return dict(partitioner=name, scheduler="", makespan=np.nan, oom=False, error=error)
+    return dict(partitioner=name, scheduler=plan.scheduler, makespan=plan.makespan, oom=plan.short > 0, error="")
