@@ -1,7 +1,7 @@
 """Measure the response of chart and explorer to a user's drag, in Chromium, on real models one after another.
 
     python benchmarks/hand.py                  # 12 minutes on an idle machine; prints the table of README.md
-    python benchmarks/hand.py gnmt_50          # one model; "resnet_v2_152, 8 workers" is a job
+    python benchmarks/hand.py gnmt_50          # one model; "resnet_v2_152, 8 workers" is a job, "decoder" plan and layers
 
 The kernel, JupyterLab and the browser are those of the browser tests, whose limits are generous; this program prints the figures.
 """
@@ -36,6 +36,24 @@ JOBS = {  # model, its job, and the link that is dragged
     "resnet_v2_152, 8 workers": ("resnet_v2_152", 'kind="parameter servers", workers=8', "between hosts"),
     "llama_8, 16 micro-batches": ("llama_8", 'kind="pipeline", microbatches=16', "inside server"),
 }
+DECODER = "decoder"
+OF_80_LAYERS = """import placelab as pl
+explorer = pl.explore(pl.models.read("llama-3.1-70b"), pl.costs.cluster("h200", 8))
+explorer"""
+STRIP, BARS = 45, 60  # ms from a hand's move to the strip of 80 layers on 8 devices, and to a plan's bars of memory
+FOLLOW = """selector => {
+  window.updates = [];
+  window.moved = 0;
+  const begin = (event) => {
+    if ((event.type === 'keydown' || event.buttons) && !window.moved) window.moved = performance.now();
+  };
+  for (const kind of ['pointermove', 'keydown']) document.addEventListener(kind, begin, true);
+  new MutationObserver(() => {
+    const begun = window.moved;
+    window.moved = 0;
+    if (begun) requestAnimationFrame(() => requestAnimationFrame(() => updates.push(performance.now() - begun)));
+  }).observe(document.querySelector(selector), {childList: true, subtree: true, characterData: true});
+}"""
 DEVICES = 4
 PAINTS = 7
 DRAGS = 10
@@ -98,7 +116,7 @@ def main(models: list[str]) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium.find(), args=FLAGS)
         for model in models:
-            parts = [] if model in JOBS else [*_chart(browser, model), *_graph(browser, model)]
+            parts = [] if model in JOBS or model == DECODER else [*_chart(browser, model), *_graph(browser, model)]
             for what, measured, budget, verdict in [*parts, *_explorer(browser, model)]:
                 print(f"| {model} | {what} | {measured} | {budget} | {verdict} |", flush=True)
         browser.close()
@@ -158,10 +176,44 @@ def _explorer(browser: Browser, name: str) -> Iterator[Row]:
         root.mkdir()
         with jupyterlab.running(root, Path(folder)) as lab:
             page = _page(browser)
-            code = OPEN.format(arguments=f'"topcuoglu", pl.clusters.pcie_box({DEVICES})')
+            arguments = f'"topcuoglu", pl.clusters.pcie_box({DEVICES})'
+            code = OF_80_LAYERS if name == DECODER else OPEN.format(arguments=arguments)
             hand = Hand(jupyterlab.open_notebook(page, lab, "browser.ipynb", [code]))
-            yield from _trained(hand, *JOBS[name]) if name in JOBS else _driven(hand, name)
+            trained = name in JOBS
+            yield from (
+                _spread(hand) if name == DECODER else _trained(hand, *JOBS[name]) if trained else _driven(hand, name)
+            )
             page.context.close()
+
+
+def _spread(hand: Hand) -> Iterator[Row]:
+    """Measure the strip of a decoder's layers under a hand, and the bars of its plan under a slider's keys."""
+    hand.settled()
+    hand.page.evaluate(FOLLOW, ".pl-layers .rows")
+    handle = hand.root.locator(".pl-layers .handle").nth(3)
+    box = handle.bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    hand.page.mouse.move(x, y)
+    hand.page.mouse.down()
+    for i in range(30):
+        hand.page.mouse.move(x + (12 if i % 2 else -12), y)
+        hand.page.wait_for_timeout(300)
+    hand.page.mouse.up()
+    updates = hand.page.evaluate("updates")[2:]  # the first ones compile and lay out
+    yield _milliseconds("border dragged → seconds and bytes of 80 layers on 8 devices repainted", updates, STRIP)
+    hand.root.get_by_role("button", name="Job", exact=True).or_(hand.root.get_by_role("tab", name="Job")).first.click()
+    hand.root.locator(".pl-job-head").get_by_role("button", name="Plan", exact=True).click()
+    hand.becomes("explorer.state.planned is not None", True)
+    hand.settled()
+    hand.page.evaluate(FOLLOW, ".pl-plans .bars")
+    hand.root.locator(".pl-plan-controls .pl-slider", has_text="pp: ").locator("input").focus()
+    for i in range(24):
+        hand.page.keyboard.press("ArrowRight" if i % 6 < 3 else "ArrowLeft")
+        hand.page.wait_for_timeout(300)
+    yield _milliseconds("slider moved → bars of memory repainted", hand.page.evaluate("updates")[2:], BARS)
+    idle = median(hand.page.evaluate(TWO_FRAMES) for _ in range(PAINTS))
+    yield "two frames of the same page when nothing moves", f"{idle:.0f} ms", "", ""
 
 
 def _trained(hand: Hand, model: str, job: str, link: str) -> Iterator[Row]:
@@ -255,4 +307,4 @@ def _frames(what: str, found: list[float]) -> Row:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or [*MODELS, *JOBS])
+    main(sys.argv[1:] or [*MODELS, *JOBS, DECODER])

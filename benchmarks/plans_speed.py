@@ -1,8 +1,9 @@
-"""Measure plans, splits of layers and graphs of ranks against budgets.
+"""Measure plans, splits of layers, graphs of ranks and what the explorer's kernel does with them against budgets.
 
     python benchmarks/plans_speed.py
 
-Processor time of one public call in a warm process, the least of three. Exits with 1 if a budget is exceeded.
+Processor time of one public call in a warm process, the least of three; of the explorer, of all its threads, from a hand's move
+to the traits of strip and bars. `python benchmarks/hand.py decoder` has the browser, too. Exits with 1 if a budget is exceeded.
 """
 
 from __future__ import annotations
@@ -47,6 +48,44 @@ def first_plans() -> None:
             continue
 
 
+def first_rows() -> None:
+    """A search of plans until its first rows are there."""
+    nodes = pl.costs.cluster("h100", 8, link="nvlink4", hosts=8, network="infiniband_ndr")
+    seen: list[object] = []
+    pl.plan_search(
+        "llama-3-8b", nodes, batch=256, sequence=4096,
+        progress=lambda step: seen.append(step.row), cancel=lambda: any(row is not None for row in seen),
+    )  # fmt: skip
+    assert any(row is not None for row in seen)
+
+
+def dragged() -> Iterator[tuple[str, float, float]]:
+    """The explorer's strip of 80 layers on eight devices, and its plan's sliders."""
+    model = pl.models.read("llama-3.1-70b")
+    explorer = pl.explore(model, pl.costs.cluster("h200", 8))
+    assert explorer.settled(60)
+    strip = explorer.tabs.panels["Layers"]
+    to = iter(range(10**6))
+
+    def border() -> None:
+        n = next(to)
+        strip.view.asked = dict(border=3, to=38 + n % 5, drag=1, seq=n)
+
+    yield "a border of 80 layers on 8 devices, to the strip", spent(border), 0.045
+    job = explorer.tabs.panels["Job"]
+    explorer.tabs.titles.value = "Job"
+    job.to_plan.click()
+    assert explorer.settled(60)
+    sliders = job.plan.sliders["pp"], job.plan.sliders["tp"]
+
+    def slider() -> None:
+        moved = sliders[next(to) % 2]
+        moved.value = (moved.value + 1) % (moved.max + 1)
+
+    yield "a plan's slider, to the bars", spent(slider), 0.06
+    explorer.close()
+
+
 def rows() -> Iterator[tuple[str, float, float]]:
     """What is measured, its seconds, its budget."""
     yield "models.read", spent(lambda: pl.models.read(dict(CONFIGS["llama-3.1-405b"]))), 0.005
@@ -62,6 +101,10 @@ def rows() -> Iterator[tuple[str, float, float]]:
     graph = pl.models.read("llama-3-8b").graph("train")
     yield "tensor_parallel, 32 layers on 8 ranks", spent(lambda: pl.transforms.tensor_parallel(graph, 8)), 1.0
     yield f"{PLANS} plans of 32 layers on 64 devices", spent(first_plans), 10.0
+    yield "first rows of a search on 64 devices", spent(first_rows), 1.0
+    even = pl.costs.cluster("h200", 8)
+    yield "split_layers, 80 layers on 8 devices", spent(lambda: pl.split_layers("llama-3.1-70b", even)), 0.005
+    yield from dragged()
 
 
 def main() -> int:
@@ -70,7 +113,7 @@ def main() -> int:
     for what, seconds, budget in rows():
         over |= seconds > budget
         print(
-            f"{what:45s} {seconds * 1e3:10.1f} ms of {budget * 1e3:8.0f} ms{'  OVER' if seconds > budget else ''}",
+            f"{what:48s} {seconds * 1e3:10.2f} ms of {budget * 1e3:8.0f} ms{'  OVER' if seconds > budget else ''}",
             flush=True,
         )
     return int(over)

@@ -93,6 +93,8 @@ def _document(config: Any) -> tuple[Mapping[str, Any], str]:
     path = path_of(config)
     if os.path.isdir(path):
         path = path / CONFIG
+        if not os.path.exists(path):
+            raise FormatError(f"the folder {str(config)!a:.200} has no {CONFIG}")
     if not os.path.exists(path):
         raise FormatError(
             f"{str(config)!a:.200} is neither a bundled model ({', '.join(CONFIGS)}) nor a file that exists"

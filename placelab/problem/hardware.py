@@ -6,7 +6,7 @@ assumed: the seconds a framework needs to start an op (``LAUNCH``) and the laten
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -335,31 +335,43 @@ def _named(name: Any, table: Mapping[str, Any], what: str, listing: str) -> Any:
     return table[name]
 
 
-def cluster(device: Any, n: int = 4, *, link: Any = "pcie4", hosts: int = 1, network: Any = "ethernet100") -> Cluster:
-    """`n` devices of one type on each of some hosts.
+def cluster(
+    device: Any, n: int | None = None, *, link: Any = "pcie4", hosts: int = 1, network: Any = "ethernet100"
+) -> Cluster:
+    """`n` devices of one type on each of some hosts, or the devices of a list.
 
     Parameters
     ----------
     device
         Name of a device type, or a Spec: the devices' type, speed and memory. ``costs.estimate(graph, [device])`` makes its
-        time column.
+        time column. A list has one for each device of a host.
     n
-        Devices per host.
+        Devices per host: 4, or as many as the list has.
     link, network
         Names of links, or Link objects, between devices of one host and of different hosts; one link per pair of devices.
 
     Returns
     -------
     Cluster
-        Devices are called ``gpu:0`` …, with several hosts ``host1/gpu:0`` …; ``mine:0`` … for a custom Spec ``mine``.
+        Devices are called ``gpu:0`` …, with several hosts ``host1/gpu:0`` …; ``mine:0`` … for a custom Spec ``mine``; those of
+        a list ``rtx4090:0``, ``t4:1`` ….
+
+    Raises
+    ------
+    FormatError
+        An unknown name; a list of another length than `n`, or an empty one.
 
     Examples
     --------
     >>> c = cluster("h100", 8, link="nvlink4")
     >>> c.names[1], c.types[1], float(c.speed[1]), float(c.bandwidth[0, 1])
     ('gpu:1', 'h100', 66900000000000.0, 450000000000.0)
+    >>> cluster(["rtx4090", "t4"]).names
+    ('rtx4090:0', 't4:1')
     """
-    kind = spec_of(device)
+    if isinstance(device, (list, tuple)):
+        return _mixed([spec_of(each) for each in device], n, link, hosts, network)
+    kind, n = spec_of(device), 4 if n is None else n
     inside = link_of(link)
     between = link_of(network)
     if isinstance(hosts, bool) or not isinstance(hosts, int) or hosts < 1:
@@ -373,6 +385,23 @@ def cluster(device: Any, n: int = 4, *, link: Any = "pcie4", hosts: int = 1, net
         kind=_hardware(kind.name) or kind.name,
     )
     return made.replace(types=(kind.name,) * made.n_devices)
+
+
+def _mixed(kinds: Sequence[Spec], n: int | None, link: Any, hosts: int, network: Any) -> Cluster:
+    """Hosts with the same devices of several types."""
+    if not kinds or n not in (None, len(kinds)):
+        raise FormatError(
+            f"the list has {len(kinds)} devices, and n is {n!r:.60}; leave n out, and name a device at least"
+        )
+    made = cluster(kinds[0], len(kinds), link=link, hosts=hosts, network=network)
+    each = [kinds[d % len(kinds)] for d in range(made.n_devices)]
+    paths = [name.rpartition("/") for name in made.names]
+    return made.replace(
+        speed=[kind.speed for kind in each],
+        memory=[kind.memory for kind in each],
+        types=[kind.name for kind in each],
+        names=[f"{path}{slash}{each[d].name}:{d % len(kinds)}" for d, (path, slash, _) in enumerate(paths)],
+    )
 
 
 def hardware(cluster: Cluster) -> tuple[str, ...]:

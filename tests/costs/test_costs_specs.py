@@ -185,3 +185,19 @@ def test_the_tables_cannot_be_changed_by_who_reads_them():
     assert h100.matmul["float32"] == h100.speed
     assert pickle.loads(pickle.dumps(h100)) == h100
     assert pl.costs.links()["pcie3"].bandwidth > 0
+
+
+def test_a_cluster_of_several_types():
+    """Each device of a list has its own data sheet, on every host; a length that is not the list's is refused."""
+    cards = pl.costs.cluster(["rtx4090", "rtx3090", "t4"], link="pcie4", hosts=2, network="ethernet100")
+    known = pl.costs.specs()
+    assert cards.types == ("rtx4090", "rtx3090", "t4") * 2
+    assert cards.speed.tolist() == [known[name].speed for name in cards.types]
+    assert cards.memory.tolist() == [known[name].memory for name in cards.types]
+    assert cards.names[:2] == ("host0/rtx4090:0", "host0/rtx3090:1") and cards.names[5] == "host1/t4:2"
+    assert cards.bandwidth[0, 1] == pl.costs.links()["pcie4"].bandwidth
+    assert cards.bandwidth[0, 3] == pl.costs.links()["ethernet100"].bandwidth
+    assert pl.costs.cluster(["h100", "h100"]).names == ("h100:0", "h100:1")
+    for given, n in (([], None), (["h100"], 2)):
+        with pytest.raises(pl.FormatError, match="leave n out, and name a device at least"):
+            pl.costs.cluster(given, n)

@@ -195,6 +195,12 @@ def test_a_wrong_configuration_is_refused_in_one_sentence(config, error, words, 
     assert str(path) in str(of_file.value) and "\n" not in str(caught.value)
 
 
+def test_a_folder_without_a_configuration(tmp_path):
+    """The message says what it lacks."""
+    with pytest.raises(pl.FormatError, match=r"the folder '.*' has no config\.json"):
+        pl.models.read(tmp_path)
+
+
 @pytest.mark.parametrize("text", ["[" * 100_000, "{}" * 3, "[]", "", '{"model_type": NaN}', "x" * (1 << 20)])
 def test_a_hostile_file_is_refused_in_one_sentence(text, tmp_path):
     """What is nested deeply, no JSON, or no object raises a FormatError that names the file."""
