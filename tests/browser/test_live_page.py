@@ -417,6 +417,26 @@ def test_a_plan_by_hand_is_the_librarys(page, tmp_path, browser):
     fresh.context.close()
 
 
+def test_a_move_by_hand_after_undo_goes_on_from_what_is_shown(page, tmp_path):
+    """Not from the plan that was taken back."""
+    saved = pl.solve(pl.datasets.problem("topcuoglu"), "heft")
+    opened(page, saved, tmp_path)
+    page.get_by_role("button", name="✎ By hand").click()
+    settled(page)
+    plans = []
+    for op in ("T5", "T5", "T6"):
+        select(page, op)
+        for key in ("ArrowUp", *3 * ["ArrowLeft"], "Enter"):
+            page.keyboard.press(key)
+            settled(page)
+        plans.append(schedule_of_the_library(page, saved).placement.planned.tolist())
+        assert makespans(page) == (of_the_library(page, saved),) * 2
+        page.keyboard.press("Control+z")
+        settled(page)
+        assert makespans(page) == (80, 80)
+    assert plans[0] == plans[1] != plans[2]
+
+
 def test_best_move_after_best_move_finishes_a_plan(page, tmp_path):
     """The plan at which the library's best moves end, too, to the last bit; Undo takes back the last one alone."""
     problem = pl.Problem(pl.generators.layered(25, seed=2), pl.clusters.pcie_box(3))

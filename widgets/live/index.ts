@@ -83,7 +83,7 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
   let busy = false; // a picture is awaited …
   let again = false; // … and a newer one is wanted
   let heard = 0; // words of the chart that are not answered
-  const plans = 0; // by hand, that the engine has shown
+  let shownPlans = 0; // by hand, of the engine
   let words = ""; // below the chart, once it shows what they are about
   let whole = true; // the hand drags nothing
   let shown: Shown = { device: new Int32Array(shape.nOps), makespan: Number.NaN, stars: null };
@@ -95,6 +95,7 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
     { ...given, setting, names, unitless },
     {
       show(text: string, complete: boolean) {
+        shownPlans++;
         controls.setHand(text);
         if (complete) settled();
         else changed();
@@ -157,7 +158,7 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
     const final = whole;
     whole = false;
     try {
-      show(wish, await ask("picture", wish, final, model.get("memory_shown"), plans));
+      show(wish, await ask("picture", wish, final, model.get("memory_shown"), shownPlans));
       void later(wish, final);
     } catch (error) {
       controls.refuse(said(error));
@@ -173,7 +174,7 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
   async function hear(told: Said): Promise<void> {
     heard++;
     mark();
-    await ask("hear", told, controls.wish(), plans);
+    await ask("hear", told, controls.wish(), shownPlans);
     heard--;
     mark();
   }
