@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from placelab.plans.degrees import Plan
 from placelab.plans.overlap import together_order
@@ -25,6 +25,7 @@ def every_rank(
     gradients: Sequence[Gradients],
     chains: Sequence[tuple[Sequence, Sequence]] = (),
     scattered: Sequence[Gradients] = (),
+    make: Callable[..., RankPasses] = RankPasses,
 ) -> Placement:
     """The step of all dp · tp · pp ranks, planned in the order of the pipeline of one of them.
 
@@ -43,6 +44,8 @@ def every_rank(
         :func:`placelab.plans.overlap_seconds` takes them.
     scattered
         Under ZeRO 2, of each stage what is scattered after each backward pass, on a second stream, ``name/gather``.
+    make
+        Of which ranks ops are made: of all, or of one (:class:`placelab.plans.one_rank.OneRank`).
 
     Returns
     -------
@@ -60,7 +63,7 @@ def every_rank(
     -----
     Sums and exchanges are rings. O(ops + edges).
     """
-    ranks = RankPasses(plan, cluster, streams=2 if scattered else 1)
+    ranks = make(plan, cluster, streams=2 if scattered else 1)
     ranks.check(_each_pass(one, parts), _each_sent(plan, one, gradients, scattered))
     _passes(ranks, one, parts, chains, scattered)
     _gradients(ranks, gradients)

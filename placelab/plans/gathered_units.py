@@ -110,6 +110,7 @@ def every_gathered_rank(
     step: Sequence[Action],
     parts: Sequence[Mapping[str, list[Part]]],
     sizes: Sequence[Gradients],
+    make: Callable[..., RankPasses] = RankPasses,
 ) -> Placement:
     """The step of all dp · tp ranks under ZeRO 3: a stream for collectives within passes, and one for weights and gradients.
 
@@ -121,6 +122,8 @@ def every_gathered_rank(
         Of each block, its passes' parts by phase.
     sizes
         Of each block, the bytes of gradients and of weights.
+    make
+        Of which ranks ops are made.
 
     Returns
     -------
@@ -137,7 +140,7 @@ def every_gathered_rank(
     -----
     Collectives are rings. O(ops + edges).
     """
-    ranks = RankPasses(plan, cluster, streams=2)
+    ranks = make(plan, cluster, streams=2)
     groups = [[g.tolist() for g in gradient_groups(plan, experts) if len(g) > 1] for experts in (False, True)]
     different = {(each.kind, each.blocks): each for each in step if each.kind != "pass"}
     rounds = {key: _rounds(each, sizes, groups) for key, each in different.items()}

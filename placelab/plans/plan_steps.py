@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,9 +20,11 @@ from placelab.plans.divided_blocks import DividedBlocks
 from placelab.plans.every_rank import every_rank
 from placelab.plans.gathered_units import actions, every_gathered_rank, gathered_seconds, joined
 from placelab.plans.memory import OUTSIDE_OPS, BlockMemory, training_bytes
+from placelab.plans.one_rank import OneRank
 from placelab.plans.overlap import overlap_seconds
 from placelab.plans.pass_parts import COMPUTE, Part, parts_of
 from placelab.plans.plan_collectives import Collectives, rank_groups, stage_devices
+from placelab.plans.rank_passes import RankPasses
 from placelab.plans.scattered_gradients import scattered_ends
 from placelab.plans.simulated_memory import simulated_peaks
 from placelab.plans.stage_memory import as_frame, rank_bytes
@@ -65,20 +67,22 @@ class PlanResult:
     exposed: float
     memory: pd.DataFrame
     _pipeline: Placement
-    _all: Callable[[Schedule], Placement]
+    _all: Callable[[Schedule, bool], Placement]
 
     @property
     def fits(self) -> bool:
         """Whether every rank has room."""
         return bool((self.memory["total"] <= self.memory["capacity"]).all())
 
-    def problem(self, ranks: Literal["one", "all"] = "one") -> Problem:
+    def problem(self, ranks: Literal["one", "streams", "all"] = "one") -> Problem:
         """The step as a problem, each op tied to its device.
 
         Parameters
         ----------
         ranks
             ``"one"``: the pipeline of one tensor rank of one replica, a device per stage; collectives are part of its passes.
+            ``"streams"``: the same with a stream per device, on which its collectives are ops of their own, as long as in closed
+            form; gradients are summed, too, and the step takes the plan's seconds.
             ``"all"``: every device, with its stream on which the hops of collectives run; gradients are summed, too. Of equal
             devices and links both take the plan's seconds; of others ``"all"`` has each one's own. Under ZeRO 3 ``"one"`` has
             the passes alone, ``"all"`` also gathers and scatters, on a second stream. Passes that run together have their parts
@@ -93,19 +97,23 @@ class PlanResult:
         """
         return self._placement(ranks).problem
 
-    def schedule(self, ranks: Literal["one", "all"] = "one") -> Schedule:
+    def schedule(self, ranks: Literal["one", "streams", "all"] = "one") -> Schedule:
         """The schedule of :meth:`problem`; of one rank without its gradients, which go out after it."""
         placement = self._placement(ranks)
         return run_placed(placement, self.plan.schedule) if ranks == "one" else simulate(placement.problem, placement)
 
     def _placement(self, ranks: Any) -> Placement:
-        if ranks not in ("one", "all"):
-            raise UnsupportedError(f"ranks is {ranks!r:.60}; expected 'one' or 'all'")
-        return self._pipeline if ranks == "one" else self._every
+        if ranks not in ("one", "streams", "all"):
+            raise UnsupportedError(f"ranks is {ranks!r:.60}; expected 'one', 'streams' or 'all'")
+        return self._pipeline if ranks == "one" else self._streams if ranks == "streams" else self._every
 
     @cached_property
     def _every(self) -> Placement:
-        return self._all(self.schedule())
+        return self._all(self.schedule(), True)
+
+    @cached_property
+    def _streams(self) -> Placement:
+        return self._all(self.schedule(), False)
 
     def __repr__(self) -> str:
         p = self.plan
@@ -226,7 +234,7 @@ class Planner:
         )
         return PlanResult(
             plan, seconds, tokens / seconds, self._flop() / seconds / peak, max(1 - work / p / makespan, 0.0) if p > 1 else 0.0,
-            seconds - makespan, memory, pipeline, lambda one: self._every(plan, one),
+            seconds - makespan, memory, pipeline, lambda one, every: self._every(plan, one, every),
         )  # fmt: skip
 
     def checked(self, plan: Plan) -> Plan:
@@ -354,16 +362,19 @@ class Planner:
         name = {"none": "", "full": "F", "selective": "core"}[plan.recompute]
         return float(self.blocks.of(plan)[name][group, first:last].sum(axis=1).max()) if name and last > first else 0.0
 
-    def _every(self, plan: Plan, one: Schedule) -> Placement:
-        """The step of all ranks, as the pipeline of one has it."""
+    def _every(self, plan: Plan, one: Schedule, every: bool) -> Placement:
+        """The step of all ranks, or of one of each stage with its streams, as the pipeline of one has it."""
+        make = RankPasses if every else partial(OneRank, over=self.collectives.over)
         if plan.zero == 3:
             step, parts = actions(self.model.layers, plan.microbatches(self.batch)), self._parts(plan, self._each())
-            return every_gathered_rank(plan, self.cluster, one.problem, step, parts, self.collectives.of_blocks(plan))
+            return every_gathered_rank(
+                plan, self.cluster, one.problem, step, parts, self.collectives.of_blocks(plan), make
+            )
         ends = _ends(plan)
         chains = self._chains(plan, ends) if plan.schedule in MERGED else ()
         sent = self.collectives.gradients(plan, ends)
         scattered = self.collectives.stage_gradients(plan, ends) if plan.zero == 2 else ()
-        return every_rank(plan, self.cluster, one, self._parts(plan, ends), sent, chains, scattered)
+        return every_rank(plan, self.cluster, one, self._parts(plan, ends), sent, chains, scattered, make)
 
     def _each(self) -> np.ndarray:
         """Every block by itself."""

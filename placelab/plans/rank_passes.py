@@ -31,11 +31,16 @@ class RankPasses:
         self.n, self.wide = plan.devices, plan.dp * plan.tp
         self.cluster = _with_streams(cluster, self.n, streams)
         self.exchanges = [group.tolist() for group in exchange_groups(plan)]
+        self.whose = f"{self.n} ranks"
         self.names: list[str] = []
         self.seconds: list[float] = []
         self.kinds: list[str] = []
         self.order: list[list[int]] = [[] for _ in range((1 + streams) * self.n)]
         self.edges: list[tuple[int, int, float, int, bool]] = []  # producer, consumer, bytes, output, whether it orders
+
+    def group(self, rank: int) -> range:
+        """The devices of a rank of the pipeline."""
+        return range(rank * self.wide, (rank + 1) * self.wide)
 
     def add(self, name: str, device: int, seconds: float, kind: str, after: Sequence[int] = ()) -> int:
         """The number of a new op, which waits for others."""
@@ -72,7 +77,7 @@ class RankPasses:
         self, label: str, parts: Sequence[Part], rank: int, kind: str, after: Mapping[int, Sequence[int]] | None = None
     ) -> tuple[dict[int, int], dict[int, int]]:
         """Add a pass on each device of a pipeline rank; its first op and its last one there."""
-        group = range(rank * self.wide, (rank + 1) * self.wide)
+        group = self.group(rank)
         begun: dict[int, int] = {}
         last: Ends = {d: list((after or {}).get(d, ())) for d in group}
         if not parts or parts[0].kind != COMPUTE:  # what comes first waits for the inputs
@@ -89,7 +94,7 @@ class RankPasses:
         self, label: str, chains: Sequence[Sequence[Part]], order: Sequence[int], rank: int
     ) -> tuple[dict[int, int], dict[int, int]]:
         """Add two passes that share the devices of a rank: `order` has the number of the pass of each next part."""
-        group = range(rank * self.wide, (rank + 1) * self.wide)
+        group = self.group(rank)
         begun = self.mark(f"{label}/begin", {d: [] for d in group}, "FB")
         last = [{d: [op] for d, op in begun.items()} for _ in chains]
         at = [0] * len(chains)
@@ -153,7 +158,7 @@ class RankPasses:
             edge_control=control,
             kind=self.kinds,
             devices={v: ties[d] for v, d in enumerate(device.tolist())},
-            metadata={"name": f"{like.graph.title}, {self.n} ranks"},
+            metadata={"name": f"{like.graph.title}, {self.whose}"},
         )
         number = np.array([graph.index(name) for name in self.names])
         placed = np.empty_like(device)

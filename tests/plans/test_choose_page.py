@@ -26,6 +26,14 @@ def test_bubbles_shrink_as_the_page_says(names):
     assert bubble["zb-h1", 8] < bubble["1f1b", 8] == pytest.approx(bubble["gpipe", 8], abs=0.01)
 
 
+def test_one_rank_its_streams_and_all_ranks(names):
+    """They take the plan's seconds; the schedule that fills the bubble is shorter by more than a tenth."""
+    took = next(value for key, value in names["values"].items() if key.startswith("(small.seconds"))
+    assert took == pytest.approx([took[0]] * 3)
+    saved = names["pipeline"].schedule().makespan - names["delayed"].schedule().makespan
+    assert saved > 0.1 * names["pipeline"].schedule().makespan
+
+
 def test_simulated_memory_is_as_the_page_says(names):
     """Within a few percent of the formula for 1f1b; far above it for a schedule that holds what was computed again."""
     close = next(value for key, value in names["values"].items() if "simulated.memory" in key)

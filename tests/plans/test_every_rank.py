@@ -32,6 +32,16 @@ def links(n: int, t: int, p: int) -> pl.Cluster:
     return pl.Cluster([1.0] * len(d), bandwidth=rate, latency=0.01)
 
 
+def with_streams(found: pl.PlanResult) -> None:
+    """One rank of each stage and its streams take the plan's seconds, too; collectives are nowhere else."""
+    one = found.schedule("streams")
+    assert one.makespan == pytest.approx(found.seconds, rel=1e-9) and pl.validate(one) == []
+    names, kinds = np.array(one.problem.cluster.names), one.problem.graph.kind
+    sent = np.isin(kinds, ("reduce", "gather", "exchange"))
+    assert len(names) == found.plan.pp * (3 if found.plan.zero > 1 else 2)
+    assert [("/" in name) for name in names[one.device]] == sent.tolist()
+
+
 @pytest.mark.parametrize(
     ("n", "t", "p", "m", "seconds"),
     [(2, 2, 2, 4, 50.46), (1, 4, 2, 4, 48.24), (2, 1, 4, 8, 82.18), (4, 2, 2, 3, 46.42), (2, 4, 2, 4, 56.26)],
@@ -69,6 +79,7 @@ def test_all_ranks_take_as_long_as_one(schedule):
         ) if pp > 1 or schedule == "1f1b" else pl.Plan(dp=dp, tp=tp, zero=1)  # fmt: skip
         model = pl.models.read(SIZES | MODELS[kind])
         found = pl.plan(model, H100, plan, batch=6 * dp, sequence=64)
+        with_streams(found)
         every = found.schedule("all")
         assert every.makespan == pytest.approx(found.seconds, rel=1e-9) and pl.validate(every) == []
         names = every.problem.cluster.names
@@ -97,6 +108,7 @@ def test_gathered_weights(kind):
         rate = source.choice((1e9, 4.5e11))
         cluster = H100.replace(bandwidth=np.where(np.eye(16) > 0, np.inf, rate))
         found = pl.plan(pl.models.read(SIZES | MODELS[kind]), cluster, plan, batch=3 * dp, sequence=256)
+        with_streams(found)
         every = found.schedule("all")
         assert every.makespan == pytest.approx(found.seconds, rel=1e-9) and pl.validate(every) == []
         names = np.array(every.problem.cluster.names)[every.device]
@@ -124,6 +136,7 @@ def test_gradients_scattered_after_each_pass(schedule):
             pl.plan(model, cluster, pl.Plan(dp=dp, tp=tp, pp=pp, ep=ep, schedule=schedule, chunks=chunks, zero=z),
                     batch=6 * dp, sequence=64) for z in (1, 2)
         )  # fmt: skip
+        with_streams(each)
         every = each.schedule("all")
         assert every.makespan == pytest.approx(each.seconds, rel=1e-9) and pl.validate(every) == []
         assert rate > 1e9 or each.seconds > once.seconds
@@ -177,7 +190,7 @@ def test_devices_that_differ():
 def test_what_is_refused():
     """One sentence says what there is."""
     found = pl.plan("gpt2", H100, pl.Plan(pp=2), batch=8, sequence=64)
-    with pytest.raises(pl.UnsupportedError, match="ranks is 'two'; expected 'one' or 'all'"):
+    with pytest.raises(pl.UnsupportedError, match="ranks is 'two'; expected 'one', 'streams' or 'all'"):
         found.problem("two")
 
 
