@@ -84,13 +84,17 @@ def python_traits(widget: type) -> dict[str, str]:
 
 def test_every_view_is_compared():
     """Each folder of the front end with an entry point has a row here, but for the page that recomputes, which is no widget."""
-    assert {path.parent.name for path in SOURCES.glob("*/index.ts")} == {"live", *(view for _, view, _ in WIDGETS)}
+    assert {path.parent.name for path in SOURCES.glob("*/index.ts")} == {"live", *(view for _, view, _ in WIDGETS)}, (
+        "add the view's class, folder and interface to WIDGETS of this file"
+    )
 
 
 def test_the_explorer_mounts_every_view():
     """A view that the page does not know would stay empty."""
     listed = re.search(r"VIEWS.*?\{(.*?)\n\};", (SOURCES / "explorer" / "views.ts").read_text(), re.DOTALL)[1]
-    assert dict(re.findall(r"(\w+): (\w+)", listed)) == {widget.__name__: view for widget, view, _ in WIDGETS}
+    assert dict(re.findall(r"(\w+): (\w+)", listed)) == {widget.__name__: view for widget, view, _ in WIDGETS}, (
+        "widgets/explorer/views.ts and WIDGETS of this file have the same views"
+    )
 
 
 def test_the_explorer_declares_the_same_traits():

@@ -12,6 +12,7 @@ import hostile
 import pytest
 
 import placelab as pl
+from placelab.formats.catalogue import GRAPH, PROFILE, readers
 
 ROOT = str(Path(pl.__file__).parent.parent)
 N_INPUTS = 300  # a few seconds for all formats; `python tests/support/fuzz.py FORMAT --minutes 10` is the long run
@@ -28,6 +29,15 @@ def ready(name: str):
     except (ImportError, pl.UnsupportedError) as error:
         pytest.skip(f"{name}: {error}")
     return read, files
+
+
+@pytest.mark.parametrize("row", readers(GRAPH, PROFILE), ids=lambda row: row.title)
+def test_every_reader_of_the_catalogue_is_fuzzed(row):
+    """Each reader of graphs or profiles has seeds."""
+    name = row.reader.rpartition(".")[2]
+    assert row.reader in {module.partition(":")[0] for module, _ in fuzz.FORMATS.values()}, (
+        f"{row.title} needs small files: a function {name}() in tests/support/samples.py, or a row of FORMATS in fuzz.py"
+    )
 
 
 @pytest.mark.parametrize("name", sorted(fuzz.FORMATS))

@@ -140,7 +140,7 @@ def test_the_map_of_the_front_end_names_its_folders():
     rows = re.findall(r"^\| (`.*?/`) \|[^|]*\|([^|]*)\|$", FRONT_END, re.MULTILINE)
     folders = [name for cell, _ in rows for name in re.findall(r"`(\w+)/`", cell)]
     views = {path.parent.name for path in ROOT.glob("widgets/*/index.ts*")}
-    assert set(folders) == {*views, "shared", "kernels"}
+    assert set(folders) == {*views, "shared", "kernels"}, "each folder has a row in the table of widgets/README.md"
     for _, traits in rows:
         assert all(
             (ROOT / "placelab" / "app" / "widgets" / name).is_file() for name in re.findall(r"`(\w+\.py)`", traits)
