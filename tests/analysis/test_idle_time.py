@@ -160,7 +160,7 @@ def brute(schedule, device):
 def test_the_best_move_is_exact():
     """The makespan and the op of the best single move, as simulating all of them finds; to unused devices in the table."""
     unused = 0
-    for schedule in runs(40, 75):
+    for schedule in runs(55, 75):
         device = int(np.bincount(schedule.device, minlength=schedule.problem.cluster.n_devices).argmin())
         makespan, op = brute(schedule, device)
         found = best_visit(schedule, device)

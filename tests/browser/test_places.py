@@ -166,7 +166,12 @@ def _(mo, pl):
 """
 
 
-@pytest.fixture(params=["explorer", "mo.ui.anywidget(explorer)"], ids=["plain", "element"])
+@pytest.fixture(
+    params=[
+        pytest.param("explorer", id="plain"),
+        pytest.param("mo.ui.anywidget(explorer)", id="element", marks=pytest.mark.slow),
+    ]
+)
 def marimo(request, tmp_path) -> Iterator[str]:
     """Address of a marimo app that shows the explorer."""
     (tmp_path / "app.py").write_text(MARIMO.format(shown=request.param))

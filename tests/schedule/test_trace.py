@@ -156,7 +156,7 @@ def test_heft_and_cpop_differ_at_once():
 def test_the_first_difference_is_the_first():
     """By a plain walk along both traces, in the order and op by op."""
     found = 0
-    for problem in many(80, seed=33, memory=("none",)):
+    for problem in many(110, seed=33, memory=("none",)):
         a, b = (pl.place(problem, name, trace=True) for name in ("heft", "tf-greedy"))
         of = units(problem)
         steps = [(of[v], d) for v, d in zip(a.trace.op, a.trace.device, strict=True)]

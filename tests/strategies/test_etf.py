@@ -211,7 +211,7 @@ def test_it_is_the_rule_written_plainly():
 def test_it_is_the_rule_written_plainly_in_queues(transfers, memory):
     """The same if transfers wait for ports (half and full duplex) or channels."""
     refused = 0
-    for i, problem in enumerate(problems.many(150, seed=83, transfers=(transfers,), memory=memory, transfer_ops=(0,))):
+    for i, problem in enumerate(problems.many(200, seed=83, transfers=(transfers,), memory=memory, transfer_ops=(0,))):
         expected = plain_etf_in_queues(problem)
         if expected is None:
             refused += 1

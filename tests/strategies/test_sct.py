@@ -46,7 +46,7 @@ def planned(problem: pl.Problem, child: np.ndarray, memory: bool):
 def test_kernel_follows_the_rules():
     """Every device, time and rule equals the plain implementation's, to the last bit, in every memory and transfer model."""
     rules = np.zeros(len(REASONS), int)
-    for i, problem in enumerate(problems.many(250, seed=11, ops=14)):
+    for i, problem in enumerate(problems.many(330, seed=11, ops=14)):
         child = any_children(problem.graph, i)
         memory = problem.memory != "none"
         plain = reference_sct.sct(problem, child, sct._turns(problem), memory)

@@ -1,4 +1,4 @@
-"""How many random problems tests try: `make test` a third of those that continuous integration tries."""
+"""How many random problems tests try: `make test` a quarter of those that the thorough profile tries, as every night."""
 
 from __future__ import annotations
 
