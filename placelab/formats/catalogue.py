@@ -35,7 +35,8 @@ class Format(NamedTuple):
     suffixes
         In small letters. Of formats with one suffix, the first that fits a file's content reads it.
     reader
-        The module that reads it, see ``Reader`` in ``placelab.graphs.loading``; "" for a format that is only written.
+        The module that reads it, see ``Reader`` in ``placelab.graphs.loading``, and ``DocumentReader`` for ``.json``; "" for a
+        format that is only written.
     writer
         The function that writes it, ``module:function``, with what it holds and a path; "" for a format that is only read.
     options

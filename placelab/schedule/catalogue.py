@@ -218,6 +218,7 @@ def partitioner(
 ) -> Any:
     """Enter a function into the catalogue of partitioners, under `name` or its own with ``-`` for ``_``.
 
+    `source` names who published it and when, ``"Topcuoglu 2002"``; ``"Baseline"`` where nobody did.
     Entering a name again replaces it, so a notebook cell can be run again; replacing one of placelab's own warns.
     ``slow=True`` for one that searches for seconds by design: it is not called during a drag, and comes last in comparisons.
     `packages` are those that it needs and that may not be installed: it raises UnsupportedError then, and menus show it in grey.
@@ -231,6 +232,7 @@ def scheduler(
 ) -> Any:
     """Enter a function into the catalogue of schedulers; ``static=True`` for one that gives priorities once.
 
+    `source` is as for :func:`partitioner`.
     `needs` is a key of ``graph.metadata`` without which it raises UnsupportedError, such as ``"pipeline"``. Entering a name again
     replaces it.
     """
