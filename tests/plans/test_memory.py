@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from examples import fewer
+from small_models import drawn
 
 import placelab as pl
 from placelab.models.bundled import CONFIGS
@@ -94,25 +95,6 @@ def test_a_layer_more_takes_as_much_in_the_simulator():
     weights = 2 * (gpt(8, 40, 3, 64, 8).parameters - gpt(8, 40, 1, 64, 8).parameters)
     assert (three - one) / unit == pytest.approx(2 * 50, rel=0.01)
     assert (three - one - 2 * 50 * unit) <= 2 * weights
-
-
-def drawn(source: random.Random) -> dict[str, Any]:
-    """The configuration of a small model of any family."""
-    family = source.choice(("llama", "gpt2", "gemma2", "qwen3", "mixtral", "qwen3_moe", "deepseek_v2"))
-    a, d, layers = source.choice((4, 8)), source.choice((4, 8)), source.randint(1, 3)
-    vocabulary, positions = source.choice((64, 512)), 4096
-    if family == "gpt2":
-        return dict(
-            model_type=family, n_embd=a * d, n_head=a, n_layer=layers, n_positions=positions, vocab_size=vocabulary
-        )
-    experts, width = source.choice((2, 4)), 8 * source.randint(2, 12)
-    mixture = dict(num_local_experts=experts, num_experts=experts, n_routed_experts=experts, num_experts_per_tok=2)
-    latent = dict(kv_lora_rank=16, qk_nope_head_dim=8, qk_rope_head_dim=8, v_head_dim=8, first_k_dense_replace=1)
-    return dict(
-        model_type=family, hidden_size=a * d * source.choice((1, 2)), num_hidden_layers=layers, num_attention_heads=a,
-        num_key_value_heads=source.choice((1, 2, 4)), head_dim=d, intermediate_size=width, vocab_size=vocabulary,
-        moe_intermediate_size=width, **mixture, **latent,
-    )  # fmt: skip
 
 
 def test_the_formula_agrees_with_the_simulator_up_to_buffers():

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 from examples import fewer
-from plans.test_memory import drawn
+from small_models import drawn
 
 import placelab as pl
 
