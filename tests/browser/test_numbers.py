@@ -43,9 +43,7 @@ def test_figures_fit_or_drop_out_whole(page: Page, warning: str, screenshot):
     screenshot("row")
     figures = page.evaluate(CUT)
     seen = [key for key, visible, _ in figures if visible]
-    order = [
-        key for key in ORDER if key not in ("decided", "latest", "reorder")
-    ]  # of a plan that is not complete; of busy channels
+    order = [key for key in ORDER if key not in ("decided", "latest")]  # those two are of a plan that is not complete
     assert [key for key, *_ in figures] == order
     assert all(whole for _, visible, whole in figures if visible)
     assert seen == order[: len(seen)] and len(seen) >= (4 if warning else 6)
