@@ -174,9 +174,12 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
   async function hear(told: Said): Promise<void> {
     heard++;
     mark();
-    await ask("hear", told, controls.wish(), shownPlans);
-    heard--;
-    mark();
+    try {
+      await ask("hear", told, controls.wish(), shownPlans);
+    } finally {
+      heard--;
+      mark();
+    }
   }
 
   function show(wish: Wish, { makespan, before, code, device, stars, bound, drawn }: Picture): void {
