@@ -16,7 +16,7 @@ from placelab.app.explorer.panels.job_panel import JobPanel
 from placelab.app.explorer.panels.plan_page import PlanPage, numbers
 from placelab.app.explorer.planned import Planned, planned_of
 from placelab.app.explorer.state import decoder_model, initial_state, preset
-from placelab.base.units import seconds
+from placelab.base.units import seconds, si
 
 PATIENCE = 120
 READ = "pl.models.read('gpt2')"
@@ -280,6 +280,31 @@ def test_what_does_not_fit_says_so_in_a_sentence():
     tab.search.start(explorer.state.planned, machine.replace(memory=[1e6] * 4))
     assert tab.search.settled(PATIENCE)
     assert "gpt2 does not fit; the plan that lacks least is" in tab.search.status
+    explorer.close()
+
+
+def test_what_would_make_it_fit():
+    """Two choices at most, each of which alone makes the plan fit; one of them by the browser's wish; none where it fits."""
+    gpus = pl.costs.cluster("h100", 8, link="nvlink4")
+    explorer = pl.explore(pl.models.read("llama-3-8b"), gpus, tab="Job")
+    explorer.tabs.panels[JobPanel.title].to_plan.click()
+    full = pl.Plan(tp=2, pp=4, microbatch=8, zero=1)
+    explorer.change(lambda s: s.with_spread(replace(s.planned, plan=full, batch=64, sequence=8192)))
+    board = page(explorer).board
+    assert board.refused and [words.partition(" (")[0] for words in board.remedies] == [
+        "micro-batch 2",
+        "recompute full",
+    ]
+    for n, words in enumerate(board.remedies):
+        other = explorer.state.planned.remedies(gpus)[n][1]
+        found = pl.plan("llama-3-8b", gpus, other.plan, batch=64, sequence=8192)
+        assert found.fits and si(float(found.memory["total"].max()), "B") in words
+    for wrong in (2, -1, "0", None):
+        board.asked = dict(row=-1, remedy=wrong, keep=False, seq=1)
+        assert explorer.state.planned.plan == full
+    board.asked = dict(row=-1, remedy=1, keep=False, seq=2)
+    assert explorer.state.planned.plan == replace(full, recompute="full")
+    assert board.remedies == [] and not board.refused
     explorer.close()
 
 

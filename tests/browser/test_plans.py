@@ -77,6 +77,27 @@ def test_degrees_are_slid(hand, screenshot):
     assert hand.notebook.value(DEGREES) == before
 
 
+@pytest.mark.parametrize("width", [1280, 1440])
+def test_what_would_make_it_fit(hand, screenshot, width):
+    """A plan that lacks memory says two choices with which it fits; a click, or Enter, takes one of them over; nothing is cut."""
+    hand.page.set_viewport_size(dict(width=width, height=720 if width == 1280 else 900))
+    more = "plan=pl.Plan(dp=2, pp=4, microbatch=200), batch=1600"
+    hand.notebook.execute(
+        f"from dataclasses import replace\nexplorer.shared.change(lambda s: s.with_spread(replace(s.planned, {more})))"
+    )
+    ways = hand.root.locator(".pl-plans .way")
+    expect(ways).to_have_count(2)
+    expect(hand.root.locator(".pl-plans .said")).to_contain_text("lacks")
+    hand.page.wait_for_timeout(300)
+    screenshot(f"lacks-{width}")
+    inside(hand, ".pl-plans .said", ".pl-plans .way", ".pl-plans .stage", ".pl-plans .legend")
+    ways.nth(1).focus()
+    hand.page.keyboard.press("Enter")
+    hand.becomes("explorer.state.planned.plan.recompute", "full")
+    expect(ways).to_have_count(0)
+    agrees(hand)
+
+
 PARTS = (".pl-plan-controls", ".pl-plans .bars", ".pl-plans .legend", ".pl-plans .winners", ".pl-plans .plane")
 
 

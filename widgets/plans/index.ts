@@ -5,11 +5,11 @@ import { watchTheme } from "../shared/theme.ts";
 import type { PlansTraits } from "./traits.ts";
 import { PlansView } from "./view.ts";
 
-const READ = ["page", "stages", "said", "refused", "rows", "plane", "status"] as const;
+const READ = ["page", "stages", "said", "refused", "remedies", "rows", "plane", "status"] as const;
 
 function render({ model, el }: { model: Model<PlansTraits>; el: HTMLElement }): () => void {
-  const view = new PlansView((row, keep) => {
-    model.set("asked", { row, keep, seq: Date.now() });
+  const view = new PlansView((row, keep, remedy = -1) => {
+    model.set("asked", { row, remedy, keep, seq: Date.now() });
     model.save_changes();
   });
   el.append(view.element);

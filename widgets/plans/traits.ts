@@ -9,6 +9,8 @@ export interface PlansTraits {
   said: string;
   /** Why the plan cannot run; empty where it can. */
   refused: string;
+  /** Choices with which it fits, in words. */
+  remedies: string[];
   rows: Row[];
   plane: Plane;
   /** What the search does, or has found. */
@@ -55,9 +57,10 @@ export interface Cell {
   shown: boolean;
 }
 
-/** To show the plan of a row, or to keep it; `seq` grows from one wish to the next. */
+/** To show the plan of a row or of a remedy, -1 for none, or to keep it; `seq` grows from one wish to the next. */
 export interface Asked {
   row: number;
+  remedy: number;
   keep: boolean;
   seq: number;
 }

@@ -11,7 +11,7 @@ import { shade, stepped } from "./shade.ts";
 import type { Cell, Plane, PlansTraits, Row, Stage } from "./traits.ts";
 
 type Shown = Omit<PlansTraits, "asked">;
-type Choose = (row: number, keep: boolean) => void;
+type Choose = (row: number, keep: boolean, remedy?: number) => void;
 
 const HEADS = ["dp × tp × pp", "schedule", "more", "step", "MFU", "idle", "peak"];
 
@@ -62,8 +62,13 @@ export class PlansView {
     this.#drawPlane(traits.plane);
   }
 
-  #drawBars({ stages, said, refused }: Shown): void {
-    this.#said.textContent = refused || said;
+  #drawBars({ stages, said, refused, remedies }: Shown): void {
+    const ways = remedies.flatMap((words, i) => {
+      const link = h("button.way", { type: "button", title: "Show this plan" }, words);
+      listen(link, "click", () => this.#choose(-1, false, i));
+      return [i ? " or " : ". It fits with ", link];
+    });
+    this.#said.replaceChildren(refused || said, ...ways);
     this.#said.classList.toggle("bad", refused !== "");
     const sums = stages.map((stage) => stage.parts.reduce((all, [, size]) => all + size, 0));
     const most = Math.max(...sums, ...stages.map((stage) => stage.capacity ?? 0), 1);

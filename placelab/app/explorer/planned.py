@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from placelab.base.units import si
 from placelab.models import Transformer
 from placelab.plans.all_plans import SCHEDULES
 from placelab.plans.degrees import Plan
@@ -27,6 +28,9 @@ CHUNKED = {
 BATCH = 64
 GROUP = 8  # most devices of a tensor group, at first
 SEQUENCE = 4096
+
+
+MOST_REMEDIES = 2  # there is room for
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,25 @@ class Planned:
         for each in ("ep", "microbatch"):
             plan[each] = _below(plan[each], asked.stops(each, cluster))
         return replace(self, plan=Plan(**plan))
+
+    def remedies(self, cluster: Cluster) -> list[tuple[str, Planned]]:
+        """Up to two plans that fit and differ in one choice, in words with the bytes of their fullest rank."""
+        smaller = [b for b in self.stops("microbatch", cluster) if b < self.plan.microbatch]
+        choices: list[tuple[str, Any, str]] = [("microbatch", b, f"micro-batch {b}") for b in reversed(smaller)]
+        choices += [("recompute", "full", "recompute full")] * (self.plan.recompute != "full")
+        choices += [("zero", z, f"ZeRO {z}") for z in (1, 3) if z > self.plan.zero]
+        found: dict[str, tuple[str, Planned]] = {}
+        for field, value, words in choices:
+            if field not in found and (size := (other := self.moved(field, value, cluster))._fullest(cluster)):
+                found[field] = f"{words} ({si(size, 'B')})", other
+        return list(found.values())[:MOST_REMEDIES]
+
+    def _fullest(self, cluster: Cluster) -> float:
+        """Bytes of the fullest rank; 0 where a rank has no room."""
+        known = planner(self.model, cluster, self.batch, self.sequence)
+        plan = known.checked(self.plan)
+        held = known.bytes(plan).sum(axis=1)
+        return float(held.max()) if (held <= known.capacity(plan)).all() else 0.0
 
     def _degrees(self, moved: str, plan: dict[str, Any], cluster: Cluster) -> tuple[int, int, int]:
         """Legal degrees with the one that was moved; of the others the second to give way stays, or falls as little as can be."""

@@ -34,6 +34,7 @@ class ComparisonTable(View):
     _esm = Path(__file__).parent / "static" / "comparison.js"
 
     schedulers = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    remedies = traitlets.List(traitlets.Unicode()).tag(sync=True)
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
     shown = traitlets.List(traitlets.Unicode()).tag(sync=True)  # partitioner and scheduler that the explorer shows
     measure = traitlets.Unicode("makespan").tag(sync=True)  # or "gap", "memory", "moved"
@@ -75,6 +76,7 @@ class DifferenceTable(View):
 
     _esm = Path(__file__).parent / "static" / "difference.js"
 
+    remedies = traitlets.List(traitlets.Unicode()).tag(sync=True)
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
     groups = traitlets.List(traitlets.Unicode()).tag(sync=True)
     group = traitlets.Unicode("scope").tag(sync=True)
@@ -114,6 +116,7 @@ class WhatMattersTable(View):
 
     _esm = Path(__file__).parent / "static" / "matters.js"
 
+    remedies = traitlets.List(traitlets.Unicode()).tag(sync=True)
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
     makespan = traitlets.Float(0.0).tag(sync=True)
     percent = traitlets.Int(10).tag(sync=True)
@@ -209,6 +212,7 @@ class LayerStrip(View):
     borders = traitlets.List(traitlets.Int()).tag(sync=True)
     limits = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True)
     sizes = traitlets.List(traitlets.Float()).tag(sync=True)
+    remedies = traitlets.List(traitlets.Unicode()).tag(sync=True)
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
     best = traitlets.Float(0.0).tag(sync=True)
     now = traitlets.Unicode("").tag(sync=True)
@@ -236,6 +240,8 @@ class PlanBoard(View):
         ``lacks`` [bytes], 0 where it fits.
     said, refused
         The plan's numbers; why it cannot run, "" where it can.
+    remedies
+        Choices with which it fits, in words.
     rows
         Plans that were found: ``degrees``, ``schedule``, ``more``, ``seconds`` (None where it was not run), ``mfu``, ``bubble``,
         ``memory`` [bytes], ``why`` it was not run, ``shown``: it is the one shown, ``kept``: it is compared with.
@@ -245,7 +251,8 @@ class PlanBoard(View):
     status
         What the search does, or has found.
     asked
-        The ``row`` that a hand wants, set by the browser, ``keep``: to compare with it, and ``seq``, a number that grows.
+        The ``row`` or the number of a ``remedy`` that a hand wants, -1 for none, set by the browser, ``keep``: to compare with
+        it, and ``seq``, a number that grows.
 
     Examples
     --------
@@ -259,6 +266,7 @@ class PlanBoard(View):
     stages = traitlets.List(traitlets.Dict()).tag(sync=True)
     said = traitlets.Unicode("").tag(sync=True)
     refused = traitlets.Unicode("").tag(sync=True)
+    remedies = traitlets.List(traitlets.Unicode()).tag(sync=True)
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
     plane: traitlets.Dict = traitlets.Dict({"x": [], "y": [], "cells": []}).tag(sync=True)
     status = traitlets.Unicode("").tag(sync=True)

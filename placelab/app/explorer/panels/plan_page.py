@@ -82,6 +82,7 @@ class PlanPage:
         self._state: State | None = None
         self._stops: dict[str, list[int]] = {}
         self._records: list[Record] = []  # the rows of the table
+        self._remedies: list[Planned] = []  # that the board offers where the plan does not fit
         self._kept: tuple[Plan, Schedule] | None = None  # what a hand has kept of them
         self.board = PlanBoard(comm=PartComm())
         self.search = PlanSearch(self._draw_found)
@@ -159,9 +160,12 @@ class PlanPage:
         self._change(resized, f"plan {name}")
 
     def _asked(self, asked: dict[str, Any]) -> None:
-        """Take the plan of a row over, or keep it to compare with; what the browser sends may be anything."""
-        row = asked.get("row")
-        if isinstance(row, int) and 0 <= row < len(self._records):
+        """Take the plan of a row or a remedy over, or keep it to compare with; what the browser sends may be anything."""
+        row, remedy = asked.get("row"), asked.get("remedy")
+        if isinstance(remedy, int) and 0 <= remedy < len(self._remedies):
+            plan = self._remedies[remedy].plan
+            self._change(lambda planned, cluster: replace(planned, plan=plan), "")
+        elif isinstance(row, int) and 0 <= row < len(self._records):
             plan = plan_of(self._records[row])
             if asked.get("keep") is True:
                 self._keep(plan)
@@ -245,13 +249,16 @@ class PlanPage:
             found = planned.result(state.cluster)
         except PlacelabError as error:
             with self.board.hold_sync():
-                self.board.stages, self.board.refused = [], str(error)
+                self.board.stages, self.board.refused, self.board.remedies = [], str(error), []
             return
         with self.board.hold_sync():
             self.board.stages = stages(found)
             other = f" · the chart runs {state.scheduler}" if state.scheduler != planned.scheduler else ""
             self.board.said = numbers(found) + other
             self.board.refused = lacking(found)
+            offered = [] if found.fits else planned.remedies(state.cluster)
+            self._remedies = [other for _, other in offered]
+            self.board.remedies = [words for words, _ in offered]
 
     def _draw_found(self) -> None:
         search, state = self.search, self._state
