@@ -687,6 +687,50 @@ def test_nothing_serious(page, schedule, tmp_path, screenshot, axe):  # noqa: F8
     screenshot("phone")
 
 
+@pytest.mark.slow
+def test_a_model_from_a_file_without_a_network(page, tmp_path, screenshot):
+    """Inception at 1280 × 720, then on a phone: dragged, played, by hand, by keys, in the dark; nothing is fetched."""
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.context.set_offline(True)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    schedule = pl.solve(pl.Problem(pl.load("inception_v3"), pl.clusters.rtx2080ti_box(4)), "heft", "planned")
+    opened(page, schedule, tmp_path)
+    assert page.evaluate("() => document.documentElement.scrollWidth") == 1280
+    pill = page.locator('.cluster [data-key^="bandwidth"]').first
+    seen = {schedule.makespan}
+
+    def is_the_librarys() -> None:
+        settled(page)
+        assert makespans(page) == (of_the_library(page, schedule),) * 2
+        assert makespans(page)[0] not in seen
+        seen.add(makespans(page)[0])
+
+    drag(page, pill.get_attribute("data-key"), -1.2)
+    is_the_librarys()
+    pill.press("PageUp")
+    is_the_librarys()
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function("() => Number(document.querySelector('.pl-gantt').dataset.time) > 0")
+    page.get_by_role("button", name="Pause").click()
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("() => document.querySelector('.pl-live').dataset.theme === 'dark'")
+    page.get_by_role("button", name="✎ By hand").click()
+    settled(page)
+    page.get_by_role("button", name="Best move").click()
+    expect(page.locator(".pl-gantt")).to_contain_text("Best move: ", timeout=60_000)
+    page.get_by_role("application").press("Enter")
+    is_the_librarys()
+    screenshot("inception-dark")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto("about:blank")
+    opened(page, schedule, tmp_path)
+    assert page.evaluate("() => document.documentElement.scrollWidth") == 390
+    page.locator('input[data-key^="bandwidth"]').first.press("ArrowRight")
+    is_the_librarys()
+    assert {url.partition(":")[0] for url in asked} <= {"file", "blob", "about"}
+
+
 DRAGGED = """async () => {
   const took = [];
   const key = (type) => new KeyboardEvent(type, { key: took.length < 20 ? "ArrowLeft" : "ArrowRight", bubbles: true });
