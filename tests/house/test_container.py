@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from browser.chromium import find as find_chromium
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
@@ -65,17 +66,56 @@ assert explorer.result.schedule.makespan == pl.solve(explorer.result.schedule.pr
 reply = client.execute_interactive(code, timeout=180, allow_stdin=False)
 assert reply["content"]["status"] == "ok", reply["content"]
 manager.shutdown_kernel(now=True)
-for _ in range(100):
-    assert server.poll() is None, "the server has ended"
-    try:
-        page = urllib.request.urlopen(f"http://127.0.0.1:{port}/lab/tree/00_tour.ipynb?token=word", timeout=60)
-        break
-    except OSError:
-        time.sleep(0.5)
-assert page.status == 200 and b"JupyterLab" in page.read()
-server.terminate()
-server.wait(60)
+try:
+    for _ in range(100):
+        assert server.poll() is None, "the server has ended"
+        try:
+            page = urllib.request.urlopen(f"http://127.0.0.1:{port}/lab/tree/00_tour.ipynb?token=word", timeout=60)
+            break
+        except OSError:
+            time.sleep(0.5)
+    assert page.status == 200 and b"JupyterLab" in page.read()
+    if len(sys.argv) > 3:
+        subprocess.run([sys.executable, "-c", sys.argv[4], sys.argv[3], str(port)], check=True, timeout=200)
+finally:
+    server.terminate()
+    server.wait(60)
 print("walked")
+"""
+
+# In the prison, too: a browser opens a notebook of that server, runs its cell, and drags a bandwidth of the explorer in it.
+DRAG = """
+import json, sys
+from pathlib import Path
+from playwright.sync_api import expect, sync_playwright
+code = "import placelab as pl; explorer = pl.explore('inception_v3'); explorer"
+cell = {"cell_type": "code", "execution_count": None, "id": "a", "metadata": {}, "outputs": [], "source": code}
+kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+Path("drag.ipynb").write_text(json.dumps({"cells": [cell], "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}))
+with sync_playwright() as playwright:
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+    browser = playwright.chromium.launch(executable_path=sys.argv[1], args=flags)
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page.set_default_timeout(60_000)
+    expect.set_options(timeout=60_000)
+    page.goto(f"http://127.0.0.1:{sys.argv[2]}/doc/tree/drag.ipynb?token=word")
+    page.locator(".jp-CodeCell .cm-content").first.click()
+    page.keyboard.press("Shift+Enter")
+    chart = page.locator(".pl-gantt[data-makespan]")
+    expect(chart).to_be_visible()
+    before = chart.get_attribute("data-makespan")
+    assert float(before) > 0
+    pill = page.locator('.cluster [data-key^="bandwidth"]').first
+    pill.scroll_into_view_if_needed()
+    box = pill.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 150, y, steps=5)
+    expect(chart).not_to_have_attribute("data-makespan", before)
+    page.mouse.up()
+    browser.close()
+print("dragged", flush=True)
 """
 
 
@@ -131,13 +171,18 @@ def test_the_explorer_runs_where_one_folder_can_be_written():
         passed = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         given |= passed | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "HOME": "/root"}
         walk = [sys.executable, "-c", WALK, str(ROOT), json.dumps(command() + ["--allow-root"] * (user == 0))]
+        if chromium := find_chromium():
+            walk += [chromium, DRAG]
         ran = subprocess.run(
             [unshare, "--mount", "--net", sys.executable, "-c", PRISON, str(user), keep, *walk],
             env=given,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=500,
         )
     finally:
         shutil.rmtree(keep)
     assert ran.returncode == 0 and ran.stdout.endswith("walked\n"), (ran.stdout + ran.stderr)[-3000:]
+    if not chromium:
+        pytest.skip("there is no Chromium here: the explorer was opened, and nothing was dragged")
+    assert "dragged\n" in ran.stdout

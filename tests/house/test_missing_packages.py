@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -136,6 +137,25 @@ def test_no_module_needs_numba_or_a_thread(tmp_path):
         [sys.executable, "-c", BARE], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
     assert ran.stdout == "80.0 False\n", ran.stderr[-2000:]
+
+
+def test_the_recipe_for_jupyterlite_needs_what_it_installs(tmp_path):
+    """Its last lines run beside the packages that it names and numpy, which Pyodide has, without numba."""
+    block = (ROOT / "docs" / "install.md").read_text(encoding="utf-8").split("## JupyterLite")[1].split("```")[1]
+    given, lines = set(re.findall(r'"([a-z]+)"', block.split("placelab-")[0])), block.partition("import placelab")
+    assert given | {"numpy"} == MINIMAL
+    hidden = f"import sys; sys.modules.update(dict.fromkeys({sorted(set(NEEDING) - MINIMAL | {'numba'})}))\n"
+    program = hidden + "".join(lines[1:])
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    assert 'class="live"' in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_without_all_but_a_minimum_the_catalogue_runs(tmp_path):
