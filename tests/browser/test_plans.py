@@ -90,7 +90,10 @@ def test_what_would_make_it_fit(hand, screenshot, width):
     expect(hand.root.locator(".pl-plans .said")).to_contain_text("lacks")
     hand.page.wait_for_timeout(300)
     screenshot(f"lacks-{width}")
-    inside(hand, ".pl-plans .said", ".pl-plans .way", ".pl-plans .stage", ".pl-plans .legend")
+    inside(hand, ".pl-plans .said", ".pl-plans .way", ".pl-plans .bars", ".pl-plans .legend")
+    lacking = hand.root.locator(".pl-plans .stage", has=hand.page.locator(".value.bad")).first.bounding_box()
+    seen = hand.root.locator(".pl-plans .bars").bounding_box()
+    assert seen["y"] - 1 <= lacking["y"] and lacking["y"] + lacking["height"] <= seen["y"] + seen["height"] + 1
     ways.nth(1).focus()
     hand.page.keyboard.press("Enter")
     hand.becomes("explorer.state.planned.plan.recompute", "full")

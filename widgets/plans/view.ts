@@ -88,6 +88,8 @@ export class PlansView {
       );
     });
     this.#bars.replaceChildren(...bars);
+    const lacking = bars[stages.findIndex((stage) => stage.lacks)];
+    this.#bars.scrollTop = lacking ? lacking.offsetTop - bars[0]!.offsetTop : 0; // where not all are seen, those that matter
     this.#legend.replaceChildren(...memoryLegend(stages[0]?.parts ?? []), ...room(stages));
   }
 

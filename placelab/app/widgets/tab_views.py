@@ -34,7 +34,6 @@ class ComparisonTable(View):
     _esm = Path(__file__).parent / "static" / "comparison.js"
 
     schedulers = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    remedies = traitlets.List(traitlets.Unicode()).tag(sync=True)
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
     shown = traitlets.List(traitlets.Unicode()).tag(sync=True)  # partitioner and scheduler that the explorer shows
     measure = traitlets.Unicode("makespan").tag(sync=True)  # or "gap", "memory", "moved"
@@ -76,7 +75,6 @@ class DifferenceTable(View):
 
     _esm = Path(__file__).parent / "static" / "difference.js"
 
-    remedies = traitlets.List(traitlets.Unicode()).tag(sync=True)
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
     groups = traitlets.List(traitlets.Unicode()).tag(sync=True)
     group = traitlets.Unicode("scope").tag(sync=True)
@@ -116,7 +114,6 @@ class WhatMattersTable(View):
 
     _esm = Path(__file__).parent / "static" / "matters.js"
 
-    remedies = traitlets.List(traitlets.Unicode()).tag(sync=True)
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
     makespan = traitlets.Float(0.0).tag(sync=True)
     percent = traitlets.Int(10).tag(sync=True)
@@ -212,7 +209,6 @@ class LayerStrip(View):
     borders = traitlets.List(traitlets.Int()).tag(sync=True)
     limits = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True)
     sizes = traitlets.List(traitlets.Float()).tag(sync=True)
-    remedies = traitlets.List(traitlets.Unicode()).tag(sync=True)
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
     best = traitlets.Float(0.0).tag(sync=True)
     now = traitlets.Unicode("").tag(sync=True)
