@@ -66,6 +66,21 @@ class Forced(NamedTuple):
     due: np.ndarray  # float64 (n,): by op, negative where it is not forced
 
 
+class Between(NamedTuple):
+    """Workspace: ops between one and another through which all ways to it lead, at most b of them, by falling number."""
+
+    before: np.ndarray  # int32 (n,): the last op through which all ways to each lead, -1 for none
+    first: np.ndarray  # int32 (n,): the first one, itself where there is none
+    span: np.ndarray  # float64 (n,): least seconds from the end of `before` to the start of each, as far as looked at
+    place: np.ndarray  # int32 (n,): place of an op between, else -1
+    op: np.ndarray  # int32 (b,)
+    time: np.ndarray  # float64 (b,): seconds of each
+    near: np.ndarray  # float64 (b,): from the end of the first op to its start
+    away: np.ndarray  # float64 (b,): the same where it is on another device
+    rest: np.ndarray  # float64 (b,): from its end to the start of the last op
+    back: np.ndarray  # float64 (b,): the same where that is on another device
+
+
 class Network(NamedTuple):
     """Links between devices."""
 

@@ -26,6 +26,7 @@ FORCED = 256  # ops that are followed from one start; the rest would make the bo
 FOLLOWED = (
     1_600_000  # … and fewer on graphs of more than 6,250 ops, so that all starts together follow no more than this
 )
+BETWEEN = 64  # ops between two that are looked at together; where there are more, none are
 SETS = 12  # sets of allowed devices that are told apart; where there are more, any device counts as allowed
 POOLS = 64  # sets of devices whose work is counted by itself; where there are more, only that of all devices is
 
@@ -47,6 +48,10 @@ def windows(problem: Problem) -> Windows:
     devices, c the least transfer over pairs of distinct ones. If the ops that must run there do not fit between their heads
     and the times they are due at (preemptive, earliest due date first), t is impossible. The head r(v) is the largest t that is
     found impossible. A tail is the head in the graph turned round.
+
+    Where all ways to v lead through an op u, the ops between them are looked at together, too: v is on u's device, where those
+    run as well that have no time for two transfers, or on another one, and then the two devices share these ops, and each loses
+    the time of a transfer (:mod:`placelab.kernels.plan.fork_joins`).
 
     Notes
     -----
@@ -184,9 +189,17 @@ def workspace(n: int) -> blocks.Forced:
     return blocks.Forced(np.empty(most, np.int32), until, left, queue, ready, np.full(n, -1.0))
 
 
+def among(n: int) -> blocks.Between:
+    """Room for the ops between two of n ops."""
+    most = min(BETWEEN, max(FOLLOWED // n, 16))
+    before, first, place = (np.empty(n, np.int32) for _ in range(3))
+    times = (np.empty(most) for _ in range(5))
+    return blocks.Between(before, first, np.empty(n), place, np.empty(most, np.int32), *times)
+
+
 def _heads(time: np.ndarray, inputs: blocks.Awaited) -> np.ndarray:
     head = np.empty(len(time))
-    kernels.heads(frozen(time), inputs, workspace(len(time)), head)
+    kernels.heads(frozen(time), inputs, workspace(len(time)), among(len(time)), head)
     return head
 
 
@@ -218,8 +231,8 @@ def witness(problem: Problem) -> pd.DataFrame:
     DataFrame
         ``kind``; ``start``, ``finish`` [s]; ``ops``, a tuple of names; ``reason``, a sentence. Kinds: ``op`` (its least time),
         ``transfer`` (its input is awaited: producer and reader), ``share`` (ops that must run on one device, between an op
-        that is awaited and the one that reads them), ``work`` (ops that all lie between two moments, over the devices
-        that may run them).
+        that is awaited and the one that reads them), ``between`` (all ops between two, on one device or on both sides of a
+        transfer), ``work`` (ops that all lie between two moments, over the devices that may run them).
 
     Notes
     -----
@@ -283,7 +296,10 @@ def _chain(problem: Problem, op: int, backward: bool = False) -> list[ProofPart]
     if backward:
         time = time[::-1]
         head = tail[::-1]
-    search = HeadSearch(time, head, arrivals(problem, backward), workspace(len(time)))
+    inputs = arrivals(problem, backward)
+    between = among(len(time))
+    kernels.heads(frozen(time), inputs, workspace(len(time)), between, np.empty(len(time)))
+    search = HeadSearch(time, head, inputs, workspace(len(time)), between)
     chain: list[ProofPart] = []
     while head[op] > 0.0:
         op, found = _cause(op, search)
@@ -298,6 +314,7 @@ class HeadSearch(NamedTuple):
     head: np.ndarray
     inputs: blocks.Awaited
     room: blocks.Forced
+    between: blocks.Between
 
     def runs(self, op: int) -> ProofPart:
         """The op at its head."""
@@ -306,8 +323,12 @@ class HeadSearch(NamedTuple):
 
 def _cause(op: int, search: HeadSearch) -> tuple[int, list[ProofPart]]:
     """What ends at an op's head, latest first, and the op at whose head it begins."""
-    time, head, inputs, room = search
+    time, head, inputs, room, between = search
     start = float(head[op])
+    u = int(between.before[op])
+    if u >= 0 and head[u] + time[u] + between.span[op] == start and between.span[op] > 0.0:
+        inside = _between(u, op, inputs)
+        return u, [ProofPart("between", inside, float(head[u] + time[u]), start), search.runs(u)]
     for i in range(inputs.ptr[op], inputs.ptr[op + 1]):
         before = search.runs(int(inputs.op[i]))
         if before.finish + inputs.always[i] >= start * (1 - NEAR):
@@ -329,6 +350,18 @@ def _cause(op: int, search: HeadSearch) -> tuple[int, list[ProofPart]]:
                     before,
                 ]
     return _shared(op, due, search)
+
+
+def _between(first: int, last: int, inputs: blocks.Awaited) -> tuple[int, ...]:
+    """The ops between one and another through which all ways to it lead."""
+    found: set[int] = set()
+    left = [last]
+    while left:
+        v = left.pop()
+        new = {*inputs.op[inputs.ptr[v] : inputs.ptr[v + 1]].tolist()} - found - {first}
+        found |= new
+        left += new
+    return tuple(sorted(found))
 
 
 def _shared(op: int, due: dict[int, float], search: HeadSearch) -> tuple[int, list[ProofPart]]:
@@ -356,6 +389,10 @@ def _reason(step: ProofPart, names: Sequence[str]) -> str:
         return f"{last} awaits the output of {first} from another device."
     if step.kind == "work":
         return f"{len(step.ops):,} ops run between these moments, over the devices that may run them."
+    if step.kind == "between":
+        return (
+            f"{len(step.ops):,} ops, {first} to {last}: on one device they take so long, on two with transfers no less."
+        )
     if len(step.ops) == 1:
         return f"{first} runs on the device of the op that reads its output."
     return f"{len(step.ops):,} ops run on one device one after the other, {first} to {last}: each is too late to send its output."

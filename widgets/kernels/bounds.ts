@@ -4,7 +4,8 @@ import { CONTENTION, grouped, type Problem, pointers, successors } from "./probl
 import { largestOf, sum } from "./ranks.ts";
 import { ascending, numbers } from "./sorted.ts";
 
-const FORCED = 256; // as in placelab.planning.input_bound, like the three below
+const FORCED = 256; // as in placelab.planning.input_bound, like the four below
+const BETWEEN = 64;
 const FOLLOWED = 1_600_000;
 const SETS = 12;
 const POOLS = 64;
@@ -91,8 +92,17 @@ function headsOf(
   const most = Math.min(FORCED, Math.max(Math.floor(FOLLOWED / n), 16));
   const [until, left, queue, ready] = [1, 1, 2, 2].map((width) => new Float64Array(most * width));
   const head = new Float64Array(n);
-  heads(time, inputs, { op: new Int32Array(most), until, left, queue, ready, due: new Float64Array(n).fill(-1) }, head);
+  const forced = { op: new Int32Array(most), until, left, queue, ready, due: new Float64Array(n).fill(-1) };
+  heads(time, inputs, forced, among(n), head);
   return head;
+}
+
+/** Room for the ops between two of n ops. */
+function among(n: number) {
+  const most = Math.min(BETWEEN, Math.max(Math.floor(FOLLOWED / n), 16));
+  const [before, first, place] = [n, n, n].map((size) => new Int32Array(size));
+  const [time, near, away, rest, back] = [1, 2, 3, 4, 5].map(() => new Float64Array(most));
+  return { before, first, place, span: new Float64Array(n), op: new Int32Array(most), time, near, away, rest, back };
 }
 
 /** Of all pools the longest a + (work of ops with heads of at least a and tails of at least b) + b. */

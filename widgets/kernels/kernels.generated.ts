@@ -4765,8 +4765,212 @@ function climb(v, t, last, time, inputs, forced, head) {
   return t;
 }
 
-function heads(time, inputs, forced, head) {
-  let first, i, last, ready, v;
+function dominator(v, inputs, between) {
+  let i, u, w;
+  u = (-1);
+  for (let i_1 = inputs.ptr[v], end_1 = inputs.ptr[(v + 1)]; i_1 < end_1; i_1 += 1) {
+    i = i_1;
+    w = inputs.op[i];
+    if ((i === inputs.ptr[v])) {
+      u = w;
+    }
+    if ((between.first[u] !== between.first[w])) {
+      between.first[v] = v;
+      return (-1);
+    }
+    while ((u !== w)) {
+      if ((u > w)) {
+        u = between.before[u];
+      } else {
+        w = between.before[w];
+      }
+    }
+  }
+  between.first[v] = ((u >= 0) ? between.first[u] : v);
+  return u;
+}
+
+function gather_between(u, v, inputs, forced, between) {
+  let count, i, j, most, size, w, x;
+  count = 0;
+  size = 0;
+  w = v;
+  most = between.op.length;
+  while (true) {
+    for (let i_2 = inputs.ptr[w], end_2 = inputs.ptr[(w + 1)]; i_2 < end_2; i_2 += 1) {
+      i = i_2;
+      x = inputs.op[i];
+      if (((x === u) || (between.place[x] >= 0))) {
+        continue;
+      }
+      if (((count + size) === most)) {
+        for (let j_3 = 0, end_3 = count; j_3 < end_3; j_3 += 1) {
+          j = j_3;
+          between.place[between.op[j]] = (-1);
+        }
+        for (let j_4 = 0, end_4 = size; j_4 < end_4; j_4 += 1) {
+          j = j_4;
+          between.place[Math.trunc(forced.queue[((2 * j) + 1)])] = (-1);
+        }
+        return 0;
+      }
+      between.place[x] = 0;
+      size = push_event(forced.queue, size, (-Number(x)), Number(x));
+    }
+    if ((size === 0)) {
+      return count;
+    }
+    w = Math.trunc(forced.queue[1]);
+    size = pop_event(forced.queue, size);
+    between.place[w] = count;
+    between.op[count] = w;
+    count = (count + 1);
+  }
+}
+
+function distances(u, v, count, time, inputs, between) {
+  let cost, done, i, j, left, p, w;
+  for (let j_1 = (count - 1), end_1 = (-1); j_1 > end_1; j_1 += -1) {
+    j = j_1;
+    w = between.op[j];
+    between.time[j] = time[w];
+    between.near[j] = 0.0;
+    between.away[j] = 0.0;
+    between.rest[j] = 0.0;
+    between.back[j] = 0.0;
+    for (let i_2 = inputs.ptr[w], end_2 = inputs.ptr[(w + 1)]; i_2 < end_2; i_2 += 1) {
+      i = i_2;
+      cost = inputs.cost[i];
+      if ((inputs.op[i] === u)) {
+        between.away[j] = $max(between.away[j], cost);
+        continue;
+      }
+      p = between.place[inputs.op[i]];
+      done = (between.near[p] + between.time[p]);
+      between.near[j] = $max(between.near[j], done);
+      between.away[j] = $max(between.away[j], $min((done + cost), (between.away[p] + between.time[p])));
+    }
+  }
+  for (let i_3 = inputs.ptr[v], end_3 = inputs.ptr[(v + 1)]; i_3 < end_3; i_3 += 1) {
+    i = i_3;
+    if ((inputs.op[i] !== u)) {
+      p = between.place[inputs.op[i]];
+      between.back[p] = $max(between.back[p], inputs.cost[i]);
+    }
+  }
+  for (let j_4 = 0, end_4 = count; j_4 < end_4; j_4 += 1) {
+    j = j_4;
+    w = between.op[j];
+    for (let i_5 = inputs.ptr[w], end_5 = inputs.ptr[(w + 1)]; i_5 < end_5; i_5 += 1) {
+      i = i_5;
+      if ((inputs.op[i] === u)) {
+        continue;
+      }
+      p = between.place[inputs.op[i]];
+      left = (between.time[j] + between.rest[j]);
+      between.rest[p] = $max(between.rest[p], left);
+      between.back[p] = $max(between.back[p], $min((inputs.cost[i] + left), (between.time[j] + between.back[j])));
+    }
+  }
+}
+
+function is_possible_apart(t, limit, count, forced, between) {
+  let first, j, leave, reach, second, work;
+  leave = between.back[0];
+  reach = between.away[0];
+  work = 0.0;
+  first = 0;
+  for (let j_1 = 0, end_1 = count; j_1 < end_1; j_1 += 1) {
+    j = j_1;
+    leave = $min(leave, between.back[j]);
+    reach = $min(reach, between.away[j]);
+    if ((((between.away[j] + between.time[j]) + between.back[j]) <= limit)) {
+      continue;
+    }
+    work = (work + between.time[j]);
+    if ((((between.away[j] + between.time[j]) + between.rest[j]) > limit)) {
+      if ((((between.near[j] + between.time[j]) + between.back[j]) > limit)) {
+        return false;
+      }
+      forced.op[first] = j;
+      forced.until[first] = (t - between.back[j]);
+      first = (first + 1);
+    }
+  }
+  if ((work > (($max((t - leave), 0.0) + $max((t - reach), 0.0)) * (1 + 1e-12)))) {
+    return false;
+  }
+  if (((first > 0) && (lateness(first, between.time, forced, between.near) > (t * 1e-12)))) {
+    return false;
+  }
+  second = 0;
+  for (let j_2 = 0, end_2 = count; j_2 < end_2; j_2 += 1) {
+    j = j_2;
+    if ((((between.away[j] + between.time[j]) + between.back[j]) <= limit)) {
+      continue;
+    }
+    if ((((between.near[j] + between.time[j]) + between.back[j]) > limit)) {
+      forced.op[second] = j;
+      forced.until[second] = (t - between.rest[j]);
+      second = (second + 1);
+    }
+  }
+  return ((second === 0) || (lateness(second, between.time, forced, between.away) <= (t * 1e-12)));
+}
+
+function is_possible(t, count, forced, between) {
+  let held, j, limit;
+  limit = (t * (1 + 1e-12));
+  held = 0;
+  for (let j_1 = 0, end_1 = count; j_1 < end_1; j_1 += 1) {
+    j = j_1;
+    if ((((between.away[j] + between.time[j]) + between.back[j]) > limit)) {
+      forced.op[held] = j;
+      forced.until[held] = (t - between.rest[j]);
+      held = (held + 1);
+    }
+  }
+  if (((held === 0) || (lateness(held, between.time, forced, between.near) <= (t * 1e-12)))) {
+    return true;
+  }
+  return is_possible_apart(t, limit, count, forced, between);
+}
+
+function least_between(u, v, time, inputs, forced, between) {
+  let count, high, j, low, middle;
+  count = gather_between(u, v, inputs, forced, between);
+  if ((count === 0)) {
+    return 0.0;
+  }
+  distances(u, v, count, time, inputs, between);
+  low = 0.0;
+  high = 0.0;
+  for (let j_1 = 0, end_1 = count; j_1 < end_1; j_1 += 1) {
+    j = j_1;
+    low = $max(low, ((between.near[j] + between.time[j]) + between.rest[j]));
+    high = (high + between.time[j]);
+  }
+  if (is_possible(low, count, forced, between)) {
+    low = $max(low, 0.0);
+    high = low;
+  }
+  for (let __2 = 0, end_2 = ((high > low) ? 32 : 0); __2 < end_2; __2 += 1) {
+    middle = ((low + high) / 2);
+    if (is_possible(middle, count, forced, between)) {
+      high = middle;
+    } else {
+      low = middle;
+    }
+  }
+  for (let j_3 = 0, end_3 = count; j_3 < end_3; j_3 += 1) {
+    j = j_3;
+    between.place[between.op[j]] = (-1);
+  }
+  return low;
+}
+
+function heads(time, inputs, forced, between, head) {
+  let first, i, last, ready, u, v;
   for (let v_1 = 0, end_1 = time.length; v_1 < end_1; v_1 += 1) {
     v = v_1;
     first = 0.0;
@@ -4778,6 +4982,14 @@ function heads(time, inputs, forced, head) {
       last = $max(last, (ready + inputs.cost[i]));
     }
     head[v] = ((last > (first * (1 + 1e-12))) ? climb(v, first, last, time, inputs, forced, head) : first);
+    between.place[v] = (-1);
+    between.span[v] = 0.0;
+    between.before[v] = dominator(v, inputs, between);
+    u = between.before[v];
+    if (((u >= 0) && ((inputs.ptr[(v + 1)] - inputs.ptr[v]) > 1))) {
+      between.span[v] = least_between(u, v, time, inputs, forced, between);
+      head[v] = $max(head[v], ((head[u] + time[u]) + between.span[v]));
+    }
   }
 }
 

@@ -9,7 +9,7 @@ from placelab.planning.input_bound import ProofPart, steps
 from placelab.problem.problem import Problem
 
 MOST = 120  # segments that are sent
-KINDS = {"op": "compute", "transfer": "transfer", "share": "share", "work": "work"}
+KINDS = {"op": "compute", "transfer": "transfer", "share": "share", "between": "share", "work": "work"}
 Segment = dict[str, object]
 
 
@@ -19,9 +19,10 @@ def proof_of(problem: Problem) -> list[Segment]:
     Returns
     -------
     list of dict
-        ``kind`` (``compute``, ``transfer``, ``share``: ops that must run on one device, ``work``: of all devices together),
-        ``label``, ``start``, ``finish`` [s], ``op`` (number of the first op), ``said``, a sentence. Neighbouring ops of one
-        scope are one segment; where that is still more than 120, the shortest are drawn with the one before them.
+        ``kind`` (``compute``, ``transfer``, ``share``: ops that must run on one device or await transfers, ``work``: of all
+        devices together), ``label``, ``start``, ``finish`` [s], ``op`` (number of the first op), ``said``, a sentence.
+        Neighbouring ops of one scope are one segment; where that is still more than 120, the shortest are drawn with the one
+        before them.
     """
     parts = [step for step in steps(problem) if step.finish > step.start]
     names = problem.graph.names
@@ -48,6 +49,9 @@ def _segment(group: Sequence[ProofPart], problem: Problem) -> Segment:
     elif longest.kind == "share" and len(longest.ops) > 1:
         label = f"{len(longest.ops):,} ops share"
         said = f"{len(longest.ops):,} ops, {first} to {last}, run on one device: each would be too late elsewhere"
+    elif longest.kind == "between":
+        label = f"{len(longest.ops):,} ops"
+        said = f"{len(longest.ops):,} ops, {first} to {last}: on one device they take so long, on two with transfers no less"
     elif longest.kind == "work":
         label = f"{len(longest.ops):,} ops"
         said = f"{len(longest.ops):,} ops run between these moments, over the devices that may run them"

@@ -2,13 +2,16 @@
 
 To start op v at time t, each input either comes from another device, or its producer runs on v's device before t. A producer
 that is too late for the first is *forced*: it must run there. So must, in turn, producers too late for a forced op. The forced
-ops run on one device, each after its own head and before the op that needs it. If they cannot, v cannot start at t.
+ops run on one device, each after its own head and before the op that needs it. If they cannot, v cannot start at t. Behind an op
+through which all ways to v lead, the ops between the two are looked at together (:mod:`placelab.kernels.plan.fork_joins`).
 """
 
 from math import inf
 
 from placelab.kernels.heap import pop_event, push_event
 from placelab.kernels.jit import helper, inlined, kernel
+from placelab.kernels.plan.fork_joins import dominator, least_between
+from placelab.kernels.plan.one_device import lateness
 
 NEAR = 1e-12  # relative: what is later by less is rounding
 STEPS = 16  # exact steps of t before bisection begins, and after it ends
@@ -16,7 +19,7 @@ HALVES = 24
 
 
 @kernel
-def heads(time, inputs, forced, head):
+def heads(time, inputs, forced, between, head):
     """``head[v]``: the largest start of v that is known to be impossible before, found from that of its producers.
 
     Raising t by less than the lateness leaves it impossible while no producer ceases to be forced, so t goes up exactly, in
@@ -31,6 +34,13 @@ def heads(time, inputs, forced, head):
             first = max(first, ready + inputs.always[i])
             last = max(last, ready + inputs.cost[i])
         head[v] = climb(v, first, last, time, inputs, forced, head) if last > first * (1 + NEAR) else first
+        between.place[v] = -1
+        between.span[v] = 0.0
+        between.before[v] = dominator(v, inputs, between)
+        u = between.before[v]
+        if u >= 0 and inputs.ptr[v + 1] - inputs.ptr[v] > 1:
+            between.span[v] = least_between(u, v, time, inputs, forced, between)
+            head[v] = max(head[v], head[u] + time[u] + between.span[v])
 
 
 @helper
@@ -106,34 +116,6 @@ def force(v, t, time, inputs, forced, head):
     for i in range(size):
         forced.due[int(forced.queue[2 * i + 1])] = -1.0
     return count, (-refused if refused > 0.0 else change)
-
-
-@helper
-def lateness(count, time, forced, head):
-    """The least possible maximum lateness of the forced ops on one device, preemption allowed: earliest due date first."""
-    released = 0
-    for i in range(count):
-        released = push_event(forced.queue, released, head[forced.op[i]], float(i))
-        forced.left[i] = time[forced.op[i]]
-    ready = 0
-    now = 0.0
-    worst = -inf
-    while released > 0 or ready > 0:
-        if ready == 0:
-            now = max(now, forced.queue[0])
-        while released > 0 and forced.queue[0] <= now:
-            i = int(forced.queue[1])
-            released = pop_event(forced.queue, released)
-            ready = push_event(forced.ready, ready, forced.until[i], float(i))
-        i = int(forced.ready[1])
-        if released > 0 and now + forced.left[i] > forced.queue[0]:
-            forced.left[i] -= forced.queue[0] - now
-            now = forced.queue[0]
-        else:
-            now += forced.left[i]
-            worst = max(worst, now - forced.until[i])
-            ready = pop_event(forced.ready, ready)
-    return worst
 
 
 @kernel
