@@ -90,6 +90,7 @@ def dragged_on(inside: FrameLocator, makespan: float) -> None:
     shown = inside.locator(".pl-live")
     chart = inside.locator(".pl-gantt")
     expect(shown).to_have_attribute("data-makespan", str(makespan))
+    expect(shown).to_have_attribute("data-apart", "true")  # a worker computes, in a notebook's frame, too
     inside.locator('.cluster [data-key^="bandwidth"]').first.press("PageUp")
     expect(shown).not_to_have_attribute("data-makespan", str(makespan))
     expect(chart).to_have_attribute("data-makespan", shown.get_attribute("data-makespan"))
@@ -168,6 +169,7 @@ def test_a_drag_goes_on_without_the_kernel(explore, screenshot):
     hand.page.wait_for_timeout(1000)
     pull(hand, LINK, 60)
     second = going_on(hand, first)
+    assert [each.url for each in hand.page.workers if each.url.startswith("blob:")], "no worker computes"
     pull(hand, "speed:0", -60)
     third = going_on(hand, second)
     screenshot("busy")
