@@ -295,7 +295,7 @@ def test_files_of_graphs(tmp_path):
     """A graph that was saved is the same problem in a page of another one on that cluster; times and groups are in it."""
     tasks: list[dict] = []
     schedules: list[pl.Schedule | None] = []
-    for problem in few(150, seed=41):
+    for problem in few(200, seed=41):
         rules = {"transfers": problem.transfers, "memory": problem.memory}
         plain = pl.Problem(problem.graph, problem.cluster, **rules)
         if plain.restricted or not live_page.times_known(plain):
@@ -432,7 +432,7 @@ def test_plans_by_hand(tmp_path):
     """Legal places on all devices, the plan after moves and exchanges, and the best move from there; groups move as one."""
     random = Random(5)
     tasks, plans = [], []
-    for problem in few(250, seed=17):
+    for problem in few(330, seed=17):
         for scheduler in ("planned", "fifo"):
             schedule = pl.simulate(problem, pl.place(problem.replace(memory="none"), "heft"), scheduler)
             saved = pl.simulate(problem, pl.Placement(problem, schedule.device, schedule.placement.planned), scheduler)

@@ -33,7 +33,7 @@ def test_partitioner(name, monkeypatch):
     Their own tests run them in full.
     """
     few = {name: pl.partitioners()[name] for name in ("single", "heft", "m-etf", "m-topo", "lc", "random")}
-    monkeypatch.setattr("placelab.strategies.partitioning.portfolio.partitioners", lambda: few)
+    monkeypatch.setattr("placelab.strategies.searches.tried_plans.partitioners", lambda: few)
     monkeypatch.setattr("placelab.strategies.partitioning.portfolio.usual_moves", lambda problem: 200)
     monkeypatch.setattr("placelab.strategies.searches.sampled_search.FEWER", 5)
     testing.check_partitioner(name)
