@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from browser.bare_page import heard, show
+import pytest
+from browser.bare_page import heard, portable, show
+from explorer_hands import widgets
 from playwright.sync_api import Page, expect
 
 import placelab as pl
 from placelab.app.explorer.panels.everyday import BUTTONS
+from placelab.app.explorer.panels.pickers import EXAMPLES
 
 
 def test_each_button_that_a_command_presses_is_there(page: Page) -> None:
@@ -32,4 +35,27 @@ def test_each_button_that_a_command_presses_is_there(page: Page) -> None:
     heard(page)
     page.keyboard.press("Enter")
     expect(root.locator(".pl-gantt .find")).to_be_focused()
+    explorer.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_open_has_a_zone_to_drop_on_and_three_examples(page: Page, screenshot, theme: str) -> None:
+    """An example is one click; the panel closes behind it."""
+    explorer = pl.explore("dynamic_rnn")
+    assert explorer.settled(60)
+    page.set_viewport_size({"width": 1226, "height": 640})
+    show(page, explorer, theme)
+    root = page.locator(".placelab-explorer")
+    explorer.pickers.models.ask()
+    state = {name: portable(value) for name, value in explorer.get_state().items() if "." in name}
+    page.evaluate("news => model.receive(news)", state)
+    zone = root.locator(".pl-zone")
+    expect(zone).to_contain_text("Drop a model here")
+    expect(root.locator(".pl-examples button")).to_have_text([text for _, text, _ in EXAMPLES])
+    screenshot(theme)
+    panel = explorer.pickers.models
+    (first, *_) = (part for part in widgets(panel.panel) if getattr(part, "description", "") == "Ten tasks")
+    first.click()
+    assert panel.opening.settled(60)
+    assert explorer.state.model.title == "topcuoglu" and not panel.toggle.value
     explorer.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from html import escape
 from os.path import isfile  # of Path, it would raise where a folder may not be read
 from pathlib import Path
@@ -113,6 +114,12 @@ class Opening(Background):
 
 
 OFFERED = 200  # names that the path field completes
+# What there is to begin with, smallest first: name, what its button says, and what it is.
+EXAMPLES = (
+    ("topcuoglu", "Ten tasks", "10 ops on 3 processors, of the paper on HEFT: every number can be checked by hand"),
+    ("dynamic_rnn", "Unrolled RNN", "A training step with long chains"),
+    ("inception_v3", "Inception v3", "5,230 ops of a training step on 4 GPUs"),
+)
 HINT = (
     f"{', '.join(row.title for row in readers(GRAPH))}; files can be dropped anywhere here. A profile of a run "
     f"({', '.join(row.title for row in readers(PROFILE))}) gives the model that is shown its times. From a cell, "
@@ -161,7 +168,10 @@ class ModelPicker:
         self.upload.on_refused = self._refused
         self.upload.on_stopped = self._stopped
         hint = w.HTML(HINT).add_class("pl-about")
-        self.panel = w.VBox([self.path, self.upload, hint]).add_class("pl-popover")
+        zone = w.HBox([w.HTML("<b>Drop a model here</b> or"), self.upload]).add_class("pl-zone")
+        examples = [button(text, says, partial(self.menu.set_trait, "value", name)) for name, text, says in EXAMPLES]
+        begin = w.HBox([w.HTML("or begin with"), *examples]).add_class("pl-examples")
+        self.panel = w.VBox([zone, self.path, begin, hint]).add_class("pl-popover")
         self.box = w.HBox([self.toggle, self.panel]).add_class("pl-pops").add_class("pl-open")
         self.menu.observe(self._chosen, "value")
         self.toggle.observe(
