@@ -132,9 +132,12 @@ def test_a_wide_page_has_degrees_winners_and_plane_at_once(hand, screenshot, the
     )
     wide = "e => [...e.querySelectorAll('b')].filter(b => b.scrollWidth > b.parentElement.clientWidth).map(b => b.textContent)"
     assert hand.root.locator(".pl-plans .cells").evaluate(wide) == []
+    sizes = "e => [...e.querySelectorAll('*')].map(x => parseFloat(getComputedStyle(x).fontSize))"
+    assert min(hand.root.locator(".pl-plan-page").evaluate(sizes)) >= 11
     screenshot(f"wide-{width}-{theme.split()[-1].lower()}")
+    hand.notebook.execute("before = explorer.state.planned.plan")
     hand.root.locator(".pl-plans .cells button:not(:disabled)[aria-pressed=false]").first.click()
-    hand.settled()
+    hand.becomes("explorer.state.planned.plan != before", True)
     agrees(hand)
     hand.page.set_viewport_size(dict(width=1280, height=720))
     expect(hand.root.locator(".pl-job-head .pl-plan-pages")).to_be_visible()
