@@ -135,6 +135,42 @@ def test_a_tab_says_that_it_shows_another_state(page: Page, explorer, title: str
     expect(view).not_to_contain_class(COMPUTING)
 
 
+@pytest.mark.parametrize(("title", "root"), [("Layers", "layers"), ("Job", "plans")])
+def test_layers_and_plan_say_that_they_are_of_another_problem(page: Page, title: str, root: str, screenshot):
+    """They need no schedule: they are current with any strategy, and grey once the problem is another one."""
+    with_decoder = pl.explore(pl.models.read("gpt2"), pl.costs.cluster("h100", 4), tab=title)
+    try:
+        panel = with_decoder.tabs.panels[title]
+        if title == "Job":
+            panel.to_plan.click()
+        view = panel.plan.board if title == "Job" else panel.view
+        of_problem = lambda: with_decoder.now.partition(":")[0]  # noqa: E731
+        wait_for(lambda: view.result_of == of_problem())
+        before = state_of(with_decoder)
+        show(page, with_decoder)
+        shown = page.locator(f".pl-stack .pl-view:has(> .pl-{root})")
+        expect(shown).not_to_contain_class(COMPUTING)
+        page.evaluate("now => model.receive({now})", f"{of_problem()}:another")
+        page.wait_for_timeout(300)  # longer than what is outdated for a moment looks current
+        expect(shown).not_to_contain_class(COMPUTING)
+        page.evaluate("now => model.receive({now})", "another:state")
+        expect(shown).to_contain_class(COMPUTING)
+        grey(shown)
+        screenshot("computing")
+
+        slower = lambda state: state.with_cluster(state.cluster.replace(speed=state.cluster.speed / 2), state.layout)  # noqa: E731
+        with_decoder.change(slower)
+        assert with_decoder.settled(60) and view.result_of == of_problem() != before["now"].partition(":")[0]
+        after = state_of(with_decoder)
+        page.evaluate("news => model.receive(news)", {"now": after["now"]})
+        expect(shown).to_contain_class(COMPUTING)
+        of_view = {name: value for name, value in after.items() if name.startswith(f"{view.model_id}.")}
+        page.evaluate("news => model.receive(news)", of_view)
+        expect(shown).not_to_contain_class(COMPUTING)
+    finally:
+        with_decoder.close()
+
+
 ROOTS = {"Graph": "graph", "Decisions": "decisions", "What matters": "matters", "Difference": "difference"}
 
 

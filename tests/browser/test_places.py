@@ -115,6 +115,20 @@ def test_the_core(hand_in, page: Page, screenshot, tmp_path, place):
     expect(page.locator(".pl-gantt")).to_have_attribute("data-makespan", shown)
 
 
+@pytest.mark.slow
+def test_the_page_alone_logs_nothing(alone, page: Page):
+    """From its opening until it is left, also anew, the console has no warning and no error, of whatever script."""
+    said = []
+    page.on("console", lambda message: said.append(message.text) if message.type in ("warning", "error") else None)
+    for _ in range(2):
+        page.goto(alone[0])
+        expect(page.locator(".pl-gantt")).to_have_attribute("data-stale", "false")
+        page.locator(".pl-figures [data-key=makespan] b").click()
+    page.goto("about:blank")
+    page.wait_for_timeout(1000)  # what is said of a connection that is lost is said now
+    assert not said
+
+
 @pytest.fixture
 def behind_a_prefix(tmp_path) -> Iterator[jupyterlab.Lab]:
     """JupyterLab as a hub starts it for a user, without the hub."""

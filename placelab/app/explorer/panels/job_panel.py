@@ -20,6 +20,7 @@ from placelab.app.explorer.panels.plan_page import PlanPage
 from placelab.app.explorer.panels.training_run import TrainingRun
 from placelab.app.explorer.planned import planned_of
 from placelab.app.explorer.state import ALL_REDUCE, KINDS, PIPELINE, SERVERS, Job, State
+from placelab.app.explorer.state_key import key_of_problem
 from placelab.app.widgets import controls as w
 from placelab.base.errors import PlacelabError
 from placelab.base.progress import Progress
@@ -296,6 +297,7 @@ class JobPanel(Background):
         self._shared = shared
         self.visible = True
         self._state: State | None = None
+        self._problem: Problem | None = None
         self._asked: tuple[Job | None, str] | None = None
         self._result: Result | None = None
         self.controls = JobControls(self._ask)
@@ -318,11 +320,11 @@ class JobPanel(Background):
 
     def show(self, state: State, problem: Problem, dragging: bool) -> None:
         """Show the job of a state in the controls, unless another one has been asked for meanwhile."""
-        self._state = state
+        self._state, self._problem = state, problem
         if self._asked is None:
-            self._show(state)
+            self._show(state, problem)
 
-    def _show(self, state: State) -> None:
+    def _show(self, state: State, problem: Problem) -> None:
         planned = state.planned is not None
         self.step.disabled = state.job is None and not planned
         self.to_plan.disabled = one_step(state).spread is None
@@ -331,7 +333,7 @@ class JobPanel(Background):
         self.plan.head.hidden = not planned
         if planned:
             self.page.value = False
-            self.plan.show(state)
+            self.plan.show(state, key_of_problem(state, problem))
         self._turn()
         self.controls.box.hidden = state.job is None
         if state.job is None:
@@ -407,8 +409,8 @@ class JobPanel(Background):
     def _done(self, asked: tuple[Job | None, str]) -> None:
         if self._asked is asked:
             self._asked = None
-        if self._state is not None:
-            self._show(self._state)
+        if self._state is not None and self._problem is not None:
+            self._show(self._state, self._problem)
         self.result(self._result)
 
     def _say(self, text: str) -> None:

@@ -18,6 +18,7 @@ from placelab.app.explorer.layers import SIZES, Layers, layers_of
 from placelab.app.explorer.panels.panel import Shared, button
 from placelab.app.explorer.session import HELD
 from placelab.app.explorer.state import State, decoder_model
+from placelab.app.explorer.state_key import key_of_problem
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.tab_views import LayerStrip
 from placelab.app.widgets.whole import PartComm
@@ -73,6 +74,7 @@ class LayersPanel:
         self._quiet = False
         self._visible = True
         self._state: State | None = None
+        self._problem: Problem | None = None
         self.view = LayerStrip(comm=PartComm())
         self.phase = w.ToggleButtons(options=list(PHASES.items()), description="phase").add_class("pl-phase")
         self.fields = {name: self._field(name) for name in FIELDS}
@@ -109,7 +111,7 @@ class LayersPanel:
 
     def show(self, state: State, problem: Problem, dragging: bool) -> None:
         """Show the split of a state: it needs no schedule."""
-        self._state = state
+        self._state, self._problem = state, problem
         if self._visible:
             self._draw()
 
@@ -196,13 +198,14 @@ class LayersPanel:
 
     def _say(self, message: str) -> None:
         with self.view.hold_sync():
-            self.view.message = message
+            self.view.message, self.view.result_of = message, ""
             self.view.devices, self.view.borders, self.view.rows, self.view.launch = [], [], [], []
 
     def _traits(self, layers: Layers, state: State) -> dict[str, Any]:
         split, best = layers.split(state.cluster), layers.best(state.cluster, "stage")
         shown = rows(split, 1 - layers.headroom)
         return dict(
+            result_of=key_of_problem(state, self._problem) if self._problem is not None else "",
             devices=list(split.devices),
             borders=list(split.borders),
             limits=[list(limits) for limits in layers.limits(state.cluster)],

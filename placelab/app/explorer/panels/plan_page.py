@@ -104,8 +104,8 @@ class PlanPage:
         shared.observe(self._keeping, "kept")
         self._turn()  # in a wide explorer the style sheet shows all pages at once
 
-    def show(self, state: State) -> None:
-        """Show the plan of a state."""
+    def show(self, state: State, of: str) -> None:
+        """Show the plan of a state, whose problem has the key `of`."""
         self._state = state
         planned = state.planned
         if planned is None:
@@ -115,8 +115,10 @@ class PlanPage:
             self._show_controls(planned, state.cluster)
         finally:
             self._quiet = False
-        self._draw_plan(planned, state)
-        self._draw_found()
+        with self.board.hold_sync():
+            self.board.result_of = of
+            self._draw_plan(planned, state)
+            self._draw_found()
 
     def close(self) -> None:
         """End the search."""
