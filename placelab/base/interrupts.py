@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextvars import copy_context
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from placelab.base.errors import UnsupportedError
 
@@ -64,9 +64,36 @@ def need(*modules: str) -> None:
     for name in modules:
         if sys.modules.get(name) is None:
             try:
-                whole(lambda: import_module(name))  # noqa: B023
+                whole(lambda: _import(name))  # noqa: B023
             except ImportError as error:
                 raise UnsupportedError(f"this needs {_remedy(name, error)}") from None
+
+
+def _import(module: str) -> None:
+    """Import a module; cvxpy without JAX, of which it only asks whether the solver MPAX could run.
+
+    While a thread imports JAX, scipy fails in all others: it looks for ``jax.Array`` in a module that is half made.
+    """
+    if module != "cvxpy" or is_installed("mpax"):
+        import_module(module)
+        return
+    hidden = _Hidden("jax", threading.get_ident())
+    sys.meta_path.insert(0, hidden)
+    try:
+        import_module(module)
+    finally:
+        sys.meta_path.remove(hidden)
+
+
+class _Hidden(NamedTuple):
+    """A finder by which a thread does not find a module."""
+
+    module: str
+    thread: int
+
+    def find_spec(self, module: str, path: object = None, target: object = None) -> None:
+        if module == self.module and threading.get_ident() == self.thread:
+            raise ModuleNotFoundError(f"{module} is left out", name=module)
 
 
 def lacking(*packages: str) -> str:
