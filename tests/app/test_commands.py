@@ -92,6 +92,13 @@ def ask(explorer: Explorer, text: str, phrase: str | None = None) -> None:
         ("unpin", "unpin everything"),
         ("examples", "load alexnet"),
         ("print", "download PNG"),
+        ("dark mode", "dark mode"),
+        ("dark theme", "dark mode"),
+        ("make it dark", "dark mode"),
+        ("settings", "settings"),
+        ("preferences", "settings"),
+        ("rename", "rename a device"),
+        ("how do I rename a host", "rename a device"),
     ],
 )
 def test_what_a_newcomer_types_leads_there(explorer, text, first):

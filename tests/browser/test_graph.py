@@ -200,3 +200,27 @@ def test_hostile_names_stay_text(page):
     page.mouse.click(*place(page, view, names[0].split("/")[0]), button="right")
     expect(page.get_by_role("menuitem", name="Pin to <i>d")).to_be_visible()
     assert page.locator(".pl-graph img").count() == 0
+
+
+def test_a_trace_of_long_kinds_has_its_whole_legend(page: Page):
+    """In half of a page of 1,920 pixels and in a narrow tab: all kinds are seen, the controls above stay in one row."""
+    kinds = [f"aten::cudnn_convolution_backward_{i}" for i in range(9)]
+    graph = pl.OpGraph.from_arrays([f"op{i}" for i in range(9)], [1.0] * 9, [(i, i + 1) for i in range(8)], kind=kinds)
+    view = ModelGraph.of(pl.solve(pl.Problem(graph, pl.Cluster([1.0, 1.0])), "heft"))
+    for width in (950, 630, 420):
+        page.set_viewport_size({"width": width, "height": 500})
+        bare_page.show(page, view)
+        page.locator(".pl-graph select").select_option("kind")
+        items = page.locator(".pl-graph .legend span")
+        expect(items).to_have_count(8)  # the last is of the rest
+        legend = page.locator(".pl-graph .legend").bounding_box()
+        for item in items.all():
+            box = item.bounding_box()
+            assert box["x"] >= legend["x"] and box["x"] + box["width"] <= legend["x"] + legend["width"]
+            assert legend["y"] <= box["y"] and box["y"] + box["height"] <= legend["y"] + legend["height"] + 1
+        rows = {
+            round(part.bounding_box()["y"] / 8)
+            for part in page.locator(".pl-graph .toolbar > :is(select, input)").all()
+        }
+        assert len(rows) == 1
+        assert legend["y"] + legend["height"] <= stage(page).bounding_box()["y"]

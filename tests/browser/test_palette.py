@@ -59,3 +59,42 @@ def test_open_has_a_zone_to_drop_on_and_three_examples(page: Page, screenshot, t
     assert panel.opening.settled(60)
     assert explorer.state.model.title == "topcuoglu" and not panel.toggle.value
     explorer.close()
+
+
+def test_a_note_stands_over_the_messages(page: Page, screenshot) -> None:
+    """It covers none of them, nor those that come while it is there; without any it is at its place above the foot."""
+    explorer = pl.explore("topcuoglu")
+    assert explorer.settled(60)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    show(page, explorer)
+    root = page.locator(".placelab-explorer")
+    palette = explorer.commands.palette
+
+    def tell(number: int) -> None:
+        page.evaluate("news => model.receive(news)", {f"{palette.model_id}.done": {"number": number, "text": "done"}})
+
+    def send() -> None:
+        others = {name: value for name, value in explorer.get_state().items() if "." in name}
+        news = {name: portable(value) for name, value in others.items() if not name.startswith(f"{palette.model_id}.")}
+        page.evaluate("news => model.receive(news)", news)
+
+    def free() -> float:
+        """Pixels between the note and the highest message."""
+        note, messages = (root.locator(where).bounding_box() for where in (".pl-note", ".pl-messages"))
+        return messages["y"] - note["y"] - note["height"]
+
+    tell(1)
+    expect(root.locator(".pl-note")).to_be_visible()
+    low = root.locator(".pl-note").bounding_box()["y"]
+    explorer._say("A file could not be read", "bad")
+    send()
+    expect(root.locator(".pl-messages .pl-message")).to_be_visible()
+    page.wait_for_timeout(100)
+    tell(2)
+    assert 0 <= free() <= 12 and root.locator(".pl-note").bounding_box()["y"] < low
+    screenshot("stacked")
+    explorer._say("")
+    send()
+    page.wait_for_timeout(100)
+    assert root.locator(".pl-note").bounding_box()["y"] == low
+    explorer.close()

@@ -1,10 +1,10 @@
-"""No text of the explorer's views is smaller than 11 pixels, with four devices and with fifty."""
+"""No text of the explorer's views is smaller than 11 pixels, with four devices and with fifty; none is cut at 150 %."""
 
 from __future__ import annotations
 
 import pytest
 from browser import bare_page
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page, expect
 
 import placelab as pl
 from placelab.app.explorer.panels.training_run import TrainingRun
@@ -37,6 +37,11 @@ SIZES = """() => {  // those, and the texts of elements that are seen, scaled as
     found.push([node.data, parseFloat(getComputedStyle(element).fontSize) * scale]);
   }
   return found;
+}"""
+SHOWS_ITS_CHOICE = """select => {  // its arrow takes some 20 pixels
+  const context = document.createElement("canvas").getContext("2d");
+  context.font = getComputedStyle(select).font;
+  return context.measureText(select.selectedOptions[0].text).width + 20 <= select.getBoundingClientRect().width;
 }"""
 
 
@@ -82,3 +87,37 @@ def compared(cell):
     """A comparison that is complete."""
     rows = [dict(name=name, state="done", cells=[cell, cell]) for name in ("heft", "m-etf", "single")]
     return ComparisonTable(schedulers=["fifo", "pct"], rows=rows, shown=["heft", "pct"], unitless=True)
+
+
+@pytest.mark.own_page  # of another scale
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [(1280, 720), (853, 480)], ids=["1280", "853"])
+def test_nothing_is_cut_at_150_percent(browser: Browser, size: tuple[int, int], theme: str):
+    """In a window of 1920 × 1080 or 1280 × 720 pixels: the best known, the bound, the colour's name, an empty tab's sentence."""
+    explorer = pl.explore("topcuoglu", tab="Layers")
+    assert explorer.settled(60) and explorer.comparison.settled(60)
+    width, height = size
+    context = browser.new_context(device_scale_factor=1.5, viewport={"width": width, "height": height})
+    context.add_init_script("try { localStorage.setItem('placelab-hints', 'shown') } catch {}")
+    page = context.new_page()
+    try:
+        bare_page.show(page, explorer, theme)
+        page.evaluate(
+            "() => { document.body.style.margin = 0; document.querySelector('.placelab-explorer').style.height = '100vh'; }"
+        )
+        bare_page.still(page)
+        root = page.locator(".placelab-explorer")
+        bound = root.locator(".proof .bound")
+        expect(bound).to_contain_text("≥")
+        parts = [root.locator(".pl-best"), root.locator(".pl-search"), bound, root.locator(".pl-layers p")]
+        for part in parts:
+            expect(part).to_be_visible()
+            box = part.bounding_box()
+            assert box["x"] >= 0 and box["x"] + box["width"] <= width, part
+        tab, sentence = (root.locator(where).bounding_box() for where in (".pl-layers-tab", ".pl-layers p"))
+        assert sentence["y"] + sentence["height"] <= tab["y"] + tab["height"] and sentence["y"] < tab["y"] + 60
+        colour = root.locator(".pl-gantt .toolbar select").filter(has_text="colour: kind")
+        assert colour.evaluate(SHOWS_ITS_CHOICE)
+    finally:
+        context.close()
+        explorer.close()

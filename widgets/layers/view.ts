@@ -13,7 +13,7 @@ type Shown = Omit<LayersTraits, "asked">;
 
 const LABELS = 15; // height of the names over the cells
 const CELLS = 26;
-const GHOST = 10; // height of the row of a best split
+const GHOST = 11; // height of the row of a best split
 const HANDLE = 34; // height of a border that can be dragged
 const GRASP = 16; // width in which a pointer finds it
 const PATIENCE = 40; // ms between two places that are sent

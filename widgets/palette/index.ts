@@ -8,6 +8,7 @@ import css from "./palette.css";
 import type { PaletteTraits } from "./traits.ts";
 
 const ROOT = ".placelab-explorer";
+const STACKED = ".pl-messages, .pl-waits"; // what a note never covers
 const STAYS = 6000; // ms of a note, longer under the pointer or with the focus
 const HINT = "a strategy, a model, “gpu:1 memory 8 GB”, “bus 300 GB/s”, an op, “why is gpu:1 idle at 60 ms”";
 
@@ -129,6 +130,16 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
     clearTimeout(timer);
     timer = window.setTimeout(dismiss, STAYS);
   };
+  /** The note stands over the messages at the chart's lower edge, however many there are. */
+  const rise = () => {
+    const found = root();
+    const tops = [...(found?.querySelectorAll(STACKED) ?? [])]
+      .filter((each) => each.getBoundingClientRect().height)
+      .map((each) => each.getBoundingClientRect().top);
+    const free = found && tops.length ? found.getBoundingClientRect().bottom - Math.min(...tops) + 6 : 0;
+    note.style.bottom = free ? `${free}px` : "";
+  };
+  const rising = new ResizeObserver(rise);
   let heard = model.get("done").number ?? 0;
   const tell = () => {
     const { number = 0, text = "" } = model.get("done");
@@ -136,6 +147,8 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
     heard = number;
     said.textContent = text;
     note.hidden = !text;
+    for (const each of root()?.querySelectorAll(STACKED) ?? []) rising.observe(each);
+    rise();
     leave();
   };
   for (const type of ["pointerenter", "focusin"] as const) listen(note, type, stay);
@@ -177,6 +190,7 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
   model.on("change:done", tell);
   return () => {
     ending.abort();
+    rising.disconnect();
     clearTimeout(timer);
     forget();
     over.remove();

@@ -502,7 +502,8 @@ class Explorer(Readable):
                 "save export file share print picture image paper",
             )
         first = lambda: (*self.steps.past, self.state)[0]  # noqa: E731
-        yield from everyday(self.change, self.gantt, first, self.pickers.models.ask)
+        tell = lambda text: self._say(text, "note")  # noqa: E731
+        yield from everyday(self.change, self.gantt, first, self.pickers.models.ask, tell)
 
     def _keep_and_open(self) -> bool:
         """Keep the newest schedule and open the difference; False where it takes long, or there is none."""

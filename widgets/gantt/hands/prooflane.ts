@@ -5,6 +5,7 @@ import type { Proof } from "../wire/traits.ts";
 
 const LEAST = 1; // CSS pixels of a segment that is drawn
 const WORDS = 26; // and of one with a label
+const LETTER = 8; // at most, in bold
 
 export interface ProofLane {
   readonly element: HTMLElement;
@@ -61,6 +62,7 @@ export function proofLane(choose: (op: number) => void): ProofLane {
       const last = proof.at(-1)?.finish ?? Number.NaN;
       bound.textContent = Number.isNaN(last) ? "" : `≥ ${scene.labels.units.time(last)}`;
       bound.style.left = `${at(last)}px`;
+      bound.classList.toggle("before", end - gutter / ratio - at(last) < LETTER * bound.textContent.length);
       bound.hidden = !(last <= scene.span.to && last >= scene.span.from);
     },
   };

@@ -51,7 +51,7 @@ class Command(NamedTuple):
     says
         What it will do.
     kind
-        ``edit``, ``view``, ``file`` or ``question``.
+        ``edit``, ``view``, ``file``, ``question``, or ``answer``: it says where to do what has no command.
     act
         Does it.
     words

@@ -60,18 +60,45 @@ BUTTONS = (
         ".pl-code > button",
         "python script reproduce copy notebook cell export",
     ),
+    (
+        "settings",
+        "Costs, seed, what is done to the graph before it is placed",
+        ".pl-opens[title^='Prepare the graph']",
+        "preferences options configure configuration seldom more",
+    ),
+)
+# What has no command: phrase, the short answer, the whole one, more words.
+ANSWERS = (
+    (
+        "dark mode",
+        "As the page has it: JupyterLab's is under Settings, Theme",
+        "The explorer has the colours of its page: in JupyterLab choose Settings, Theme; placelab explore follows the system.",
+        "light theme colours appearance night black white",
+    ),
+    (
+        "rename a device",
+        "Double-click its name in the cluster, or a host's",
+        "Double-click the name of a device or a host in the cluster, or press F2 on it, type, and press Enter.",
+        "name host label call",
+    ),
 )
 
 
 def everyday(
-    change: Callable[[Change], None], gantt: Gantt, first: Callable[[], State], open_files: Callable[[], None]
+    change: Callable[[Change], None],
+    gantt: Gantt,
+    first: Callable[[], State],
+    open_files: Callable[[], None],
+    say: Callable[[str], object],
 ) -> Iterator[Command]:
-    """Commands in everyday words; `first` returns the state that the explorer opened on."""
+    """Commands in everyday words; `first` returns the state that the explorer opened on, `say` shows a sentence."""
     yield Command(
         "open file", "A model of your own, by path or upload", "file", open_files, "load upload my model onnx import"
     )
     for phrase, says, press, words in BUTTONS:
         yield Command(phrase, says, "view", lambda: None, words, press)
+    for phrase, short, answer, words in ANSWERS:
+        yield Command(phrase, short, "answer", partial(say, answer), words)
     back = lambda: change(lambda _: first())  # noqa: E731
     yield Command(
         "start over", "The state that the explorer opened on; undo leads back", "edit", back, "reset restart clear"
