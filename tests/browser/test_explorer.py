@@ -450,7 +450,7 @@ def everything_there(problem, *, where: Annotated[int, (0, 2)] = 1):
     )
     hand.menu("Partitioner").select_option("everything-there")
     hand.settled()
-    expect(hand.root.get_by_role("status").first).to_contain_text("plans no order")
+    expect(hand.root.get_by_role("status").filter(has_text="plans no order")).to_be_visible()
     assert hand.notebook.value("explorer.placement.device.tolist()") == [1] * 10
     hand.open("What this partitioner does")
     slider = hand.root.locator(".pl-option input[type=range]")
