@@ -130,9 +130,13 @@ class Collectives:
 
     def gradient_seconds(self, plan: Plan, ends: np.ndarray) -> tuple[float, ...]:
         """Seconds of each rank's exchange of gradients; of DualPipe's twins over both of them."""
+        return tuple(map(sum, self.gradient_parts(plan, ends)))
+
+    def gradient_parts(self, plan: Plan, ends: np.ndarray) -> list[tuple[float, float]]:
+        """Of each rank the seconds in which weights are gathered, and gradients summed or scattered before."""
         scatter = "reduce-scatter" if plan.zero else "all-reduce"
         each = zip(self.rings(plan), self.gradients(plan, ends), strict=True)
-        return tuple(sum(self._sent(sent, rings, scatter)) for rings, sent in each)
+        return [self._sent(sent, rings, scatter) for rings, sent in each]
 
     def scatter_seconds(self, plan: Plan, ends: np.ndarray) -> tuple[float, ...]:
         """Seconds in which the gradients of each stage are scattered."""

@@ -19,6 +19,7 @@ from placelab.plans.degrees import Plan
 from placelab.plans.divided_blocks import DividedBlocks
 from placelab.plans.every_rank import every_rank
 from placelab.plans.gathered_units import actions, every_gathered_rank, gathered_seconds, joined
+from placelab.plans.gradient_streams import Sending, with_streams
 from placelab.plans.memory import OUTSIDE_OPS, BlockMemory, training_bytes
 from placelab.plans.one_rank import OneRank
 from placelab.plans.overlap import overlap_seconds
@@ -28,7 +29,7 @@ from placelab.plans.rank_passes import RankPasses
 from placelab.plans.scattered_gradients import scattered_ends
 from placelab.plans.simulated_memory import simulated_peaks
 from placelab.plans.stage_memory import as_frame, rank_bytes
-from placelab.plans.stage_pipeline import Step, costed, placed, run_placed, unit_pipeline
+from placelab.plans.stage_pipeline import Step, check_passes, costed, placed, run_placed, unit_pipeline
 from placelab.plans.stage_ranks import MERGED, layout_of, rank_of, splits, stages_of
 from placelab.problem.cluster import Cluster
 from placelab.problem.hardware import SPECS
@@ -39,6 +40,10 @@ from placelab.simulation.event_simulation import simulate
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+Ranks = Literal["one", "gradients", "streams", "all"]
+RANKS = ("one", "gradients", "streams", "all")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,22 +72,24 @@ class PlanResult:
     exposed: float
     memory: pd.DataFrame
     _pipeline: Placement
-    _all: Callable[[Schedule, bool], Placement]
+    _made: Callable[[Ranks, Schedule], Placement]
 
     @property
     def fits(self) -> bool:
         """Whether every rank has room."""
         return bool((self.memory["total"] <= self.memory["capacity"]).all())
 
-    def problem(self, ranks: Literal["one", "streams", "all"] = "one") -> Problem:
+    def problem(self, ranks: Ranks = "one") -> Problem:
         """The step as a problem, each op tied to its device.
 
         Parameters
         ----------
         ranks
             ``"one"``: the pipeline of one tensor rank of one replica, a device per stage; collectives are part of its passes.
-            ``"streams"``: the same with a stream per device, on which its collectives are ops of their own, as long as in closed
-            form; gradients are summed, too, and the step takes the plan's seconds.
+            ``"gradients"``: the same with a stream beside each device, on which gradients are summed, or scattered and weights
+            gathered, as long as in closed form; the step takes the plan's seconds, under any scheduler of pipelines that has the
+            plan's order. ``"one"`` where a plan sends none, and under ZeRO 3.
+            ``"streams"``: the same with all collectives on the stream, those within passes, too; passes are split there.
             ``"all"``: every device, with its stream on which the hops of collectives run; gradients are summed, too. Of equal
             devices and links both take the plan's seconds; of others ``"all"`` has each one's own. Under ZeRO 3 ``"one"`` has
             the passes alone, ``"all"`` also gathers and scatters, on a second stream. Passes that run together have their parts
@@ -97,23 +104,25 @@ class PlanResult:
         """
         return self._placement(ranks).problem
 
-    def schedule(self, ranks: Literal["one", "streams", "all"] = "one") -> Schedule:
+    def schedule(self, ranks: Ranks = "one") -> Schedule:
         """The schedule of :meth:`problem`; of one rank without its gradients, which go out after it."""
         placement = self._placement(ranks)
-        return run_placed(placement, self.plan.schedule) if ranks == "one" else simulate(placement.problem, placement)
+        if ranks == "one":
+            return run_placed(placement, self.plan.schedule)
+        order = (self.plan.schedule,) if placement.planned is None else ()
+        return simulate(placement.problem, placement, *order)
 
     def _placement(self, ranks: Any) -> Placement:
-        if ranks not in ("one", "streams", "all"):
-            raise UnsupportedError(f"ranks is {ranks!r:.60}; expected 'one', 'streams' or 'all'")
-        return self._pipeline if ranks == "one" else self._streams if ranks == "streams" else self._every
+        if ranks not in RANKS:
+            raise UnsupportedError(
+                f"ranks is {ranks!r:.60}; expected {', '.join(map(repr, RANKS[:-1]))} or {RANKS[-1]!r}"
+            )
+        return self._pipeline if ranks == "one" else self._placements(ranks)
 
     @cached_property
-    def _every(self) -> Placement:
-        return self._all(self.schedule(), True)
-
-    @cached_property
-    def _streams(self) -> Placement:
-        return self._all(self.schedule(), False)
+    def _placements(self) -> Callable[[Ranks], Placement]:
+        one = self.schedule()
+        return cache(lambda ranks: self._made(ranks, one))
 
     def __repr__(self) -> str:
         p = self.plan
@@ -163,7 +172,7 @@ def plan(
     UnsupportedError
         Degrees that the model, the cluster or the schedule do not allow; another `memory`.
     FormatError
-        A number out of range; types of devices without a data sheet; over two million passes of micro-batches.
+        A number out of range; types of devices without a data sheet; over a million passes of micro-batches.
 
     Notes
     -----
@@ -219,6 +228,7 @@ class Planner:
     def result(self, plan: Plan) -> PlanResult:
         """Seconds and bytes of one plan."""
         plan = self.checked(plan)
+        check_passes(plan.microbatches(self.batch), plan)
         memory, step = self.memory(plan), self.step(plan)
         m, p = plan.microbatches(self.batch), plan.pp
         key = (p, m, plan.chunks, plan.schedule, step, tuple(self._ranks(plan)))
@@ -234,7 +244,7 @@ class Planner:
         )
         return PlanResult(
             plan, seconds, tokens / seconds, self._flop() / seconds / peak, max(1 - work / p / makespan, 0.0) if p > 1 else 0.0,
-            seconds - makespan, memory, pipeline, lambda one, every: self._every(plan, one, every),
+            seconds - makespan, memory, pipeline, lambda ranks, one: self._made(plan, ranks, one),
         )  # fmt: skip
 
     def checked(self, plan: Plan) -> Plan:
@@ -361,6 +371,19 @@ class Planner:
         """Seconds of the forward ops of the layers that run again before the backward pass."""
         name = {"none": "", "full": "F", "selective": "core"}[plan.recompute]
         return float(self.blocks.of(plan)[name][group, first:last].sum(axis=1).max()) if name and last > first else 0.0
+
+    def _made(self, plan: Plan, ranks: Ranks, one: Schedule) -> Placement:
+        """The step with its streams, of all ranks or of one of each stage, as the pipeline of one has it."""
+        return self._sending(plan, one) if ranks == "gradients" else self._every(plan, one, ranks == "all")
+
+    def _sending(self, plan: Plan, one: Schedule) -> Placement:
+        """The pipeline with streams that send gradients."""
+        if plan.zero == 3:  # sends between its passes
+            return one.placement
+        ends = _ends(plan)
+        gathered, summed = zip(*self.collectives.gradient_parts(plan, ends), strict=True)
+        scattered = self.collectives.scatter_seconds(plan, ends) if plan.zero == 2 else ()
+        return with_streams(one, Sending(summed, gathered, scattered), layout_of(plan.schedule, plan.chunks) == "dual")
 
     def _every(self, plan: Plan, one: Schedule, every: bool) -> Placement:
         """The step of all ranks, or of one of each stage with its streams, as the pipeline of one has it."""

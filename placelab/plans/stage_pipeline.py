@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from placelab.base.errors import FormatError
 from placelab.base.once import handed_on
 from placelab.graphs.training_steps import pipeline_training
 from placelab.graphs.transforms.passes_together import together
 from placelab.plans.degrees import Plan
+from placelab.plans.rank_passes import MOST_OPS
 from placelab.plans.stage_ranks import MERGED, layout_of, splits
 from placelab.problem.cluster import Cluster
 from placelab.problem.pipeline_columns import pipeline_of as columns_of
@@ -38,6 +40,12 @@ class Step(NamedTuple):
 def pipeline_of(step: Step, m: int, plan: Plan, cluster: Cluster) -> Problem:
     """The pipeline of a step."""
     return costed(unit_pipeline(m, plan, cluster), step, plan)
+
+
+def check_passes(m: int, plan: Plan) -> None:
+    """Refuse a step of too many passes before anything is made."""
+    if (n := m * plan.pp * plan.chunks * (3 if splits(plan.schedule) else 2)) > MOST_OPS:
+        raise FormatError(f"{m:,} micro-batches have {n:,} passes; at most {MOST_OPS:,} are made")
 
 
 def unit_pipeline(m: int, plan: Plan, cluster: Cluster) -> Problem:

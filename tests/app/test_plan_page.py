@@ -16,7 +16,7 @@ from placelab.app.explorer.panels.job_panel import JobPanel
 from placelab.app.explorer.panels.plan_page import PlanPage, numbers
 from placelab.app.explorer.planned import Planned, planned_of
 from placelab.app.explorer.state import decoder_model, initial_state, preset
-from placelab.base.units import seconds, si
+from placelab.base.units import percent, seconds, si
 
 PATIENCE = 120
 READ = "pl.models.read('gpt2')"
@@ -51,7 +51,7 @@ def agrees(explorer) -> pl.PlanResult:
     assert [stage["capacity"] for stage in board.stages] == found.memory["capacity"].tolist()
     assert board.said == numbers(found) and seconds(found.seconds) in board.said
     assert explorer.settled(PATIENCE)
-    assert explorer.schedule.makespan == pytest.approx(found.schedule().makespan, rel=1e-12)
+    assert explorer.schedule.makespan == pytest.approx(found.schedule("gradients").makespan, rel=1e-12)
     return found
 
 
@@ -80,11 +80,43 @@ def test_sliders_keep_the_product_and_show_the_plan(opened):
 
 def test_every_schedule_is_shown(opened):
     """Those whose passes run together, too; with the stages per device that they need."""
-    slide(opened, "pp", 4)
+    slide(opened, "pp", 2)
+    slide(opened, "tp", 1)
     for schedule in list(page(opened).menus["schedule"].options):
         page(opened).menus["schedule"].value = schedule
         found = agrees(opened)
         assert found.plan.schedule == schedule == opened.schedule.scheduler and not page(opened).board.refused
+
+
+@pytest.mark.parametrize("zero", [0, 1, 2])
+def test_gradients_lie_on_streams_next_to_their_devices(opened, zero):
+    """The chart takes the plan's seconds, also after a link is dragged; the bubble is that of the passes alone; without replicas
+    nothing is sent, and there are no streams."""
+    slide(opened, "pp", 2)
+    slide(opened, "tp", 1)
+    page(opened).menus["zero"].value = zero
+    found = agrees(opened)
+    assert opened.schedule.makespan == pytest.approx(found.seconds, rel=1e-12) and found.exposed > 0
+    used = opened.state.cluster.names[0], opened.state.cluster.names[2]
+    assert list(opened.problem.cluster.names) == [f"{name}{at}" for name in used for at in ("", "/stream")]
+    strip = {item["key"]: item for item in opened.gantt.numbers}
+    passes = found.schedule()
+    alone = pl.metrics(passes)["bubble"] / passes.makespan
+    assert strip["bubble"]["value"] == percent(alone) and "do not count" in strip["bubble"]["title"]
+    slower = opened.state.cluster.replace(bandwidth=opened.state.cluster.bandwidth / 100)
+    opened.change(lambda state: state.with_cluster(slower, state.layout))
+    after = agrees(opened)
+    assert opened.schedule.makespan == pytest.approx(after.seconds, rel=1e-12) and after.exposed > found.exposed
+    slide(opened, "pp", 4)
+    assert len(opened.problem.cluster.names) == 4
+
+
+def test_load_of_links_is_not_that_of_streams(opened):
+    """Two ranks and their streams are four devices, like the cluster, whose links they are not."""
+    slide(opened, "pp", 2)
+    slide(opened, "tp", 1)
+    assert opened.problem.cluster.n_devices == opened.state.cluster.n_devices == 4
+    assert opened.canvas.load == []
 
 
 def test_the_scheduler_picker_moves_the_plan(opened):
@@ -167,6 +199,7 @@ def test_the_moved_degree_wins():
         pl.Plan(dp=4),
         pl.Plan(tp=2, pp=2, zero=1, schedule="zb-h1"),
         pl.Plan(dp=2, pp=2, schedule="interleaved", chunks=2),
+        pl.Plan(dp=2, pp=2, zero=2, schedule="dualpipe"),
     ],
 )
 def test_the_cell_makes_the_plan(plan):
@@ -179,6 +212,8 @@ def test_the_cell_makes_the_plan(plan):
     exec(cell(state), names)
     made = pl.solve(state.problem(), state.partitioner, state.scheduler)
     np.testing.assert_array_equal(names["schedule"].start, made.start)
+    assert list(names["problem"].cluster.names) == list(state.problem().cluster.names)
+    assert names["schedule"].makespan == made.makespan == pytest.approx(names["plan"].seconds, rel=1e-12)
     assert names["plan"].plan == replace(plan, layers=names["plan"].plan.layers)
 
 

@@ -101,6 +101,30 @@ def test_what_would_make_it_fit(hand, screenshot, width):
     agrees(hand)
 
 
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_gradients_lie_on_streams_under_their_devices(hand, screenshot, theme):
+    """Each rank's lane has its stream's under it; the chart takes the plan's seconds, also after a link has been dragged."""
+    hand.notebook.set_theme(theme)
+    for name, value in (("pp", 2), ("tp", 2), ("zero", 2), ("microbatch", 4)):
+        move = f"lambda s: s.with_spread(s.planned.moved({name!r}, {value}, s.cluster))"
+        hand.notebook.execute(f"explorer.shared.change({move})")
+    hand.becomes(DEGREES, [2, 2, 2])
+    hand.shows("explorer.state.planned.result(explorer.state.cluster).schedule('gradients')")
+    agrees(hand)
+    assert hand.notebook.value("abs(explorer.schedule.makespan / library().seconds - 1) < 1e-12")
+    screenshot(f"streams-{theme.split()[-1].lower()}")
+    stage = hand.root.locator(".pl-gantt .stage")
+    high = stage.bounding_box()["height"]
+    for k, name in enumerate(["gpu:0", "gpu:0/stream", "gpu:4", "gpu:4/stream"]):
+        stage.click(position=dict(x=20, y=25 + (high - 25) * (k + 0.4) / 4))
+        expect(hand.root.locator(".pl-gantt .drawer header b")).to_have_text(name)
+        hand.page.keyboard.press("Escape")
+    before = hand.notebook.value("explorer.schedule.makespan")
+    hand.pull(hand.root.locator(".pill.bandwidth").first, -60)
+    hand.shows("explorer.state.planned.result(explorer.state.cluster).schedule('gradients')")
+    assert hand.notebook.value("explorer.schedule.makespan") > before
+
+
 PARTS = (".pl-plan-controls", ".pl-plans .bars", ".pl-plans .legend", ".pl-plans .winners", ".pl-plans .plane")
 
 

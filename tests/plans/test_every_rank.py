@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -34,12 +35,29 @@ def links(n: int, t: int, p: int) -> pl.Cluster:
 
 def with_streams(found: pl.PlanResult) -> None:
     """One rank of each stage and its streams take the plan's seconds, too; collectives are nowhere else."""
+    sums_beside(found)
     one = found.schedule("streams")
     assert one.makespan == pytest.approx(found.seconds, rel=1e-9) and pl.validate(one) == []
     names, kinds = np.array(one.problem.cluster.names), one.problem.graph.kind
     sent = np.isin(kinds, ("reduce", "gather", "exchange"))
     assert len(names) == found.plan.pp * (3 if found.plan.zero > 1 else 2)
     assert [("/" in name) for name in names[one.device]] == sent.tolist()
+
+
+def sums_beside(found: pl.PlanResult) -> None:
+    """The pipeline with its gradients on a stream next to each device takes the plan's seconds; its passes start as without."""
+    one, sent = found.schedule(), found.schedule("gradients")
+    if found.plan.zero == 3 or (found.plan.dp == 1 and found.plan.schedule != "dualpipe"):
+        assert sent.problem is one.problem
+        return
+    assert sent.makespan == pytest.approx(found.seconds, rel=1e-12) and pl.validate(sent) == []
+    streams = [f"{name}{at}" for name in one.problem.cluster.names for at in ("", "/stream")]
+    assert list(sent.problem.cluster.names) == streams
+    sums = np.isin(sent.problem.graph.kind, ("reduce", "scatter", "gather"))
+    assert sums.any() and (sent.device % 2 == 1).tolist() == sums.tolist()
+    began = dict(zip(one.problem.graph.names, one.start, strict=True))
+    passes = dict(zip(sent.problem.graph.names[~sums], sent.start[~sums], strict=True))
+    assert began == passes and sent.scheduler in (found.plan.schedule, "planned")
 
 
 @pytest.mark.parametrize(
@@ -190,7 +208,7 @@ def test_devices_that_differ():
 def test_what_is_refused():
     """One sentence says what there is."""
     found = pl.plan("gpt2", H100, pl.Plan(pp=2), batch=8, sequence=64)
-    with pytest.raises(pl.UnsupportedError, match="ranks is 'two'; expected 'one', 'streams' or 'all'"):
+    with pytest.raises(pl.UnsupportedError, match="ranks is 'two'; expected 'one', 'gradients', 'streams' or 'all'"):
         found.problem("two")
 
 
@@ -229,6 +247,13 @@ def test_huge_numbers_of_layers_and_micro_batches():
     many = pl.models.read(SIZES | MODELS["dense"] | dict(num_hidden_layers=10_000))
     with pytest.raises(pl.FormatError, match=r"all 8 ranks have [0-9,]+ ops; at most 1,000,000 are made"):
         pl.plan(many, H100, pl.Plan(dp=8, zero=3), batch=8, sequence=64).problem("all")
-    for batch in (8_192, 10**8):
-        with pytest.raises(pl.FormatError, match="at most 2,000,000 are made"):
-            pl.plan(many, H100, pl.Plan(dp=8, zero=3), batch=8 * batch, sequence=64)
+    with pytest.raises(pl.FormatError, match="at most 2,000,000 are made"):
+        pl.plan(many, H100, pl.Plan(dp=8, zero=3), batch=8 * 8_192, sequence=64)
+    gpt2 = pl.models.read("gpt2")
+    for found, batch in ((many, 10**8), (gpt2, 500_001), (gpt2, 10**9)):
+        began = time.process_time()
+        with pytest.raises(
+            pl.FormatError, match=f"{batch:,} micro-batches have {2 * batch:,} passes; at most 1,000,000"
+        ):
+            pl.plan(found, H100, pl.Plan(), batch=batch, sequence=64)
+        assert time.process_time() - began < 1

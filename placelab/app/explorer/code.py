@@ -120,7 +120,7 @@ def _graph_and_cluster(state: State, named: bool = True) -> list[str]:
     if state.spread is None:
         return [*_graph(state), *_cluster(state)]
     scaled = _scaled(state)
-    graph = [f"graph = {state.spread.variable}.problem().graph"] if named or scaled else []
+    graph = [f"graph = {state.spread.problem_code}.graph"] if named or scaled else []
     return [*_cluster(state), *state.spread.lines(state.cluster), *graph, *scaled]
 
 
@@ -182,7 +182,7 @@ def _spread_problem(state: State) -> str:
     assert state.spread is not None
     own, shown = state.spread.problem(state.cluster), state.problem()
     rules = [f"{label}={getattr(shown, label)!r}" for label in CHOSEN if getattr(shown, label) != getattr(own, label)]
-    problem = f"problem = {state.spread.variable}.problem()" + f".replace({', '.join(rules)})" * bool(rules)
+    problem = f"problem = {state.spread.problem_code}" + f".replace({', '.join(rules)})" * bool(rules)
     return problem + ".with_costs(graph=graph)" * (len(_scaled(state)) > 0)
 
 

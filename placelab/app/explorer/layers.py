@@ -48,7 +48,7 @@ class Layers:
     headroom: float = 0.0
     borders: tuple[int, ...] = ()
 
-    variable = "split"  # in code
+    problem_code = "split.problem()"
 
     @property
     def scheduler(self) -> str:

@@ -13,7 +13,7 @@ from placelab.base.units import si
 from placelab.models import Transformer
 from placelab.plans.all_plans import SCHEDULES
 from placelab.plans.degrees import Plan
-from placelab.plans.plan_steps import Planner, PlanResult
+from placelab.plans.plan_steps import Planner, PlanResult, Ranks
 from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
 
@@ -28,6 +28,7 @@ CHUNKED = {
 BATCH = 64
 GROUP = 8  # most devices of a tensor group, at first
 SEQUENCE = 4096
+RANKS: Ranks = "gradients"  # of a plan's problem, that the chart has
 
 
 MOST_REMEDIES = 2  # there is room for
@@ -55,7 +56,7 @@ class Planned:
     batch: int = BATCH
     sequence: int = SEQUENCE
 
-    variable = "plan"  # in code
+    problem_code = f"plan.problem({RANKS!r})"
 
     @property
     def scheduler(self) -> str:
@@ -73,7 +74,7 @@ class Planned:
         return _result(self, cluster)
 
     def problem(self, cluster: Cluster) -> Problem:
-        """The pipeline of one tensor rank of one replica; the same object when asked again."""
+        """The pipeline of one tensor rank of one replica, with streams that send gradients; the same object when asked again."""
         return _problem(self, cluster)
 
     def fits(self, cluster: Cluster) -> bool:
@@ -220,10 +221,10 @@ def _result(planned: Planned, cluster: Cluster) -> PlanResult:
 
 @lru_cache(maxsize=8)
 def _problem(planned: Planned, cluster: Cluster) -> Problem:
-    problem = planned.result(cluster).problem()
-    if problem.cluster.n_devices > 1:
+    problem = planned.result(cluster).problem(RANKS)
+    if planned.plan.pp > 1:
         return problem
-    small = problem.cluster.replace(
-        memory=cluster.memory[:1]
-    )  # without a link, nothing else says that times are in seconds
-    return problem.replace(cluster=small)
+    memory = np.where(np.arange(problem.cluster.n_devices) == 0, cluster.memory[0], np.inf)
+    return problem.replace(
+        cluster=problem.cluster.replace(memory=memory)
+    )  # no finite link says that times are in seconds

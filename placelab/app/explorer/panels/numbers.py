@@ -17,7 +17,7 @@ from placelab.base.units import Units, percent
 from placelab.planning.lower_bounds import busiest, is_proven, known_bounds, ratios, transfers_of
 from placelab.planning.read_orders import replica_column
 from placelab.problem.coverage import SAID, little_known
-from placelab.problem.pipeline_columns import pipeline_of
+from placelab.problem.pipeline_columns import pipeline_of, required
 from placelab.schedule.placement import PROVEN
 from placelab.schedule.schedule import Schedule
 from placelab.schedule.shared_way import free_again
@@ -79,13 +79,21 @@ def _replicas(schedule: Schedule) -> list[Item]:
 def _pipeline(schedule: Schedule) -> list[Item]:
     units = schedule.problem.cluster.units
     idle = bubbles(schedule)
-    end = schedule.makespan or 1.0
-    share = idle["bubble"] / end
-    title = f"{BUBBLE}: {units.time(idle['bubble'])}. {SPAN} {units.time(idle['bubble_span'])}"
+    after = _exposed(schedule)
+    bubble = max(idle["bubble"] - after, 0.0)
+    share = bubble / ((schedule.makespan - after) or 1.0)
+    title = f"{BUBBLE}: {units.time(bubble)}. {SPAN} {units.time(idle['bubble_span'])}"
+    title += f". After all passes gradients are sent for {units.time(after)}, which do not count" * (after > 0)
     return [
         item("bubble", "Bubble", percent(share), title, "bad" if share >= 0.25 else ""),
         item("activations", "Micro-batches held", f"{idle['peak_activations']:.0f}", f"{HELD}: the most of any stage"),
     ]
+
+
+def _exposed(schedule: Schedule) -> float:
+    """Seconds of a pipelined step in which nothing is left but sums of gradients that no op waits for."""
+    sent = required(schedule.problem.graph, "a bubble").phase == "AR"
+    return schedule.makespan - float(schedule.finish[~sent].max())
 
 
 def _stages(schedule: Schedule) -> list[Item]:

@@ -489,7 +489,7 @@ class ResultView:
         with self._canvas.hold_sync():
             self._canvas.result_of = of
             self._canvas.peak = _used(result).tolist() if limited else []
-            drawn = schedule.problem.cluster.n_devices == result.state.cluster.n_devices <= FEW
+            drawn = len(names := result.state.cluster.names) <= FEW and schedule.problem.cluster.names == names
             self._canvas.load = link_load(schedule).tolist() if drawn else []
 
     def measure(self, result: Result, of: str) -> None:
