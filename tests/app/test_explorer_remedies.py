@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from explorer_hands import press, shown, wait_for, widgets
 import placelab as pl
 from placelab.app.explorer.engine import failure
 from placelab.app.explorer.engine.failure import EXACT, least_memory
+from placelab.app.explorer.jobs import with_job
 from placelab.app.explorer.panels.comparison import Comparison
+from placelab.app.explorer.state import PIPELINE, Job
 from placelab.schedule import catalogue as strategies
 from placelab.strategies import placing
 
@@ -74,6 +77,35 @@ def test_the_least_memory_is_exact(explorer):
     assert explorer.state.cluster.memory[1] / explorer.state.cluster.memory[0] == pytest.approx(1.6)
     explorer.undo()
     assert explorer.state.cluster.memory[0] == 5e9
+
+
+def test_a_pipeline_without_room_is_offered_to_compute_activations_again():
+    """The offer has the makespan that a click then shows; what computes them again already is not offered it."""
+    layers = pl.OpGraph.from_arrays(
+        [f"l{i}" for i in range(8)],
+        [1e9] * 8,
+        [(i, i + 1) for i in range(7)],
+        edge_bytes=[1e9] * 7,
+        persistent=[1e8] * 8,
+    )
+    cluster = pl.Cluster([1e12] * 2, memory=[1e13] * 2, bandwidth=1e12)
+    opened = pl.explore(pl.Problem(layers, cluster, memory="edges"), partitioner="heft")
+    try:
+        opened.change(lambda state: replace(with_job(state, Job(PIPELINE, stages=2)), memory="edges"))
+        assert opened.schedule
+        opened.change(lambda state: state.with_cluster(state.cluster.replace(memory=[4e8] * 2), state.layout))
+        wait_for(lambda: shown(opened.rejection.box))
+        assert opened.rejection.settled(60)
+        (offer,) = [text for text in offers(opened) if text.startswith("Recompute: ")]
+        press(opened.rejection.box, offer)
+        made = opened.schedule
+        assert opened.state.job.recompute and opened.state.memory == "edges" and not shown(opened.rejection.box)
+        assert offer == f"Recompute: {made.problem.cluster.units.time(made.makespan)}"
+        opened.change(lambda state: state.with_cluster(state.cluster.replace(memory=[1e7] * 2), state.layout))
+        wait_for(lambda: shown(opened.rejection.box))
+        assert opened.rejection.settled(60) and not any(text.startswith("Recompute") for text in offers(opened))
+    finally:
+        opened.close()
 
 
 @pytest.mark.parametrize("least", [1.001, 1.4, 2.0, 2.0001, 37.0, 1e6])

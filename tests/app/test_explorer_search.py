@@ -16,11 +16,12 @@ from placelab.app.explorer import Explorer
 from placelab.app.explorer.computation import Computation
 from placelab.app.explorer.engine.curve import Curve
 from placelab.app.explorer.engine.solving import FULL, LIVE, ON_RELEASE, PREVIEW, Pace, RunningCall
-from placelab.app.explorer.panels.result_view import SearchLine
+from placelab.app.explorer.panels.result_view import SearchLine, described
 from placelab.app.explorer.state import initial_state
 from placelab.base import leaving, units
+from placelab.base.compiling import THREAD
 from placelab.base.errors import PlacelabError
-from placelab.base.progress import Progress, never, silent
+from placelab.base.progress import COMPILING, Progress, never, silent
 from placelab.schedule import catalogue as strategies
 
 
@@ -172,6 +173,37 @@ def test_words_come_at_most_ten_times_a_second():
     assert 1 <= len(heard) <= 12
     line.rest(["Done."])
     assert "Done." in line.text.value and not shown(line.running)
+
+
+@pytest.fixture
+def compiler():
+    """An event that ends a thread that is known as one in which kernels are compiled."""
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait, name=f"{THREAD}nothing", daemon=True)
+    thread.start()
+    yield lambda: (done.set(), thread.join())
+    done.set()
+
+
+def test_a_search_says_that_it_is_slow_because_kernels_are_compiled(compiler):
+    """In place of what it does by itself, while they are; once, where that is all there is to say."""
+    search = RunningCall("quick", lambda elapsed: False, why="searches placements of 10 ops")
+    assert described(search).endswith("slow because of compiling kernels, once for this machine")
+    search.report(Progress(COMPILING))
+    assert described(search).count(COMPILING) == 1
+    compiler()
+    search.report(Progress("step 3"))
+    assert described(search) == "step 3 · searches placements of 10 ops"
+
+
+def test_a_note_says_that_kernels_are_compiled_and_goes(compiler):
+    """A result that is there already may have taken longer for it, and so may the next."""
+    opened = pl.explore("topcuoglu")
+    wait_for(lambda: "Kernels are being compiled, once for this machine" in opened.message.text.value)
+    assert shown(opened.message)
+    compiler()
+    wait_for(lambda: not shown(opened.message) and not opened.message.text.value)
+    opened.close()
 
 
 def test_a_search_that_is_slow_to_end_is_waited_for(explorer):

@@ -33,7 +33,9 @@ HELPERS = ("ps", "stream")  # types of devices that do not compute a model
 
 
 def with_job(state: State, job: Job) -> State:
-    """The job of the step shown, or of the step that the present job is made of; edits of devices that stay are kept.
+    """The job of the step shown, or of the step that the present job is made of.
+
+    Edits of devices that stay are kept, as is the memory model that was chosen for the present job.
 
     Raises
     ------
@@ -44,6 +46,7 @@ def with_job(state: State, job: Job) -> State:
     model, preset = made(job, base)
     cluster = _with_edits(preset.cluster, state) if state.job is not None else preset.cluster
     same = state.job is not None and state.job.scheduler == job.scheduler
+    chosen = state.job is not None and state.memory != default_memory(state.cluster)
     channels = job.kind != PIPELINE  # one per source and worker, as in Hashemi 2018
     return replace(
         base,
@@ -59,7 +62,7 @@ def with_job(state: State, job: Job) -> State:
         costs="model",
         compute=1.0,
         transfer=1.0,
-        memory=default_memory(cluster),
+        memory=state.memory if chosen else default_memory(cluster),
         groups=(),
         pins=(),
         prepare=(),
