@@ -174,6 +174,28 @@ def test_layers_and_plan_say_that_they_are_of_another_problem(page: Page, title:
 ROOTS = {"Graph": "graph", "Decisions": "decisions", "What matters": "matters", "Difference": "difference"}
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_rejection_leaves_the_charts_foot_in_sight(page: Page, theme: str, screenshot):
+    """Nothing is said below an outdated chart, which says it itself, and so the message ends above the row of details."""
+    graph = pl.OpGraph.from_arrays(["a", "b"], [1e9, 1e9], [(0, 1)], persistent=[6e9, 6e9])
+    opened = pl.explore(pl.Problem(graph, pl.Cluster([1e12] * 2, memory=[8e9] * 2), memory="dynamic"))
+    try:
+        assert opened.schedule
+        opened.change(lambda state: state.with_cluster(state.cluster.replace(memory=[5e9] * 2), state.layout))
+        wait_for(lambda: not opened.rejection.box.hidden)
+        assert opened.rejection.settled(60)
+        page.set_viewport_size({"width": 1280, "height": 720})
+        show(page, opened, theme)
+        root = page.locator(".placelab-explorer")
+        expect(root.locator(".pl-view:has(> .pl-gantt)")).to_contain_class(COMPUTING)
+        expect(root.locator(".pl-gantt")).to_contain_class("outdated")
+        message, foot = (root.locator(where).bounding_box() for where in (".pl-rejection", ".pl-gantt .foot"))
+        assert message["y"] + message["height"] <= foot["y"]
+        screenshot(theme)
+    finally:
+        opened.close()
+
+
 def wait_for(true: Callable[[], object]) -> None:
     """Until it is."""
     until = time.monotonic() + 30

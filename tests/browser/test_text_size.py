@@ -94,8 +94,8 @@ def compared(cell):
 @pytest.mark.parametrize("size", [(1280, 720), (853, 480)], ids=["1280", "853"])
 def test_nothing_is_cut_at_150_percent(browser: Browser, size: tuple[int, int], theme: str):
     """In a window of 1920 × 1080 or 1280 × 720 pixels: the best known, the bound, the colour's name, an empty tab's sentence."""
-    explorer = pl.explore("topcuoglu", tab="Layers")
-    assert explorer.settled(60) and explorer.comparison.settled(60)
+    explorer = pl.explore("convolutional_network", tab="Layers")
+    assert explorer.settled(60)
     width, height = size
     context = browser.new_context(device_scale_factor=1.5, viewport={"width": width, "height": height})
     context.add_init_script("try { localStorage.setItem('placelab-hints', 'shown') } catch {}")
@@ -114,6 +114,7 @@ def test_nothing_is_cut_at_150_percent(browser: Browser, size: tuple[int, int], 
             expect(part).to_be_visible()
             box = part.bounding_box()
             assert box["x"] >= 0 and box["x"] + box["width"] <= width, part
+        assert root.locator(".pl-chip").evaluate("chip => chip.scrollWidth <= chip.clientWidth")
         tab, sentence = (root.locator(where).bounding_box() for where in (".pl-layers-tab", ".pl-layers p"))
         assert sentence["y"] + sentence["height"] <= tab["y"] + tab["height"] and sentence["y"] < tab["y"] + 60
         colour = root.locator(".pl-gantt .toolbar select").filter(has_text="colour: kind")
