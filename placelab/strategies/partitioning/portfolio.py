@@ -160,7 +160,8 @@ def _deadline(time_limit: float, cancel: Callable[[], bool]) -> Callable[[], boo
 def usual_moves(problem: Problem) -> int:
     """Moves that are tried by default: the larger the problem, the more, until timing one takes long."""
     n = problem.graph.n_ops
-    return min(20 * n * problem.cluster.n_devices + 24_000_000 // n, max(20_000, 400_000_000 // n), 600_000)
+    least = max(20_000, min(80_000, 2_000_000_000 // n))  # 80,000 take half a minute on 20,000 ops
+    return min(20 * n * problem.cluster.n_devices + 24_000_000 // n, max(least, 400_000_000 // n), 600_000)
 
 
 class Walk:
