@@ -1,6 +1,6 @@
 """How far from the optimum the best plans can be at most, on real models and three machines, as a table.
 
-python benchmarks/quality/proven.py [MODEL …]     # proven.md beside this file; without names all data sets: half an hour
+python benchmarks/quality/proven.py [MODEL …]     # proven.md beside this file; all without names: six minutes of processor time
 python benchmarks/quality/proven.py --minutes M   # at most so long, small models first; the page says what is left out
 python benchmarks/quality/proven.py --random N    # N random problems: the bound never exceeds an optimum that cp-sat proves
 """

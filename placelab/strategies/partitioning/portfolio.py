@@ -81,8 +81,8 @@ def portfolio(
     ----------
     moves
         Moves that are timed; small problems get fewer, :math:`2000 \cdot units \cdot devices`. 0: by the size,
-        :math:`20 \cdot ops \cdot devices + 2.4 \cdot 10^7 / ops`, but at most 600,000, and at most 20,000 or
-        :math:`4 \cdot 10^8 / ops`.
+        :math:`20 \cdot ops \cdot devices + 2.4 \cdot 10^7 / ops`, but at most 600,000, and at most the largest of 20,000,
+        :math:`4 \cdot 10^8 / ops` and :math:`2 \cdot 10^9 / ops`, of which the last counts up to 80,000.
     time_limit
         Seconds of wall-clock time after which the best so far is returned, wherever it stands: a safety net. What came out then
         depends on the machine, and a note says so.
