@@ -213,6 +213,7 @@ def test_the_drawer_answers_a_click_and_a_link_in_it_leads_on(page, theme, scree
     assert str(problem.graph.names[gantt.selection]) == root
     bare_page.receive(page, gantt, "details")
     expect(drawer.locator("header b")).to_have_text(root)
+    bare_page.still(page)  # the chart draws in the next frame
     assert float(view.get_attribute("data-span").split()[1]) < schedule.makespan
     page.locator(".stage").click(position={"x": 20, "y": 60})
     bare_page.heard(page)
