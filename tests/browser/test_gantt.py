@@ -36,6 +36,10 @@ FRAMES = """(act) => new Promise((done) => {
 })"""
 UNSEEN = """() => new Promise((done) => new IntersectionObserver(([seen]) => seen.isIntersecting || done())
   .observe(document.querySelector(".pl-gantt .stage")))"""
+UNDER_WAY = """() => {  // it stands at its end before it is played
+  const {time, makespan} = document.querySelector(".pl-gantt").dataset;
+  return 0 < Number(time) && Number(time) < Number(makespan);
+}"""
 UPDATE = """async (news) => {
   const begun = performance.now();
   model.receive(news);
@@ -583,7 +587,7 @@ def test_playback_rests_while_it_cannot_be_seen(page, chart):
     """Scrolled out of view, the chart stops drawing and its time stands still; back in view, playback goes on."""
     page.evaluate("() => document.body.prepend(Object.assign(document.createElement('div'), {id: 'above'}))")
     page.get_by_role("button", name="Play").click()
-    later(page, 0)
+    page.wait_for_function(UNDER_WAY)
     page.evaluate("() => { document.querySelector('#above').style.height = '3000px'; scrollTo(0, 0); }")
     page.evaluate(UNSEEN)
     frame(page)
