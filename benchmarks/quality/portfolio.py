@@ -164,9 +164,9 @@ optimum lies between.
 HEAD = """# Portfolio
 
 `python benchmarks/quality/portfolio.py` writes this file: default options, seed 0, no search stopped by the clock. The number of
-moves grows with ops × devices, up to 400 million / ops (see the docstring of `portfolio`), and does not depend on the number of
-cores. Large neighbourhoods solved by CP-SAT are not part of it: in the same processor time they gained hardly more than further
-moves (*Quality* in benchmarks/README.md).
+moves grows with ops × devices, up to a most that falls with the ops (see the docstring of `portfolio`), and does not depend on
+the number of cores. Large neighbourhoods solved by CP-SAT are not part of it: in the same processor time they gained hardly more
+than further moves (*Quality* in benchmarks/README.md).
 """
 
 
