@@ -51,7 +51,7 @@ def windows(problem: Problem) -> Windows:
 
     Where all ways to v lead through an op u, the ops between them are looked at together, too: v is on u's device, where those
     run as well that have no time for two transfers, or on another one, and then the two devices share these ops, and each loses
-    the time of a transfer (:mod:`placelab.kernels.plan.fork_joins`).
+    the time of a transfer (``placelab.kernels.plan.fork_joins``).
 
     Notes
     -----

@@ -1,8 +1,8 @@
 """A long session does not fill the memory. First of all files by name, since it takes longest."""
 
 import pytest
-from browser.test_explorer import key
-from browser.test_saved import LINK, explore  # noqa: F401
+from browser.test_explorer import explore, key  # noqa: F401
+from browser.test_saved import LINK
 from playwright.sync_api import Page
 
 # Drags by events of the page: a mouse of the test's own waits for a picture after each, which takes five times as long.

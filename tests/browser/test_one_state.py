@@ -128,6 +128,9 @@ def test_a_tab_says_that_it_shows_another_state(page: Page, explorer, title: str
     show(page, explorer)
     view = page.locator(f".pl-stack .pl-view:has(> .pl-{ROOTS[title]})")
     expect(view).not_to_contain_class(COMPUTING)
+    page.evaluate(
+        "() => { window.toPython = async () => ({}); return model.answered; }"
+    )  # Python's answers have the state, too
     page.evaluate("now => model.receive({now})", "another:state")
     expect(view).to_contain_class(COMPUTING)
     grey(view)

@@ -99,3 +99,18 @@ def test_an_op_tied_to_a_far_device_does_not_end_the_search():
     pinned = problem.pin({problem.graph.names[3]: problem.cluster.names[3]})
     plans, rows = catalogue_plans(pinned, 0, **SILENT)
     assert plans and not [row for row in rows if row["partitioner"].startswith("on ")]
+
+
+@pytest.mark.parametrize("memory", ["edges", "reserved", "dynamic"])
+def test_a_plan_that_finds_no_room_anew_ends_alone(memory):
+    """Where devices are tight, list scheduling may get stuck from some placements; the other plans go on."""
+    graph = pl.generators.layered(150, seed=6)
+    graph = graph.replace(persistent=graph.outputs, memory=2 * graph.outputs)
+    ample = pl.Problem(graph, pl.Cluster.uniform(4, memory=1e12), memory=memory)
+    peak = pl.solve(ample, "heft", "planned").peak_memory.max()
+    share = {"edges": 0.6 * peak, "reserved": 0.3 * graph.memory.sum(), "dynamic": 0.85 * peak}
+    problem = ample.replace(cluster=pl.Cluster.uniform(4, memory=share[memory]))
+    found = pl.place(problem, "portfolio", moves=50)
+    schedule = pl.simulate(problem, found, "planned")
+    assert not len(schedule.oom) and not validate(schedule)
+    assert found.table is not None and "stuck" not in " ".join(found.notes)

@@ -186,16 +186,19 @@ class Catalogue:
         if self.problem.graph.n_ops * self.problem.cluster.n_devices > MOST:
             return
         anew = lambda i: self._anew(plans[i], None if number is None else (self.seed % MODULUS, number, i))  # noqa: E731
-        found: dict[int, TriedPlan] = dict(results(anew, range(len(plans)), self.late, threads=cores()))
-        self.chains = [found[i] for i in sorted(found)]
+        found = dict(results(anew, range(len(plans)), self.late, threads=cores()))
+        self.chains = [plan for i in sorted(found) if (plan := found[i])]
         self.plans += self.chains
         if self.chains:
             self.again = min(filter(None, (self.again, *self.chains)), key=lambda plan: plan.cost)
 
-    def _anew(self, plan: TriedPlan, seed: tuple[int, ...] | None) -> TriedPlan:
-        """What comes of planning anew from a plan's placement."""
+    def _anew(self, plan: TriedPlan, seed: tuple[int, ...] | None) -> TriedPlan | None:
+        """What comes of planning anew from a plan's placement; None where there is no room for some op."""
         by = plan.partitioner.removesuffix(AGAIN) + AGAIN
-        placement = replanned(self.problem, plan.device, None if seed is None else np.random.default_rng(seed))
+        try:
+            placement = replanned(self.problem, plan.device, None if seed is None else np.random.default_rng(seed))
+        except InfeasibleError:
+            return None
         return _best_order(self.problem, placement, ORDERS, self.seed, {}, by)
 
     def table(self) -> list[dict[str, Any]]:
