@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pydoc
 import re
 import subprocess
 import sys
@@ -286,3 +287,21 @@ except KeyboardInterrupt:
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == list(catalogue.partitioners())
+
+
+ROLE = re.compile(r":(?:py:)?(?:class|func|meth|mod|attr|data|exc):`~?(placelab\.[\w.]+)`")
+
+
+@pytest.mark.parametrize("path", FILES, ids=dotted)
+def test_what_a_docstring_refers_to_is_there(path):
+    """The site checks references to the API; those to what is behind it become plain code there."""
+    missing = [name for name in ROLE.findall(path.read_text()) if not is_there(name)]
+    assert not missing, f"{relative(path)} refers to {', '.join(missing)}: give the name that it has now"
+
+
+def is_there(name: str) -> bool:
+    """Whether a dotted name can be reached; a field without a default is reached by its class."""
+    if pydoc.locate(name) is not None:
+        return True
+    owner, _, last = name.rpartition(".")
+    return last in getattr(pydoc.locate(owner), "__annotations__", {})
