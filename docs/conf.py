@@ -71,10 +71,8 @@ nitpicky = True
 nitpick_ignore_regex = [
     # Types in signatures: of other projects, whose inventories would have to be fetched, and of the rooms behind the API.
     ("py:(class|obj|exc|data)", r"(?!placelab\.).*"),
-    (
-        "py:(class|func|meth|mod|attr|data)",
-        r"placelab\.(\w+\.){2,}\w+",
-    ),  # behind the API; that it is there, a house test checks
+    # What is behind the API; that it is there, a house test checks.
+    ("py:(class|func|meth|mod|attr|data)", r"placelab\.(\w+\.){2,}\w+"),
     (
         "py:class",
         r"placelab\..*\.(Either|Units|Profile|PlacementColumns|Explorer|SavedPicture|Computation|Favourites|Tables|Optimum|Patience|StudyView|Image|Wanted|Training|Shape)",

@@ -46,7 +46,7 @@ def successors(graph: OpGraph) -> blocks.Successors:
 def times(problem: Problem, cost: np.ndarray | None = None) -> blocks.Times:
     """Execution times of ops, or those of units from their own table `cost`, shape (n_units * columns,)."""
     table = problem.cost if cost is None else cost
-    return blocks.Times(table, problem.column, problem.divisor, problem.columns)
+    return blocks.Times(frozen(table), problem.column, frozen(problem.divisor), problem.columns)  # of a deep copy, too
 
 
 @once
