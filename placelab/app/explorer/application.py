@@ -39,9 +39,7 @@ from placelab.schedule import catalogue as strategies
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 
-PATIENT = (
-    5.0  # seconds that a command waits for the first of two schedules, and a text of the explorer for its schedule
-)
+PATIENT = 5.0  # seconds that a command waits for the first of two schedules, and the explorer's text for its own
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 

@@ -101,9 +101,7 @@ class Curve(Background):
         if same or self._gesture is not None:
             return
         self._chosen = chosen
-        if (
-            chosen is None or value != self._last
-        ):  # that of a state before stays until there is another one: the page greys it
+        if chosen is None or value != self._last:  # else the curve of the state before stays, and the page greys it
             self._keep({})
         self._last = {} if chosen is None else value
         self._worker.wake()
