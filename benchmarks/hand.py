@@ -21,6 +21,7 @@ sys.path.insert(0, str(TESTS))
 
 import numpy as np  # noqa: E402
 from browser import bare_page, chromium, jupyterlab  # noqa: E402
+from browser.boxes import box_of  # noqa: E402
 from browser.conftest import FLAGS, TIMEOUT  # noqa: E402
 from browser.test_explorer import FPS, OPEN, WATCH, Hand, key  # noqa: E402
 from browser.test_gantt import FRAMES  # noqa: E402
@@ -205,7 +206,7 @@ def _spread(hand: Hand) -> Iterator[Row]:
     hand.settled()
     hand.page.evaluate(FOLLOW, ".pl-layers .rows")
     handle = hand.root.locator(".pl-layers .handle").nth(3)
-    box = handle.bounding_box()
+    box = box_of(handle)
     assert box
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     hand.page.mouse.move(x, y)
@@ -280,7 +281,7 @@ def _dragged(hand: Hand, link: str) -> Iterator[Row]:
 
 def _rate(hand: Hand, link: Locator, dx: float) -> float:
     """Pictures per second while a hand moves without a pause."""
-    box = link.bounding_box()
+    box = box_of(link)
     assert box
     x = box["x"] + box["width"] / 2
     y = box["y"] + box["height"] / 2

@@ -6,6 +6,7 @@ import os
 import signal
 
 import pytest
+from browser.boxes import box_of
 from browser.test_explorer import OPEN, RESTING, Hand
 from playwright.sync_api import expect
 
@@ -23,7 +24,7 @@ def hand(open_notebook) -> Hand:
 def point(hand: Hand, device: str, time: float) -> tuple[float, float]:
     """Where in the page an instant is on a device's lane."""
     chart = hand.root.locator(".pl-gantt")
-    stage = chart.locator(".stage").bounding_box()
+    stage = box_of(chart.locator(".stage"))
     begin, end = (float(x) for x in chart.get_attribute("data-span").split())
     left = float(chart.locator(".stage .plot").evaluate("plot => parseFloat(plot.style.left)"))
     row = hand.notebook.value("list(explorer.problem.cluster.names)").index(device)
@@ -230,7 +231,7 @@ def test_a_plan_is_made_from_nothing(hand, screenshot):
     expect(chips).to_have_count(10)
     expect(chips.first).to_contain_text("T1")
     expect(hand.root.locator(".pl-gantt .tray .count")).to_have_text("10 ops · 1 ready")
-    box = chips.first.bounding_box()
+    box = box_of(chips.first)
     hand.page.mouse.move(box["x"] + 8, box["y"] + 8)
     hand.page.mouse.down()
     hand.page.mouse.move(*point(hand, "P3", 2), steps=6)

@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 from browser import bare_page
+from browser.boxes import box_of
 from playwright.sync_api import Locator, Page, expect
 
 from placelab.app.widgets.cluster_canvas import ClusterCanvas
@@ -29,7 +30,7 @@ def settled(page: Page, canvas: ClusterCanvas) -> None:
 
 def pull(page: Page, handle: Locator, dx: float, release: bool = True) -> None:
     """Drag `handle` sideways by `dx` pixels in steps, as a user does."""
-    box = handle.bounding_box()
+    box = box_of(handle)
     x = box["x"] + box["width"] / 2
     y = box["y"] + box["height"] / 2
     page.mouse.move(x, y)
@@ -41,14 +42,14 @@ def pull(page: Page, handle: Locator, dx: float, release: bool = True) -> None:
 
 def drop(page: Page, card: Locator, x: float, y: float) -> None:
     """Drag `card` by its name to a point of the page."""
-    box = card.bounding_box()
+    box = box_of(card)
     page.mouse.move(box["x"] + 30, box["y"] + 12)
     page.mouse.down()
     page.mouse.move(x, y, steps=10)
 
 
 def host_centre(page: Page, name: str) -> tuple[float, float]:
-    box = page.locator(f'.host[data-host="{name}"] rect').bounding_box()
+    box = box_of(page.locator(f'.host[data-host="{name}"] rect'))
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
@@ -119,7 +120,7 @@ def test_a_device_leaves_its_host(page: Page) -> None:
     """Dropped outside the only host, a device gets its own host and a tenth of its bandwidth."""
     canvas = ClusterCanvas(clusters.pcie_box(4))
     bare_page.show(page, canvas)
-    box = page.locator('.host[data-host="server"] rect').bounding_box()
+    box = box_of(page.locator('.host[data-host="server"] rect'))
     drop(page, key(page, "card:3"), box["x"] + 300, box["y"] + box["height"] + 25)
     page.mouse.up()
     settled(page, canvas)
@@ -131,7 +132,7 @@ def test_a_device_leaves_its_host(page: Page) -> None:
 def test_within_its_host_a_card_only_changes_its_place(page: Page, two: ClusterCanvas) -> None:
     """A move within a host changes the layout, not the cluster, and can be undone."""
     before = two.value
-    other = key(page, "card:1").bounding_box()
+    other = box_of(key(page, "card:1"))
     drop(page, key(page, "card:0"), other["x"] + 60, other["y"] + 40)
     page.mouse.up()
     settled(page, two)
@@ -359,7 +360,7 @@ def test_who_shares_a_link(page: Page, screenshot, theme: str) -> None:
 
 def rect(locator: Locator) -> tuple[float, float, float, float]:
     """Left, top, right, bottom."""
-    box = locator.bounding_box()
+    box = box_of(locator)
     return box["x"], box["y"], box["x"] + box["width"], box["y"] + box["height"]
 
 
@@ -435,7 +436,7 @@ def test_the_matrix_of_fifty_devices(page: Page) -> None:
     before = canvas.value.bandwidth
     expect(page.locator(".card")).to_have_count(50)
     matrix = page.locator(".matrix canvas")
-    box = matrix.bounding_box()
+    box = box_of(matrix)
     side = page.evaluate(
         "() => { const c = document.querySelector('.matrix canvas').getBoundingClientRect(); return c.width }"
     )
@@ -479,7 +480,7 @@ def test_a_smaller_cluster_under_a_resting_pointer(page: Page, view: str) -> Non
     small = ClusterCanvas(clusters.pcie_box(4))
     for other in (small, ClusterCanvas(clusters.mayer50(seed=0)), small):
         if page.locator(".matrix canvas").count():
-            box = page.locator(".matrix canvas").bounding_box()
+            box = box_of(page.locator(".matrix canvas"))
             page.mouse.click(box["x"] + box["width"] - 8, box["y"] + box["height"] - 60)
             expect(page.locator(".tip")).to_be_visible()
         canvas.value = other.value
@@ -514,7 +515,7 @@ def test_a_device_gripped_anywhere_can_be_carried(page: Page, two: ClusterCanvas
     for name, onto in (("card:0", "b"), ("speed:0", "a"), ("memory:0", "b")):
         bare_page.still(page)  # cards glide to their places
         x, y = host_centre(page, onto)
-        box = key(page, name).bounding_box()
+        box = box_of(key(page, name))
         start = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         page.mouse.move(*start)
         page.mouse.down()

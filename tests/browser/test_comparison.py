@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from browser import bare_page
+from browser.boxes import box_of
 from playwright.sync_api import Locator, Page, expect
 
 from placelab.app.widgets.tab_views import ComparisonTable
@@ -253,11 +254,11 @@ def test_names_stay_in_sight(page: Page, shown) -> None:
     page.locator("tbody tr").nth(25).locator("td").nth(18).focus()
     scrolled = page.locator(".scroll").evaluate("e => [e.scrollLeft, e.scrollTop]")
     assert min(scrolled) > 100
-    around = page.locator(".scroll").bounding_box()
-    assert abs(head.bounding_box()["y"] - around["y"]) < 3 and abs(name.bounding_box()["x"] - around["x"]) < 3
-    focused = page.locator("td:focus").bounding_box()
-    assert focused["y"] >= head.bounding_box()["y"] + head.bounding_box()["height"]
-    assert focused["x"] >= name.bounding_box()["x"] + name.bounding_box()["width"]
+    around = box_of(page.locator(".scroll"))
+    assert abs(box_of(head)["y"] - around["y"]) < 3 and abs(box_of(name)["x"] - around["x"]) < 3
+    focused = box_of(page.locator("td:focus"))
+    assert focused["y"] >= box_of(head)["y"] + box_of(head)["height"]
+    assert focused["x"] >= box_of(name)["x"] + box_of(name)["width"]
 
 
 def test_another_pair_is_scrolled_to(page: Page, shown) -> None:
@@ -265,12 +266,12 @@ def test_another_pair_is_scrolled_to(page: Page, shown) -> None:
     table = shown(height=110)
     table.rows = [row(f"partitioner-{i}", *[cell(2.0 + i)] * 3) for i in range(30)]
     bare_page.receive(page, table, "rows")
-    around = page.locator(".scroll").bounding_box()
+    around = box_of(page.locator(".scroll"))
     for name in ("partitioner-25", "partitioner-3"):
         table.shown = [name, "pct"]
         bare_page.receive(page, table, "shown")
-        found = page.locator("td.shown").bounding_box()
-        head = page.locator("thead th").first.bounding_box()
+        found = box_of(page.locator("td.shown"))
+        head = box_of(page.locator("thead th").first)
         assert found["y"] >= head["y"] + head["height"] - 1
         assert found["y"] + found["height"] <= around["y"] + around["height"] + 1
 

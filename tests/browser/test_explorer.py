@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from browser import bare_page
+from browser.boxes import box_of
 from browser.jupyterlab import Notebook
 from playwright.sync_api import Locator, Page, expect
 
@@ -104,7 +105,7 @@ class Hand:
 
     def pull(self, handle: Locator, dx: float, steps: int = 12, hold: int = 0) -> None:
         """Drag a handle sideways."""
-        box = handle.bounding_box()
+        box = box_of(handle)
         x = box["x"] + box["width"] / 2
         y = box["y"] + box["height"] / 2
         self.page.mouse.move(x, y)
@@ -201,8 +202,8 @@ def test_a_device_dragged_to_another_host(explore, screenshot):
     card = key(hand, "card:0")
     other = hand.root.locator('.host[data-host="node1"] rect').first
     at = card.get_attribute("transform")
-    box = card.bounding_box()
-    goal = other.bounding_box()
+    box = box_of(card)
+    goal = box_of(other)
     hand.page.mouse.move(box["x"] + 20, box["y"] + 10)
     hand.page.mouse.down()
     hand.page.mouse.move(goal["x"] + goal["width"] / 2, goal["y"] + goal["height"] / 2, steps=10)
@@ -342,11 +343,11 @@ def test_why_not_faster(explore, screenshot):
     assert hand.notebook.value(f"str(explorer.problem.graph.names[{op}])") in named
     screenshot("lane")
     stage = hand.root.locator(".stage")
-    high = stage.bounding_box()["height"]
+    high = box_of(stage)["height"]
     stage.focus()
     hand.page.keyboard.press("y")
     expect(hand.root.locator(".proof")).to_be_hidden()
-    assert stage.bounding_box()["height"] == high + 18
+    assert box_of(stage)["height"] == high + 18
     hand.becomes("explorer.gantt.proof_shown", False)
 
 
@@ -493,7 +494,7 @@ def test_a_busy_kernel(explore):
     expect(hand.root.locator(".pl-figures [data-key=makespan] b")).not_to_have_text(before)
     expect(hand.root.locator(".pl-gantt")).to_have_attribute("data-stale", "false")
     assert hand.page.evaluate("() => state") == "busy"
-    box = key(hand, "speed:0").bounding_box()
+    box = box_of(key(hand, "speed:0"))
     hand.page.mouse.move(box["x"] + 20, box["y"] + 8)
     hand.page.mouse.down()
     hand.page.mouse.move(box["x"] - 60, box["y"] + 8, steps=8)
@@ -524,9 +525,9 @@ def test_hints_are_shown_once(explore, page):
     hand = explore('"topcuoglu"', tab=RESTING)
     hints = hand.root.locator(".pl-hint")
     expect(hints).to_have_count(3)
-    outer = hand.root.bounding_box()
+    outer = box_of(hand.root)
     for hint in hints.all():
-        box = hint.bounding_box()
+        box = box_of(hint)
         assert outer["x"] <= box["x"] and box["x"] + box["width"] <= outer["x"] + outer["width"], hint.inner_text()
     hand.button("◈ Keep").click()
     expect(hints).to_have_count(2)
@@ -621,7 +622,7 @@ def test_the_axis_holds_while_a_hand_drags(explore):
     chart = hand.root.locator(".pl-gantt")
     before = chart.get_attribute("data-span")
     shown = chart.get_attribute("data-makespan")
-    box = key(hand, "bandwidth:inside server").bounding_box()
+    box = box_of(key(hand, "bandwidth:inside server"))
     hand.page.mouse.move(box["x"] + 20, box["y"] + 8)
     hand.page.mouse.down()
     hand.page.mouse.move(box["x"] + 160, box["y"] + 8, steps=8)
@@ -637,7 +638,7 @@ def test_an_area_tells_what_is_in_it(explore):
     """Shift and drag: totals in the drawer, which zooms there; Escape and a click elsewhere let go."""
     hand = explore('"topcuoglu"', tab=RESTING)
     stage = hand.root.locator(".pl-gantt .stage")
-    box = stage.bounding_box()
+    box = box_of(stage)
     hand.page.keyboard.down("Shift")
     hand.page.mouse.move(box["x"] + 400, box["y"] + 40)
     hand.page.mouse.down()
@@ -738,13 +739,13 @@ def test_one_screen_on_which_nothing_moves(explore, page: Page, screenshot, widt
     hand = explore('"convolutional_network"')
     hand.root.evaluate("root => root.scrollIntoView({block: 'end'})")
     boxes = lambda: hand.root.evaluate(BOXES)  # noqa: E731
-    whole = hand.root.bounding_box()
+    whole = box_of(hand.root)
     before = boxes()
     assert whole["height"] >= 590 and all(box[3] > 20 for box in before)
     assert all(whole["y"] <= y and y + h <= min(height, whole["y"] + whole["height"]) + 1 for _, y, _, h in before)
     assert all(x + w <= whole["x"] + whole["width"] + 1 for x, _, w, _ in before)
     handle = hand.root.locator(".pill.bandwidth").first
-    box = handle.bounding_box()
+    box = box_of(handle)
     page.mouse.move(box["x"] + 10, box["y"] + 8)
     page.mouse.down()
     page.mouse.move(box["x"] - 90, box["y"] + 8, steps=6)
@@ -785,15 +786,15 @@ def test_presenting(explore, page: Page, screenshot):
     """Everything is a quarter larger, and pointers still hit what is below them: a value, a card, a bar of the chart."""
     page.set_viewport_size({"width": 1280, "height": 720})
     hand = explore('"recurrent_network", pl.clusters.two_nodes(2)')
-    tall = hand.button("Comparison").bounding_box()["height"]
+    tall = box_of(hand.button("Comparison"))["height"]
     hand.root.get_by_role("button", name="Present: larger type, and nothing but the views").click()
     hand.button("Full screen").click()
     page.wait_for_function("() => document.fullscreenElement?.getBoundingClientRect().height === innerHeight")
     expect(hand.root.locator(".cluster")).to_be_visible()
     bare_page.still(page)
-    assert hand.button("Comparison").bounding_box()["height"] == pytest.approx(1.25 * tall, rel=0.05)
+    assert box_of(hand.button("Comparison"))["height"] == pytest.approx(1.25 * tall, rel=0.05)
     handle = key(hand, "bandwidth:inside node0")
-    x = (box := handle.bounding_box())["x"] + box["width"] / 2
+    x = (box := box_of(handle))["x"] + box["width"] / 2
     page.mouse.move(x, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(x + 30, box["y"] + box["height"] / 2, steps=6)
@@ -803,12 +804,12 @@ def test_presenting(explore, page: Page, screenshot):
     hand.becomes("explorer.canvas.dragging", False)
     bandwidth = hand.notebook.value("float(explorer.problem.cluster.bandwidth[0, 1])")
     assert bandwidth == pytest.approx(300e9 * 10 ** (30 / 1.25 / 120), rel=0.02)
-    goal = hand.root.locator('.host[data-host="node1"] rect').first.bounding_box()
-    box = key(hand, "card:0").bounding_box()
+    goal = box_of(hand.root.locator('.host[data-host="node1"] rect').first)
+    box = box_of(key(hand, "card:0"))
     page.mouse.move(box["x"] + 25, box["y"] + 12)
     page.mouse.down()
     page.mouse.move(goal["x"] + goal["width"] / 2, goal["y"] + goal["height"] / 2, steps=10)
-    carried = key(hand, "card:0").bounding_box()
+    carried = box_of(key(hand, "card:0"))
     assert carried["x"] + 25 == pytest.approx(goal["x"] + goal["width"] / 2, abs=3)
     page.mouse.up()
     hand.becomes("explorer.problem.cluster.hosts[0]", "node1")
@@ -816,7 +817,7 @@ def test_presenting(explore, page: Page, screenshot):
     op, device, middle = hand.notebook.value(
         f"(lambda s, v: [v, int(s.device[v]), (s.start[v] + s.finish[v]) / 2 / s.makespan / 1.01])(explorer.schedule, {busiest})"
     )
-    stage = hand.root.locator(".stage").bounding_box()
+    stage = box_of(hand.root.locator(".stage"))
     left = 1.25 * hand.root.locator(".stage .plot").evaluate("plot => parseFloat(plot.style.left)")
     rows = [stage["y"] + fraction * stage["height"] for fraction in (0.15, 0.2, 0.35, 0.4, 0.55, 0.6, 0.8, 0.85)]
     for y in rows[2 * device : 2 * device + 2]:
@@ -863,7 +864,7 @@ def test_a_box_dropped_on_a_card_is_pinned(explore, page: Page, screenshot):
     stage = hand.root.locator(".pl-graph .stage")
     stage.wait_for()
     hand.settled()
-    whole = stage.bounding_box()
+    whole = box_of(stage)
     points = [
         (whole["x"] + whole["width"] * i / 60, whole["y"] + whole["height"] * j / 12)
         for i in range(60)
@@ -873,7 +874,7 @@ def test_a_box_dropped_on_a_card_is_pinned(explore, page: Page, screenshot):
         page.mouse.move(*point)
         if stage.get_attribute("data-over") == "box":
             break
-    card = hand.root.locator(".card[data-device='2']").bounding_box()
+    card = box_of(hand.root.locator(".card[data-device='2']"))
     page.mouse.down()
     page.mouse.move(card["x"] + 20, card["y"] + 60, steps=8)
     screenshot("over")
@@ -903,9 +904,9 @@ def test_light_dark_fifty_devices(explore, page: Page, screenshot):
     page.set_viewport_size({"width": 760, "height": 1000})
     page.wait_for_timeout(300)
     hand.button("Cluster").click()
-    root = hand.root.bounding_box()
+    root = box_of(hand.root)
     for part in (".pl-gantt", ".cluster", ".pl-tabs"):
-        box = hand.root.locator(part).first.bounding_box()
+        box = box_of(hand.root.locator(part).first)
         assert box["x"] + box["width"] <= root["x"] + root["width"] + 1
     screenshot("narrow")
 

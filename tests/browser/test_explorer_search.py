@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from browser.boxes import box_of
 from browser.test_explorer import LIBRARY, RESTING, Hand, explore, key  # noqa: F401
 from playwright.sync_api import Locator, expect
 
@@ -45,7 +46,7 @@ def running(hand: Hand) -> Locator:
 
 def height_of_chart(hand: Hand) -> float:
     """How far below the explorer's upper edge the chart begins: the page may be scrolled."""
-    return hand.root.locator(".pl-gantt").bounding_box()["y"] - hand.root.bounding_box()["y"]
+    return box_of(hand.root.locator(".pl-gantt"))["y"] - box_of(hand.root)["y"]
 
 
 def test_a_search_shows_progress_and_is_cancelled(explore, screenshot):  # noqa: F811
@@ -58,7 +59,7 @@ def test_a_search_shows_progress_and_is_cancelled(explore, screenshot):  # noqa:
     expect(running(hand)).to_contain_text(re.compile(r"[≤<] [\d.]+ % above optimum"))
     expect(running(hand)).to_contain_text(re.compile(r"improving the best placement · best .*s · bound .*s"))
     screenshot("searching")
-    box = key(hand, "bandwidth:inside server").bounding_box()
+    box = box_of(key(hand, "bandwidth:inside server"))
     hand.page.mouse.move(box["x"] + 10, box["y"] + 8)
     hand.page.mouse.down()
     hand.page.mouse.move(box["x"] + 60, box["y"] + 8, steps=6)
@@ -81,7 +82,7 @@ def test_a_preview_while_a_hand_drags(explore, screenshot):  # noqa: F811
     hand.menu("Scheduler").select_option("fifo")
     hand.becomes("[explorer.state.partitioner, explorer.state.scheduler]", ["sketch", "fifo"])
     hand.notebook.execute("explorer.comparison.settled(60); explorer.settled(60)")
-    box = key(hand, "bandwidth:inside server").bounding_box()
+    box = box_of(key(hand, "bandwidth:inside server"))
     hand.page.mouse.move(box["x"] + 10, box["y"] + 8)
     hand.page.mouse.down()
     hand.page.mouse.move(box["x"] + 60, box["y"] + 8, steps=6)
@@ -155,7 +156,7 @@ def test_m_sct_of_22000_ops_follows_a_hand_by_previews(explore, screenshot):  # 
     hand.notebook.execute("explorer.comparison.halt()")
     hand.menu("Partitioner").select_option("m-sct")
     hand.becomes("explorer.state.partitioner", "m-sct")
-    box = key(hand, "bandwidth:inside server").bounding_box()
+    box = box_of(key(hand, "bandwidth:inside server"))
     hand.page.mouse.move(box["x"] + 10, box["y"] + 8)
     hand.page.mouse.down()
     for i in range(12):

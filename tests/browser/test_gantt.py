@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from browser import bare_page
+from browser.boxes import box_of
 from playwright.sync_api import Locator, Page, expect
 
 import placelab as pl
@@ -99,7 +100,7 @@ def frame(page: Page) -> None:
 
 def place(page: Page, gantt: Gantt, schedule: pl.Schedule, op: int) -> tuple[float, float]:
     """Page coordinates of the middle of an op; its row follows from the chart's own proportions."""
-    box = page.locator(".stage").bounding_box()
+    box = box_of(page.locator(".stage"))
     rows = (box["height"] - 24) / len(gantt.devices)
     x = across(page, (schedule.start[op] + schedule.finish[op]) / 2)
     return x, box["y"] + 24 + schedule.device[op] * rows + 8
@@ -108,8 +109,8 @@ def place(page: Page, gantt: Gantt, schedule: pl.Schedule, op: int) -> tuple[flo
 def across(page: Page, time: float) -> float:
     """Where a time is drawn, from the left of the page."""
     first, last = shown(page, "span")
-    box = page.locator(".stage").bounding_box()
-    gutter = page.locator(".stage .plot").bounding_box()["x"] - box["x"]
+    box = box_of(page.locator(".stage"))
+    gutter = box_of(page.locator(".stage .plot"))["x"] - box["x"]
     return box["x"] + gutter + (time - first) / (last - first) * (box["width"] - gutter - 2)
 
 
@@ -168,7 +169,7 @@ def test_a_click_on_a_gap_says_what_it_waited_for(page, theme, screenshot):
     schedule = pl.simulate(problem, pl.Placement(problem, [0, 1, 1], planned=np.arange(3)), "planned")
     gantt = Gantt.of(schedule)
     bare_page.show(page, gantt, theme)
-    box = page.locator(".stage").bounding_box()
+    box = box_of(page.locator(".stage"))
     rows = (box["height"] - 24) / 3
     expect(page.locator(".legend")).to_contain_text("idle: an op that could run is left waiting")
     page.mouse.click(across(page, 2.0), box["y"] + 24 + rows + 8)
@@ -224,10 +225,10 @@ def test_the_drawer_answers_a_click_and_a_link_in_it_leads_on(page, theme, scree
     assert gantt.lane == 0 and gantt.selection == -1
     bare_page.receive(page, gantt, "details")
     expect(drawer.locator("header b")).to_have_text(problem.cluster.names[0])
-    high = drawer.bounding_box()["height"]
+    high = box_of(drawer)["height"]
     drawer.locator(".grip").focus()
     page.keyboard.press("ArrowUp")
-    assert drawer.bounding_box()["height"] == high + 24
+    assert box_of(drawer)["height"] == high + 24
     page.keyboard.press("Escape")
     expect(drawer).to_be_hidden()
     expect(page.locator(".stage")).to_be_focused()
@@ -249,7 +250,7 @@ def test_lanes_are_put_in_order_pinned_hidden_and_folded(page):
     expect(page.get_by_role("button", name="lanes")).to_have_text(f"lanes: {len(used)} of 5")
     box.get_by_label("hide idle lanes").uncheck()
     box.get_by_label("fold b").check()
-    stage = page.locator(".stage").bounding_box()
+    stage = box_of(page.locator(".stage"))
     page.mouse.click(stage["x"] + 40, stage["y"] + 24 + row / 2)  # the first device, which closes the box
     expect(box).to_be_hidden()
     page.keyboard.press("p")
@@ -264,7 +265,7 @@ def test_lanes_are_put_in_order_pinned_hidden_and_folded(page):
 
 def test_wheel_zooms_around_the_pointer_and_drag_pans(page, rnn, chart):
     """The time under the pointer stays; the fit button shows all; zooming out further scrolls the page."""
-    box = page.locator(".stage").bounding_box()
+    box = box_of(page.locator(".stage"))
     page.mouse.move(box["x"] + 700, box["y"] + 60)
     whole = shown(page, "span")
     for _ in range(5):
@@ -286,7 +287,7 @@ def test_wheel_zooms_around_the_pointer_and_drag_pans(page, rnn, chart):
 def test_shift_drag_marks_an_area_to_which_z_zooms(page, rnn, chart):
     """Nothing moves under the hand; then the area fills the view."""
     whole = shown(page, "span")
-    box = page.locator(".stage").bounding_box()
+    box = box_of(page.locator(".stage"))
     page.keyboard.down("Shift")
     page.mouse.move(box["x"] + 400, box["y"] + 60)
     page.mouse.down()
@@ -478,8 +479,8 @@ def tight(rnn) -> pl.Schedule:
 def in_row(page: Page, gantt: Gantt, device: int, share: float, time: float) -> tuple[float, float]:
     """Page coordinates of a time on a device, at a share of its row's height; 1 is the lowest pixel of its memory."""
     first, last = shown(page, "span")
-    box = page.locator(".stage").bounding_box()
-    gutter = page.locator(".stage .plot").bounding_box()["x"] - box["x"]
+    box = box_of(page.locator(".stage"))
+    gutter = box_of(page.locator(".stage .plot"))["x"] - box["x"]
     row = (box["height"] - 26) / len(gantt.devices)
     x = box["x"] + gutter + (time - first) / (last - first) * (box["width"] - gutter - 2)
     return x, box["y"] + 25 + row * device + share * (row - 8)
@@ -522,7 +523,7 @@ def test_lanes_of_memory_by_key_and_by_button(page, rnn, chart, tight, screensho
     """Python receives the choice, sends curves only for visible lanes, and keeps it for the next schedule."""
     toggle = page.get_by_role("button", name="Memory in use over time")
     expect(toggle).to_have_attribute("aria-pressed", "false")
-    low = page.locator(".stage").bounding_box()["height"]
+    low = box_of(page.locator(".stage"))["height"]
     bare = len(chart.memory)
     page.evaluate(SAID)
     page.locator(".stage").press("m")
@@ -530,7 +531,7 @@ def test_lanes_of_memory_by_key_and_by_button(page, rnn, chart, tight, screensho
     page.wait_for_function("() => said.some((text) => text.includes('memory is shown'))")
     page.wait_for_function(f"() => model.get('memory').byteLength > {bare}")
     assert chart.memory_shown and len(chart.memory) > 6 * len(rnn.start) / 2
-    assert page.locator(".stage").bounding_box()["height"] > low
+    assert box_of(page.locator(".stage"))["height"] > low
     toggle.click()
     expect(toggle).to_have_attribute("aria-pressed", "false")
     page.wait_for_function(f"() => model.get('memory').byteLength === {bare}")
@@ -676,7 +677,7 @@ def test_the_frame_in_the_whole_run_is_dragged(page, rnn, filling, screenshot):
     """An edge zooms, what is between pans, a press beside it goes there, and the frame is what the chart shows."""
     page.evaluate(BOX, [1180, 420])
     frame(page)
-    plot = page.locator(".minimap .plot").bounding_box()
+    plot = box_of(page.locator(".minimap .plot"))
     whole = shown(page, "span")[1]
 
     def drag(start: float, end: float) -> tuple[float, float]:
@@ -687,7 +688,7 @@ def test_the_frame_in_the_whole_run_is_dragged(page, rnn, filling, screenshot):
         page.mouse.move(plot["x"] + end * plot["width"], y, steps=6)
         page.mouse.up()
         frame(page)
-        view = page.locator(".minimap .view").bounding_box()
+        view = box_of(page.locator(".minimap .view"))
         first, last = (time / whole for time in shown(page, "span"))
         assert view["x"] == pytest.approx(plot["x"] + first * plot["width"], abs=3)
         assert view["width"] == pytest.approx((last - first) * plot["width"], abs=4)
@@ -761,7 +762,7 @@ def test_colours_and_links_are_chosen(page, rnn, filling, screenshot):
     assert page.evaluate("() => document.querySelector('.stage').scrollHeight") > 24 + 16 * used
     page.evaluate("() => document.querySelector('.stage').scrollTo(0, 9999)")
     frame(page)
-    box = page.locator(".stage").bounding_box()
+    box = box_of(page.locator(".stage"))
     page.mouse.move(box["x"] + 400, box["y"] + box["height"] - 8)
     expect(page.locator(".tooltip")).to_contain_text(re.compile(r"gpu:\d → gpu:\d"))
     expect(page.locator(".tooltip")).to_contain_text("transfers")

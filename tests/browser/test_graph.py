@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from browser import bare_page
+from browser.boxes import box_of
 from playwright.sync_api import Locator, Page, expect
 
 import placelab as pl
@@ -52,7 +53,7 @@ def place(page: Page, view: ModelGraph, label: str) -> tuple[float, float]:
     """Where the middle of a box is on the page; of an open one, its title."""
     box = next(box for box in view.scene["boxes"] if box["label"] == label)
     x, y, zoom = map(float, page.locator(".pl-graph").get_attribute("data-camera").split())
-    corner = stage(page).bounding_box()
+    corner = box_of(stage(page))
     across, down = (40, 9) if box["open"] else (box["w"] / 2, box["h"] / 2)
     return corner["x"] + 1 + (box["x"] + across - x) * zoom, corner["y"] + 1 + (box["y"] + down - y) * zoom
 
@@ -213,14 +214,11 @@ def test_a_trace_of_long_kinds_has_its_whole_legend(page: Page):
         page.locator(".pl-graph select").select_option("kind")
         items = page.locator(".pl-graph .legend span")
         expect(items).to_have_count(8)  # the last is of the rest
-        legend = page.locator(".pl-graph .legend").bounding_box()
+        legend = box_of(page.locator(".pl-graph .legend"))
         for item in items.all():
-            box = item.bounding_box()
+            box = box_of(item)
             assert box["x"] >= legend["x"] and box["x"] + box["width"] <= legend["x"] + legend["width"]
             assert legend["y"] <= box["y"] and box["y"] + box["height"] <= legend["y"] + legend["height"] + 1
-        rows = {
-            round(part.bounding_box()["y"] / 8)
-            for part in page.locator(".pl-graph .toolbar > :is(select, input)").all()
-        }
+        rows = {round(box_of(part)["y"] / 8) for part in page.locator(".pl-graph .toolbar > :is(select, input)").all()}
         assert len(rows) == 1
-        assert legend["y"] + legend["height"] <= stage(page).bounding_box()["y"]
+        assert legend["y"] + legend["height"] <= box_of(stage(page))["y"]

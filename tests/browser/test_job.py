@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from browser.boxes import box_of
 from browser.test_explorer import Hand, at_1280
 from playwright.sync_api import expect
 
@@ -60,8 +61,8 @@ def test_jobs_by_one_click(hand, screenshot):
     hand.page.wait_for_timeout(300)
     screenshot("pipeline-dark")
     for box in (".pl-job-head", ".pl-job-side"):
-        outer = hand.root.locator(".pl-tabs").bounding_box()
-        inner = hand.root.locator(box).bounding_box()
+        outer = box_of(hand.root.locator(".pl-tabs"))
+        inner = box_of(hand.root.locator(box))
         assert inner["x"] >= outer["x"]
         assert inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1
         assert inner["y"] + inner["height"] <= outer["y"] + outer["height"] + 1
@@ -110,7 +111,7 @@ def test_the_interval_is_dragged(hand, screenshot):
         """() => { window.pictures = 0; new MutationObserver(() => window.pictures++).observe(
           document.querySelector('.pl-run'), {childList: true, subtree: true}); }"""
     )
-    box = hand.root.locator(".pl-run-row input").nth(1).bounding_box()
+    box = box_of(hand.root.locator(".pl-run-row input").nth(1))
     x = box["x"] + box["width"] / 2
     y = box["y"] + box["height"] / 2
     hand.page.mouse.move(x, y)
@@ -146,15 +147,15 @@ def drag_on_the_curve(hand: Hand) -> None:
     run = "explorer.tabs.panels['Job'].run.run"
     assert hand.notebook.value(f"{run}.interval > 0")  # the kernel has answered all that came before
     hand.page.wait_for_timeout(200)
-    costs = hand.root.locator(".pl-run .costs").bounding_box()
+    costs = box_of(hand.root.locator(".pl-run .costs"))
     was = float(slider.input_value())
-    knob = marker.locator(".knob").bounding_box()
+    knob = box_of(marker.locator(".knob"))
     hand.page.mouse.move(knob["x"] + knob["width"] / 2, knob["y"] + knob["height"] / 2)
     hand.page.mouse.down()
     for share in (0.5, 0.6, 0.7):
         x = costs["x"] + share * costs["width"]
         hand.page.mouse.move(x, costs["y"] + 10)
-        now = marker.locator(".knob").bounding_box()
+        now = box_of(marker.locator(".knob"))
         assert abs(now["x"] + now["width"] / 2 - x) <= 1.5
     hand.page.mouse.up()
     asked = float(marker.get_attribute("aria-valuenow"))

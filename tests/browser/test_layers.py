@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from browser.boxes import box_of
 from browser.test_explorer import Hand, at_1280
 from playwright.sync_api import expect
 
@@ -42,8 +43,8 @@ def test_a_border_is_dragged(hand, screenshot):
     follows(hand, "best")
     handle = hand.root.locator(".pl-layers .handle").first
     screenshot("best")
-    block = hand.root.locator(".pl-layers [data-block='20']").bounding_box()
-    here = handle.locator(".line").bounding_box()
+    block = box_of(hand.root.locator(".pl-layers [data-block='20']"))
+    here = box_of(handle.locator(".line"))
     hand.pull(handle, block["x"] - here["x"] - here["width"] / 2)
     hand.becomes(f"{BORDERS}[1]", 20)
     follows(hand, "best.moved(0, 20 - best.borders[1])")
@@ -61,7 +62,7 @@ def test_a_border_is_dragged(hand, screenshot):
     hand.notebook.set_theme("JupyterLab Dark")
     hand.page.wait_for_timeout(300)
     screenshot("dark")
-    outer = hand.root.locator(".pl-tabs").bounding_box()
+    outer = box_of(hand.root.locator(".pl-tabs"))
     for part in (
         ".pl-layers-head > *:visible",
         ".pl-layers .strip",
@@ -70,7 +71,7 @@ def test_a_border_is_dragged(hand, screenshot):
         ".pl-layers .legend",
     ):
         for each in hand.root.locator(part).all():
-            inner = each.bounding_box()
+            inner = box_of(each)
             assert inner["x"] >= outer["x"] and inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1
             assert inner["y"] >= outer["y"] and inner["y"] + inner["height"] <= outer["y"] + outer["height"] + 1
 
@@ -84,7 +85,7 @@ def test_training_says_what_is_missing(hand, screenshot):
     expect(hand.root.locator(".pl-layers .past").first).to_be_visible()
     expect(hand.root.locator(".pl-layers .side b")).to_have_text("does not fit")
     screenshot("train")
-    outer, launch = (hand.root.locator(part).bounding_box() for part in (".pl-tabs", ".pl-launches"))
+    outer, launch = (box_of(hand.root.locator(part)) for part in (".pl-tabs", ".pl-launches"))
     assert launch["x"] + launch["width"] <= outer["x"] + outer["width"] + 1
 
 

@@ -8,6 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from browser.boxes import box_of
 from browser.test_accessibility import CHECK, axe  # noqa: F401
 from playwright.sync_api import Page, expect
 
@@ -71,7 +72,7 @@ def drag(page: Page, key: str, decades: float) -> None:
 
 def pull(page: Page, key: str, decades: float) -> None:
     """Drag as above, and hold on."""
-    box = page.locator(f'.cluster [data-key="{key}"]').bounding_box()
+    box = box_of(page.locator(f'.cluster [data-key="{key}"]'))
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x, y)
     page.mouse.down()
@@ -220,7 +221,7 @@ def test_other_memory_models_give_what_the_library_gives(page, schedule, tmp_pat
 
 def select_an_op(page: Page) -> str:
     """Click a bar of the chart; the name of its op."""
-    box = page.locator(".stage").bounding_box()
+    box = box_of(page.locator(".stage"))
     for share in (0.3, 0.35, 0.4, 0.45, 0.5):
         for y in range(30, int(box["height"]), 8):
             page.mouse.click(box["x"] + box["width"] * share, box["y"] + y)
@@ -462,7 +463,7 @@ def test_a_bar_is_dragged_by_hand(page, schedule, tmp_path):
     opened(page, schedule, tmp_path)
     page.get_by_role("button", name="✎ By hand").click()
     settled(page)
-    box = page.locator(".stage").bounding_box()
+    box = box_of(page.locator(".stage"))
     rows = [box["y"] + 24 + (box["height"] - 24) * share for share in (0.1, 0.8)]
     found = set()
     for x in (0.2, 0.3, 0.4, 0.5, 0.6):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from browser.bare_page import portable, show
+from browser.boxes import box_of
 from playwright.sync_api import Locator, Page, expect
 
 import placelab as pl
@@ -192,7 +193,7 @@ def test_a_rejection_leaves_the_charts_foot_in_sight(page: Page, theme: str, scr
         root = page.locator(".placelab-explorer")
         expect(root.locator(".pl-view:has(> .pl-gantt)")).to_contain_class(COMPUTING)
         expect(root.locator(".pl-gantt")).to_contain_class("outdated")
-        message, foot = (root.locator(where).bounding_box() for where in (".pl-rejection", ".pl-gantt .foot"))
+        message, foot = (box_of(root.locator(where)) for where in (".pl-rejection", ".pl-gantt .foot"))
         assert message["y"] + message["height"] <= foot["y"]
         screenshot(theme)
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from browser.bare_page import heard, portable, show
+from browser.boxes import box_of
 from explorer_hands import widgets
 from playwright.sync_api import Page, expect
 
@@ -80,21 +81,21 @@ def test_a_note_stands_over_the_messages(page: Page, screenshot) -> None:
 
     def free() -> float:
         """Pixels between the note and the highest message."""
-        note, messages = (root.locator(where).bounding_box() for where in (".pl-note", ".pl-messages"))
+        note, messages = (box_of(root.locator(where)) for where in (".pl-note", ".pl-messages"))
         return messages["y"] - note["y"] - note["height"]
 
     tell(1)
     expect(root.locator(".pl-note")).to_be_visible()
-    low = root.locator(".pl-note").bounding_box()["y"]
+    low = box_of(root.locator(".pl-note"))["y"]
     explorer._say("A file could not be read", "bad")
     send()
     expect(root.locator(".pl-messages .pl-message")).to_be_visible()
     page.wait_for_timeout(100)
     tell(2)
-    assert 0 <= free() <= 12 and root.locator(".pl-note").bounding_box()["y"] < low
+    assert 0 <= free() <= 12 and box_of(root.locator(".pl-note"))["y"] < low
     screenshot("stacked")
     explorer._say("")
     send()
     page.wait_for_timeout(100)
-    assert root.locator(".pl-note").bounding_box()["y"] == low
+    assert box_of(root.locator(".pl-note"))["y"] == low
     explorer.close()

@@ -12,6 +12,7 @@ from contextlib import suppress
 import psutil
 import pytest
 from browser import jupyterlab
+from browser.boxes import box_of
 from browser.jupyterlab import Notebook
 from browser.test_explorer import OPEN, Hand, key
 from playwright.sync_api import Page, expect
@@ -77,7 +78,7 @@ def test_the_core(hand_in, page: Page, screenshot, tmp_path, place):
     hand = hand_in(place)
     before = makespan(hand)
     hand.root.evaluate("root => root.scrollIntoView({block: 'end'})")
-    box = hand.root.bounding_box()
+    box = box_of(hand.root)
     assert box["height"] >= 590 and box["y"] >= 0 and box["y"] + box["height"] <= WINDOW["height"]
     screenshot("open")
 
@@ -88,7 +89,7 @@ def test_the_core(hand_in, page: Page, screenshot, tmp_path, place):
     )  # half of it; the strategy's first call, which loads kernels, may have been too slow for a drag
     expect(chart).not_to_have_attribute("data-makespan", before)
     before = makespan(hand)
-    pill = handle.bounding_box()
+    pill = box_of(handle)
     page.mouse.move(pill["x"] + 10, pill["y"] + 8)
     page.mouse.down()
     page.mouse.move(pill["x"] - 90, pill["y"] + 8, steps=8)
@@ -96,7 +97,7 @@ def test_the_core(hand_in, page: Page, screenshot, tmp_path, place):
     expect(hand.root.locator(".ruler path.curve")).to_be_visible()
     page.mouse.up()
     expect(hand.button("↶")).to_be_enabled()
-    assert hand.root.bounding_box() == box
+    assert box_of(hand.root) == box
     dragged = makespan(hand)
 
     hand.root.locator(".pl-comparison tr", has_text="critical-path").locator("td").first.click()
@@ -206,7 +207,7 @@ def test_marimo(marimo, page: Page, screenshot):
     hand = Hand(Notebook(page))
     chart = hand.root.locator(".pl-gantt")
     expect(chart).to_have_attribute("data-makespan", "80")
-    assert hand.root.bounding_box()["height"] >= 590
+    assert box_of(hand.root)["height"] >= 590
     hand.menu("Partitioner").select_option("cpop")
     expected = pl.solve(pl.datasets.problem("topcuoglu"), "cpop").makespan
     expect(chart).to_have_attribute("data-makespan", f"{expected:g}")
@@ -230,7 +231,7 @@ def test_the_page_alone(hand_in, alone, page: Page, screenshot):
     """It fills the window, follows the system's colours, starts in the user's folder, and its kernel ends with it."""
     server = alone[1]
     hand = hand_in(ALONE)
-    assert hand.root.bounding_box() == {"x": 0, "y": 0, **WINDOW}
+    assert box_of(hand.root) == {"x": 0, "y": 0, **WINDOW}
     assert page.title() == "placelab"
     assert page.evaluate("document.documentElement.scrollHeight") == WINDOW["height"]
     for scheme in ("light", "dark"):

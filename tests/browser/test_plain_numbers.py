@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from browser.boxes import box_of
 from browser.jupyterlab import Notebook
 from browser.test_explorer import RESTING
 from browser.test_text_size import LEAST, SIZES, WATCH
@@ -65,7 +66,7 @@ def test_a_speed_that_changes_nothing_cannot_be_dragged(open_notebook, page: Pag
     expect(pill).to_have_attribute("aria-disabled", "true")
     for handle, changes in ((pill, False), (root.locator('.pill[data-key^="bandwidth"]').first, True)):
         before = notebook.value("[explorer.problem.cluster.speed.tolist(), explorer.problem.cluster.bandwidth[0, 1]]")
-        box = handle.bounding_box()
+        box = box_of(handle)
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         page.mouse.down()
         page.mouse.move(box["x"] + box["width"] / 2 + 60, box["y"] + box["height"] / 2, steps=8)

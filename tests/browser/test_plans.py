@@ -4,6 +4,7 @@ From 1440 × 900 on, all of it at once."""
 from __future__ import annotations
 
 import pytest
+from browser.boxes import box_of
 from browser.test_explorer import Hand, at_1280
 from playwright.sync_api import expect
 
@@ -40,10 +41,10 @@ def agrees(hand: Hand) -> None:
 
 def inside(hand: Hand, *parts: str) -> None:
     """All that is seen of these lies in the tab."""
-    outer = hand.root.locator(".pl-tabs").bounding_box()
+    outer = box_of(hand.root.locator(".pl-tabs"))
     for part in parts:
         for each in hand.root.locator(f"{part}:visible").all():
-            inner = each.bounding_box()
+            inner = box_of(each)
             assert inner["x"] >= outer["x"] and inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1, part
             assert inner["y"] >= outer["y"] and inner["y"] + inner["height"] <= outer["y"] + outer["height"] + 1, part
 
@@ -91,8 +92,8 @@ def test_what_would_make_it_fit(hand, screenshot, width):
     hand.page.wait_for_timeout(300)
     screenshot(f"lacks-{width}")
     inside(hand, ".pl-plans .said", ".pl-plans .way", ".pl-plans .bars", ".pl-plans .legend")
-    lacking = hand.root.locator(".pl-plans .stage", has=hand.page.locator(".value.bad")).first.bounding_box()
-    seen = hand.root.locator(".pl-plans .bars").bounding_box()
+    lacking = box_of(hand.root.locator(".pl-plans .stage", has=hand.page.locator(".value.bad")).first)
+    seen = box_of(hand.root.locator(".pl-plans .bars"))
     assert seen["y"] - 1 <= lacking["y"] and lacking["y"] + lacking["height"] <= seen["y"] + seen["height"] + 1
     ways.nth(1).focus()
     hand.page.keyboard.press("Enter")
@@ -114,7 +115,7 @@ def test_gradients_lie_on_streams_under_their_devices(hand, screenshot, theme):
     assert hand.notebook.value("abs(explorer.schedule.makespan / library().seconds - 1) < 1e-12")
     screenshot(f"streams-{theme.split()[-1].lower()}")
     stage = hand.root.locator(".pl-gantt .stage")
-    high = stage.bounding_box()["height"]
+    high = box_of(stage)["height"]
     for k, name in enumerate(["gpu:0", "gpu:0/stream", "gpu:4", "gpu:4/stream"]):
         stage.click(position=dict(x=20, y=25 + (high - 25) * (k + 0.4) / 4))
         expect(hand.root.locator(".pl-gantt .drawer header b")).to_have_text(name)
@@ -141,8 +142,8 @@ def test_a_wide_page_has_degrees_winners_and_plane_at_once(hand, screenshot, the
     hand.notebook.execute("page.search.settled(120)")
     expect(hand.root.locator(".pl-plans tbody tr").nth(10)).to_be_attached()
     expect(hand.root.locator(".pl-job-head .pl-plan-pages")).to_be_hidden()
-    boxes = [hand.root.locator(part).bounding_box() for part in PARTS]
-    outer = hand.root.locator(".pl-tabs").bounding_box()
+    boxes = [box_of(hand.root.locator(part)) for part in PARTS]
+    outer = box_of(hand.root.locator(".pl-tabs"))
     for box in boxes:
         assert box["width"] > 100 and box["height"] > 20
         assert box["x"] >= outer["x"] and box["x"] + box["width"] <= outer["x"] + outer["width"] + 1

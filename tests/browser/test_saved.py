@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 from browser import jupyterlab
+from browser.boxes import box_of
 from browser.test_explorer import OPEN, RESTING, Hand, key
 from nbconvert import HTMLExporter
 from playwright.sync_api import FrameLocator, Page, expect
@@ -141,7 +142,7 @@ RUN = """(code) => {
 
 def pull(hand: Hand, name: str, dx: float) -> None:
     """Drag a value of the canvas sideways, and ask no kernel what came of it."""
-    box = key(hand, name).bounding_box()
+    box = box_of(key(hand, name))
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     hand.page.mouse.move(x, y)
     hand.page.mouse.down()

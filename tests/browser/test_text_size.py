@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from browser import bare_page
+from browser.boxes import box_of
 from playwright.sync_api import Browser, Page, expect
 
 import placelab as pl
@@ -112,10 +113,10 @@ def test_nothing_is_cut_at_150_percent(browser: Browser, size: tuple[int, int], 
         parts = [root.locator(".pl-best"), root.locator(".pl-search"), bound, root.locator(".pl-layers p")]
         for part in parts:
             expect(part).to_be_visible()
-            box = part.bounding_box()
+            box = box_of(part)
             assert box["x"] >= 0 and box["x"] + box["width"] <= width, part
         assert root.locator(".pl-chip").evaluate("chip => chip.scrollWidth <= chip.clientWidth")
-        tab, sentence = (root.locator(where).bounding_box() for where in (".pl-layers-tab", ".pl-layers p"))
+        tab, sentence = (box_of(root.locator(where)) for where in (".pl-layers-tab", ".pl-layers p"))
         assert sentence["y"] + sentence["height"] <= tab["y"] + tab["height"] and sentence["y"] < tab["y"] + 60
         colour = root.locator(".pl-gantt .toolbar select").filter(has_text="colour: kind")
         assert colour.evaluate(SHOWS_ITS_CHOICE)

@@ -107,7 +107,8 @@ with sync_playwright() as playwright:
     assert float(before) > 0
     pill = page.locator('.cluster [data-key^="bandwidth"]').first
     pill.scroll_into_view_if_needed()
-    box = pill.bounding_box()
+    while not (box := pill.bounding_box()):  # the canvas draws anew
+        page.wait_for_timeout(50)
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x, y)
     page.mouse.down()

@@ -29,6 +29,7 @@ export function toolbar(on: ToolbarEvents): Toolbar {
   colour.append(...COLOURS.map((name) => h("option", { value: name }, COLOUR_NAMES[name] ?? name)));
   listen(colour, "change", () => on.colour(colour.value));
   const legend = h("div.legend");
+  let explained = "";
   const search = h("input.search", {
     type: "search",
     placeholder: "find…",
@@ -74,6 +75,9 @@ export function toolbar(on: ToolbarEvents): Toolbar {
     search,
     showColour(name, items) {
       colour.value = name;
+      const written = JSON.stringify(items);
+      if (written === explained) return; // a new legend would take its title from under the pointer
+      explained = written;
       const made = items.map(({ colour, text }) => {
         const swatch = h("i.swatch");
         swatch.style.background = colour;
