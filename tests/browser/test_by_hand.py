@@ -257,3 +257,54 @@ def test_a_plan_is_made_from_nothing(hand, screenshot):
     assert hand.notebook.value("int(explorer.state.own_plan.placed.sum())") == 3
     hand.button("↶").click()
     expect(chips).to_have_count(8)
+
+
+def in_scope(hand: Hand, scope: str) -> set[int]:
+    """Numbers of the ops of a scope."""
+    begins = f"name.startswith({scope + '/'!r})"
+    return set(hand.notebook.value(f"[v for v, name in enumerate(explorer.problem.graph.names) if {begins}]"))
+
+
+def test_a_scope_moves_as_one_block(open_notebook, screenshot):
+    """One that is selected in the graph, by a colour of the legend, or in the list of scopes; one key moves all of it, Undo back."""
+    hand = Hand(open_notebook([OPEN.format(arguments="'alexnet', tab='Graph'")]))
+    hand.settled()
+    graph = hand.root.locator(".pl-graph")
+    graph.locator(".stage").focus()
+    for _ in range(40):  # before the mode begins
+        hand.page.keyboard.press("ArrowRight")
+        scope = graph.get_attribute("data-focus")
+        if scope and len(in_scope(hand, scope)) > 2:
+            break
+    ops = in_scope(hand, scope)
+    chart = hand.root.locator(".pl-gantt")
+    hand.button("✎ By hand").click()
+    hand.becomes("explorer.gantt.by_hand", True)
+    hand.button("◈ Keep").click()
+    expect(chart).to_have_attribute("data-together", str(len(ops)))
+    screenshot("gathered")
+    chart.locator(".stage").focus()
+    moved = f"len(set(explorer.schedule.device[{sorted(ops)}].tolist()))"
+    before = hand.notebook.value("explorer.schedule.device.tolist()")
+    hand.page.keyboard.press("ArrowDown")
+    expect(chart.locator(".status")).to_contain_text(f"{len(ops)} ops, ")
+    hand.page.keyboard.press("Enter")
+    hand.becomes(moved, 1)
+    assert hand.notebook.value("pl.validate(explorer.schedule)") == []
+    others = [v for v in range(len(before)) if v not in ops]
+    assert hand.notebook.value(f"explorer.schedule.device[{others}].tolist()") == [before[v] for v in others]
+    hand.button("Difference").click()
+    hand.button("Scopes").click()
+    row = hand.root.locator(".pl-difference tbody tr", has_text=scope.split("/")[0]).first
+    row.click()
+    listed = in_scope(hand, row.locator("td.name").text_content())
+    expect(chart).to_have_attribute("data-together", str(len(listed)))
+    hand.button("↶").click()
+    hand.becomes("explorer.schedule.device.tolist()", before)
+    chart.get_by_role("button", name="legend").click()
+    colour = chart.locator(".legend button").first
+    kind = colour.text_content()
+    colour.click()
+    alike = hand.notebook.value(f"int((explorer.problem.graph.kind == {kind!r}).sum())")
+    expect(chart).to_have_attribute("data-together", str(alike))
+    screenshot("by colour")

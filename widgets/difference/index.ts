@@ -1,4 +1,5 @@
 /** What differs from the kept schedule, an anywidget view: connects the model's traits with the table. */
+import { publish, TOGETHER } from "../shared/bus.ts";
 import type { Model } from "../shared/model.ts";
 import { redraw } from "../shared/redraw.ts";
 import { watchTheme } from "../shared/theme.ts";
@@ -14,7 +15,11 @@ function render({ model, el }: { model: Model<DifferenceTraits>; el: HTMLElement
       model.set(name, value);
       model.save_changes();
     };
-  const view = new DifferenceView(send("group"), send("selection"), () => model.send({ part: true }));
+  const select = (op: number, scope: string) => {
+    publish(el, TOGETHER, { name: scope });
+    send("selection")(op);
+  };
+  const view = new DifferenceView(send("group"), select, () => model.send({ part: true }));
   el.append(view.element);
   const ends = [redraw(model, READ, (traits) => view.show(traits)), watchTheme(() => view.redraw())];
   return () => ends.forEach((end) => end());

@@ -23,10 +23,10 @@ export class DifferenceView {
   #picked = ""; // name of the row that made the selection
   #traits: DifferenceTraits | null = null;
   readonly #choose: (group: string) => void;
-  readonly #select: (op: number) => void;
+  readonly #select: (op: number, scope: string) => void;
 
-  /** `part` asks for the first decision that differs. */
-  constructor(choose: (group: string) => void, select: (op: number) => void, part: () => void) {
+  /** `select` gets the op that changed most in a row, and the row's scope, if it is one; `part` asks for the first decision that differs. */
+  constructor(choose: (group: string) => void, select: (op: number, scope: string) => void, part: () => void) {
     this.#choose = choose;
     this.#select = select;
     this.#table = h(
@@ -126,7 +126,7 @@ export class DifferenceView {
     this.#rove(number, false);
     if (row.op < 0) return;
     this.#picked = row.name;
-    this.#select(row.op);
+    this.#select(row.op, row.what === "scope" ? row.name : "");
     this.#mark();
   }
 }

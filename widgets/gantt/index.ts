@@ -1,7 +1,7 @@
 /** The Gantt chart of a schedule, an anywidget view: connects the model's traits with the chart. */
 
 import { COMPUTED, type Computed, HELD, Waiting } from "../shared/alone.ts";
-import { publish, subscribe } from "../shared/bus.ts";
+import { publish, subscribe, TOGETHER, type Together } from "../shared/bus.ts";
 import { follow } from "../shared/current.ts";
 import { unitsOf } from "../shared/format.ts";
 import { type Model, overlaid } from "../shared/model.ts";
@@ -67,11 +67,12 @@ function render({ model: python, el, alone = false }: Context): () => void {
     outdating(model, "details", (is) => view.outdateDetails(is)),
     outdating(model, "curve", (is) => view.outdateCurve(is)),
   ];
+  const stopHearing = subscribe<Together>(el, TOGETHER, (selected) => view.gather(selected));
   const asked = (message: unknown) => view.savePicture(message as Wanted);
   model.on("msg:custom", asked);
   return () => {
     end();
-    for (const stop of states) stop();
+    for (const stop of [...states, stopHearing]) stop();
     model.off("msg:custom", asked);
     for (const [name, callback] of callbacks) model.off(`change:${name}`, callback);
     view.dispose();

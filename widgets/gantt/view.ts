@@ -1,4 +1,6 @@
 /** The chart as an element, from its parts. It knows no model; index.ts connects it to one. */
+
+import type { Together } from "../shared/bus.ts";
 import { h, listen, style } from "../shared/dom.ts";
 import { type Damage, frames } from "../shared/frames.ts";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
@@ -25,6 +27,7 @@ import { toolbar } from "./hands/toolbar.ts";
 import { tray } from "./hands/tray.ts";
 import { words } from "./hands/words.ts";
 import { closeUp, whole } from "./scene/camera.ts";
+import { inScope } from "./scene/find.ts";
 import type { Kept } from "./scene/kept.ts";
 import { scrub } from "./scene/playback.ts";
 import type { Chart, Labels } from "./scene/scene.ts";
@@ -36,7 +39,7 @@ import type { Candidate, Hand, LaneChoice, Mark, Proof, Waiting } from "./wire/t
 const DIMMED_AFTER = 300; // ms
 
 /** Called when the user changes something that other views need to know. */
-export interface Tell extends Omit<HandTell, "chosen"> {
+export interface Tell extends Omit<HandTell, "chosen" | "leave"> {
   /** Something else was clicked or selected. */
   selected(picked: Picked): void;
   /** The lane "why not faster" was shown or hidden. */
@@ -67,7 +70,15 @@ export class GanttView {
   readonly #ending = new AbortController();
   readonly #clock = frames(this.#surface.element, (damage, elapsed) => this.#drawing.frame(damage, elapsed));
   readonly #board = new Board(this.#surface, (damage: Damage = "all") => this.#clock.invalidate(damage));
-  readonly #report = new Report(this.#board, this.#texts, (op) => this.#choose(op));
+  readonly #report = new Report(
+    this.#board,
+    this.#texts,
+    (op) => this.#choose(op),
+    (name, ops) => {
+      this.gather({ name, ops });
+      this.#surface.element.focus(); // for the keys that move them
+    },
+  );
   readonly #drawer = drawer({
     go: (step) => this.#goTo(step),
     close: () => this.#toggleDrawer(false),
@@ -108,7 +119,11 @@ export class GanttView {
   /** `alone`: there is no Python to ask. */
   constructor(tell: Tell, alone: boolean) {
     this.#tell = tell;
-    this.#byHand = new ByHand(this.#board, { ...tell, chosen: (count) => this.#sayChosen(count) });
+    this.#byHand = new ByHand(this.#board, {
+      ...tell,
+      leave: () => this.#choose(-1),
+      chosen: (count, of) => this.#sayChosen(count, of),
+    });
     this.#controls = toolbar(
       {
         act: (action) => this.#commands.perform(action),
@@ -385,6 +400,11 @@ export class GanttView {
     this.#resized();
   }
 
+  /** Ops were selected together elsewhere; without `ops`, those of the scope `name`, "" for nothing any more. */
+  gather({ name, ops }: Together): void {
+    this.#byHand.gather(name, ops ?? inScope(this.#board.labels.names, name));
+  }
+
   /** Whether bars can be moved by hand at all. */
   offerHand(offered: boolean): void {
     this.#offered = offered;
@@ -425,9 +445,10 @@ export class GanttView {
     if (text) this.#report.note(text);
   }
 
-  #sayChosen(count: number): void {
+  #sayChosen(count: number, of = ""): void {
     this.element.dataset.together = String(count);
-    this.#report.note(count ? `${count} op${count === 1 ? "" : "s"} chosen to move together` : "Each op moves alone");
+    const what = `${count} op${count === 1 ? "" : "s"}${of && ` of ${of}`}`;
+    this.#report.note(count ? `${what} chosen to move together` : "Each op moves alone");
   }
 
   openDrawer(open: boolean): void {

@@ -4,7 +4,7 @@ import { legendOf, partsOf } from "./colours.ts";
 import { curveOf, widths } from "./edges.ts";
 import { actionOf, moveFrom } from "./keyboard.ts";
 import { fitted, mix } from "./paint.ts";
-import { boxAt, boxOfNode, pictureOf } from "./picture.ts";
+import { boxAt, boxOfNode, opsIn, pictureOf } from "./picture.ts";
 import type { Box, Scene } from "./traits.ts";
 import { decodeValues, pinnedBoxes, runningAt, SEVERAL, sumsOf, type Values } from "./values.ts";
 import { describe, spoken } from "./words.ts";
@@ -55,6 +55,9 @@ suite("a picture", () => {
     expect([boxAt(picture, 10, 50), boxAt(picture, 95, 5), boxAt(picture, 210, 70), boxAt(picture, 500, 5)]).toEqual([
       0, 1, 4, -1,
     ]);
+  });
+  it("knows the ops in a box: its own, and those of boxes in it", () => {
+    expect([0, 1, 4].map((at) => opsIn(picture, at))).toEqual([[0], [1, 2, 3, 4], [3, 4]]);
   });
   it("knows the box of an op, of a closed scope's op, of a scope", () => {
     expect([1, 4, 7, 6, 99, -1].map((node) => boxOfNode(picture, node))).toEqual([2, 4, 4, 1, -1, -1]);

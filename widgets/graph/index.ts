@@ -1,6 +1,6 @@
 /** The model graph, an anywidget view: connects the model's traits with the picture. */
 
-import { subscribe } from "../shared/bus.ts";
+import { publish, subscribe, TOGETHER } from "../shared/bus.ts";
 import { unitsOf } from "../shared/format.ts";
 import type { Model } from "../shared/model.ts";
 import type { GraphTraits } from "./traits.ts";
@@ -15,6 +15,7 @@ function render({ model, el }: { model: Model<GraphTraits>; el: HTMLElement }): 
   let seq = Date.now(); // Python hears a message only if it differs from the last one
   const view = new GraphView({
     selected: (op) => op !== model.get("selection") && send("selection", op),
+    gathered: (name, ops) => publish(el, TOGETHER, { name, ops }),
     toggled(scope) {
       const opened = model.get("opened");
       send("opened", opened.includes(scope) ? opened.filter((other) => other !== scope) : [...opened, scope]);

@@ -50,6 +50,13 @@ export function boxOfNode(picture: Picture, node: number): number {
   return picture.boxOf.get(node) ?? (node >= 0 && node < picture.nOps ? (picture.owner[node] ?? -1) : -1);
 }
 
+/** The ops in a box, by number. */
+export function opsIn({ boxes, owner }: Picture, box: number): number[] {
+  const inside = new Uint8Array(boxes.length);
+  boxes.forEach((each, i) => (inside[i] = i === box || (each.inside >= 0 && inside[each.inside]) ? 1 : 0)); // outer ones first
+  return Array.from(owner.keys()).filter((op) => inside[owner[op]!]);
+}
+
 export const isScope = (picture: Picture, box: Box): boolean => box.node >= picture.nOps;
 
 /** The innermost box at a point of the picture, -1 for none. */

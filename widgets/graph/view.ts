@@ -10,7 +10,7 @@ import css from "./graph.css";
 import { type Action, actionOf, type Direction, moveFrom } from "./keyboard.ts";
 import { menu } from "./menu.ts";
 import { minimap } from "./minimap.ts";
-import { boxAt, boxOfNode, isScope, type Picture, pictureOf } from "./picture.ts";
+import { boxAt, boxOfNode, isScope, opsIn, type Picture, pictureOf } from "./picture.ts";
 import { pinChoices, unpinChoices } from "./pinlist.ts";
 import { carry } from "./pinning.ts";
 import { type Drag, watchPointer } from "./pointing.ts";
@@ -27,6 +27,8 @@ const SHAPING = 120; // milliseconds without another change before it is sent
 
 export interface ViewEvents {
   selected(op: number): void;
+  /** A scope has the focus, with these ops; "" for none any more. */
+  gathered(name: string, ops: readonly number[]): void;
   toggled(scope: number): void;
   coloured(colour: string): void;
   queried(text: string): void;
@@ -244,9 +246,13 @@ export class GraphView {
   }
 
   #setFocus(node: number, tell = true): void {
+    const left = this.#focus >= this.#picture.nOps;
     this.#focus = node;
     this.#say();
     if (tell && node < this.#picture.nOps) this.#on.selected(node);
+    const box = node >= this.#picture.nOps ? boxOfNode(this.#picture, node) : -1;
+    if (box >= 0) this.#on.gathered(this.#picture.boxes[box]!.label, opsIn(this.#picture, box));
+    else if (left) this.#on.gathered("", []);
     this.#loop.invalidate("overlay");
   }
 

@@ -1,5 +1,14 @@
 /** Events between the views of one explorer, on the page: they reach each other while the kernel is busy, or gone. */
 
+/** Topic of ops that were selected together. */
+export const TOGETHER = "together";
+export interface Together {
+  /** What they are, in words; "" where nothing is selected any more. */
+  readonly name: string;
+  /** Their numbers; absent: those of the scope of this name. */
+  readonly ops?: readonly number[];
+}
+
 /** Tells the other views of the explorer that `el` is in (of the page, outside one) about `topic`. */
 export function publish(el: Element, topic: string, detail: unknown): void {
   el.dispatchEvent(new CustomEvent(`placelab-${topic}`, { bubbles: true, detail }));

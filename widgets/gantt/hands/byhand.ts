@@ -15,8 +15,10 @@ export interface HandTell {
   hold(at: Hold): void;
   /** Every one counts, in this order. */
   say(what: { grip: number; op?: number; do?: Do; way?: Way } & Partial<Hold>): void;
-  /** How many ops move together now. */
-  chosen(count: number): void;
+  /** The selected op is to be no longer selected: others were, by which keys now go. */
+  leave(): void;
+  /** How many ops move together now, and of what, if that has a name. */
+  chosen(count: number, of?: string): void;
 }
 
 const WAYS: Record<string, Way> = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" };
@@ -27,6 +29,7 @@ export class ByHand {
   held: Held | null = null;
   /** Ops that move together where one of them is taken. */
   readonly chosen = new Set<number>();
+  #elsewhere: readonly [what: string, ops: readonly number[]] = ["", []]; // selected together in another view
   #grip = 0;
   #dx = 0; // from the left edge of the bar to the pointer
   readonly #board: Board;
@@ -38,7 +41,9 @@ export class ByHand {
   }
 
   switch(on: boolean): void {
+    const begins = on && !this.on;
     this.on = on;
+    if (begins && this.#elsewhere[0]) this.gather(...this.#elsewhere);
     if (on) return;
     this.#end();
     this.forget();
@@ -64,6 +69,18 @@ export class ByHand {
     this.#told();
   }
 
+  /** Lets the ops that were selected together move together: those of a scope, say. Where nothing can be moved now, once it can. */
+  gather(what: string, ops: readonly number[]): void {
+    this.#elsewhere = [what, ops];
+    if (!this.on) return;
+    if (!what) return this.forget();
+    this.chosen.clear();
+    for (const op of ops) if (isDrawn(this.#board.chart!, op)) this.chosen.add(op);
+    const { picked } = this.#board;
+    this.#told(what);
+    if (picked >= 0 && !this.chosen.has(picked)) this.#tell.leave();
+  }
+
   /** Lets each op move alone again. */
   forget(): void {
     if (!this.chosen.size) return;
@@ -71,8 +88,8 @@ export class ByHand {
     this.#told();
   }
 
-  #told(): void {
-    this.#tell.chosen(this.chosen.size);
+  #told(of = ""): void {
+    this.#tell.chosen(this.chosen.size, of);
     this.#board.redraw("overlay");
   }
 

@@ -3,7 +3,7 @@
 import { memorySummary, summary, usageLine } from "../scene/describe.ts";
 import type { Memory } from "../wire/memory.ts";
 import type { Board } from "./board.ts";
-import { showLegend } from "./legend.ts";
+import { type Gather, showLegend } from "./legend.ts";
 import { table } from "./table.ts";
 import { say, type Words } from "./words.ts";
 
@@ -17,9 +17,13 @@ export class Report {
   readonly #board: Board;
   readonly #words: Words;
 
-  constructor(board: Board, words: Words, choose: (op: number) => void) {
+  readonly #gather: Gather;
+
+  /** `choose` selects an op, `gather` several that are to move together. */
+  constructor(board: Board, words: Words, choose: (op: number) => void, gather: Gather) {
     this.#board = board;
     this.#words = words;
+    this.#gather = gather;
     this.table = table(choose);
   }
 
@@ -37,7 +41,7 @@ export class Report {
       if (text !== this.#summary && !this.#noted) this.now();
       this.#summary = text;
       this.list();
-      showLegend(this.#words.legend, this.#board);
+      showLegend(this.#words.legend, this.#board, this.#gather);
     }, QUIET);
   }
 

@@ -1,10 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { matching, nextMatch } from "./find.ts";
+import { inScope, matching, nextMatch } from "./find.ts";
 
 describe("finding ops", () => {
   it("looks for a part of the name, in capitals or not", () => {
     expect(Array.from(matching(["stem/Conv", "relu", "CONV2"], " conv ")!)).toEqual([1, 0, 1]);
     expect(matching(["a"], "  ")).toBeNull();
+  });
+
+  it("has the ops of a scope, whatever divides names", () => {
+    expect(inScope(["a/b", "ab", "a/b/c", "a"], "a")).toEqual([0, 2]);
+    expect(inScope(["a.b", "ab", "a.b.c", "a"], "a.b")).toEqual([2]);
+    expect(inScope(["a/b"], "")).toEqual([]);
   });
 
   it("goes round in order of start, from the selected op or from the ends", () => {
