@@ -266,7 +266,7 @@ def in_scope(hand: Hand, scope: str) -> set[int]:
 
 
 def test_a_scope_moves_as_one_block(open_notebook, screenshot):
-    """One that is selected in the graph, by a colour of the legend, or in the list of scopes; one key moves all of it, Undo back."""
+    """One that is selected in the graph, by a colour of the legend, or in the list of scopes; a key moves it, Undo back."""
     hand = Hand(open_notebook([OPEN.format(arguments="'alexnet', tab='Graph'")]))
     hand.settled()
     graph = hand.root.locator(".pl-graph")
