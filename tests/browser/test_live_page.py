@@ -312,6 +312,44 @@ def test_a_link_of_another_page_is_refused(page, schedule, tmp_path):
     assert makespans(page) == (schedule.makespan,) * 2
 
 
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ("as%20placed+planned;3@1", "This link puts an op on a/gpu:1, which may not run it."),
+        ("heft+planned;latency~0=1", "This link changes the latency number 0, which this page lacks."),
+        ("as%20placed+fifo;speed~0=1e308", "This link sets a speed to 1e308, which this page does not compute."),
+        (
+            "as%20placed+fifo;bandwidth~1=5e-324",
+            "This link sets a bandwidth to 5e-324, which this page does not compute.",
+        ),
+    ],
+)
+def test_a_link_that_no_page_writes_is_refused(page, tmp_path, state, why):
+    """A device that may not run an op, a link of a device to itself, values beyond the canvas' range: the saved one stays."""
+    problem = pl.Problem(pl.generators.layered(30, seed=5), pl.Cluster.from_hosts({"a": 2, "b": 1}))
+    pinned = pl.solve(problem.pin({str(problem.graph.names[3]): 0}) if "@" in state else problem, "heft", "planned")
+    errors: list[object] = []
+    page.on("pageerror", lambda error: errors.append(error))
+    page.goto(f"{pl.export.html(pinned, tmp_path / 'live.html', live=True).as_uri()}#2;{state}")
+    settled(page)
+    expect(page.get_by_role("alert")).to_have_text(why)
+    assert makespans(page) == (pinned.makespan,) * 2 and not errors
+
+
+def test_a_worker_that_has_gone_is_told_of(page, schedule, tmp_path):
+    """A browser may end one, and tells nobody: a sentence says what to do, and the address has the state."""
+    opened(page, schedule, tmp_path)
+    page.clock.install()
+    page.workers[0].evaluate("() => self.close()")
+    page.get_by_label("Partitioner").select_option("cpop")
+    page.clock.run_for(11_000)
+    expect(page.get_by_role("alert")).to_contain_text("This takes long. If nothing comes, load the page again")
+    page.reload()
+    settled(page)
+    assert makespans(page) == (pl.solve(schedule.problem, "cpop", "planned").makespan,) * 2
+    expect(page.get_by_role("alert")).to_be_hidden()
+
+
 def test_the_link_can_be_copied(page, schedule, tmp_path):
     """The clipboard gets the address; where the browser does not allow it, a field shows it, selected."""
     opened(page, schedule, tmp_path)

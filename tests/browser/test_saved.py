@@ -140,6 +140,15 @@ RUN = """(code) => {
 }"""
 
 
+# Makespans of the pictures to come.
+SHOWN = """() => {
+  window.shown = [];
+  const chart = document.querySelector(".placelab-explorer .pl-gantt");
+  const note = () => shown.push(chart.dataset.makespan);
+  new MutationObserver(note).observe(chart, {attributes: true, attributeFilter: ["data-makespan"]});
+}"""
+
+
 def pull(hand: Hand, name: str, dx: float) -> None:
     """Drag a value of the canvas sideways, and ask no kernel what came of it."""
     box = box_of(key(hand, name))
@@ -151,9 +160,10 @@ def pull(hand: Hand, name: str, dx: float) -> None:
 
 
 def going_on(hand: Hand, makespan: float) -> float:
-    """Wait until the explorer shows another makespan that its page has computed, and return that."""
-    chart = hand.root.locator(".pl-gantt")
-    expect(hand.page.locator(".pl-goon")).to_contain_text("Canvas and chart go on in this page:")
+    """Wait until the explorer shows what its page has computed for the last of the edits, and return that makespan."""
+    chart, bar = hand.root.locator(".pl-gantt"), hand.page.locator(".pl-goon")
+    expect(bar).to_contain_text("Canvas and chart go on in this page:")
+    expect(bar).to_have_attribute("aria-busy", "false")
     expect(chart).not_to_have_attribute("data-makespan", str(makespan))
     return float(chart.get_attribute("data-makespan"))
 
@@ -175,11 +185,13 @@ def test_a_drag_goes_on_without_the_kernel(explore, screenshot):
     third = going_on(hand, second)
     screenshot("busy")
     assert hand.page.evaluate("() => cell") == "busy"
+    hand.page.evaluate(SHOWN)
     hand.page.wait_for_function("() => cell === 'done'")
     expect(hand.page.locator(".pl-goon")).to_have_count(0)
     hand.becomes("explorer.schedule.makespan", third)
     hand.settled()
     expect(hand.root.locator(".pl-gantt")).to_have_attribute("data-makespan", str(third))
+    assert set(hand.page.evaluate("shown")) <= {str(third)}, "the chart went back to an edit before the last"
     hand.notebook.execute("assert explorer.saved.settled(60)")
     os.kill(int(str(hand.notebook.value("__import__('os').getpid()"))), signal.SIGKILL)
     bar = hand.page.locator(".pl-goon")

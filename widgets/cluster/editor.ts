@@ -13,6 +13,8 @@ export interface Editor {
   readonly cluster: Cluster;
   readonly model: Model<ClusterTraits>;
   readonly dragging: boolean;
+  /** Whether Python has answered all edits. */
+  readonly answered: boolean;
   /** Number of the drag in progress; null: none is. */
   readonly gesture: number | null;
   /** One more edit of the drag in progress, or the first of a new one. */
@@ -48,6 +50,9 @@ export function editor(model: Model<ClusterTraits>, draw: (rebuild: boolean) => 
     },
     get dragging() {
       return gesture !== null;
+    },
+    get answered() {
+      return mail.idle;
     },
     drag(edit) {
       if (gesture === null) {

@@ -97,11 +97,11 @@ class Canvas {
     cancelAnimationFrame(this.#frame);
   }
 
-  /** Tells the other views of edits, of those that Python does not answer for a while, and when it does again. */
+  /** Tells the other views of edits that Python does not answer for a while, and when it has answered the last of them. */
   #awaitAnswers(on: (event: string, then: () => void) => void): void {
     const waiting = new Waiting(this.root);
     on("change:edit", () => waiting.asked());
-    on("change:ack", () => waiting.answered());
+    on("change:ack", () => this.#editor.answered && waiting.answered()); // before that it is behind what the page shows
     this.#stop.push(() => waiting.end());
   }
 
@@ -116,8 +116,8 @@ class Canvas {
       this.#stop.push(() => this.#model.off(event, then));
     };
     this.#stop.push(subscribe<Activity>(this.root, "activity", (activity) => this.#light(activity)));
-    this.#awaitAnswers(on);
     on("change:ack", () => this.#editor.acknowledged());
+    this.#awaitAnswers(on);
     on("change:cluster", () => this.#editor.refresh());
     this.#hearOthers(on);
     on("change:curve", () => this.#redrawRuler());

@@ -58,9 +58,11 @@ export class GoOn {
     if (!text) return this.#end();
     const begins = !this.#why;
     this.#why = why;
-    if (begins) this.#say("What you do waits. You can");
     this.#root()?.append(this.#bar);
-    if (begins) void this.#begin(text);
+    if (!begins) return;
+    this.#say("What you do waits. You can");
+    this.#mark(true);
+    void this.#begin(text);
   }
 
   close(): void {
@@ -83,6 +85,8 @@ export class GoOn {
       if (this.#edited) this.#hear(this.#edited);
     } catch (error) {
       console.warn("placelab: the page that the notebook keeps cannot be run here", error); // its button is left
+    } finally {
+      if (!this.#frame) this.#mark(false);
     }
   }
 
@@ -110,6 +114,7 @@ export class GoOn {
   #hear(edited: Edited): void {
     this.#edited = edited;
     if (!this.#engine || this.#frame || this.#busy) return;
+    this.#mark(true);
     this.#frame = requestAnimationFrame(async () => {
       this.#frame = 0;
       this.#busy = true;
@@ -117,6 +122,7 @@ export class GoOn {
       await this.#try(this.#engine?.ask("edited", plain(newest.now)));
       this.#busy = false;
       if (newest !== this.#edited) this.#hear(this.#edited!);
+      else this.#mark(false);
     });
   }
 
@@ -137,6 +143,11 @@ export class GoOn {
   /** Of the schedule on show. */
   #makespan(): number {
     return Number(this.#root()?.querySelector<HTMLElement>(".pl-gantt")?.dataset.makespan);
+  }
+
+  /** Says whether the page is still to show what the newest edit leads to. */
+  #mark(busy: boolean): void {
+    this.#bar.ariaBusy = String(busy);
   }
 
   #say(words: string): void {

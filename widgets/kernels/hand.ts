@@ -191,6 +191,6 @@ function oneOrder(shape: Shape, lanes: readonly Int32Array[], rank: Int32Array):
   rank.forEach((r, v) => (ranked[r] = v));
   const order = new Int32Array(n);
   if (order_all(follows, waits, succPtr, consumer, rank, ranked, new Int32Array(n), order) < n)
-    throw new Error("the orders of the devices and the edges form a circle");
+    throw new Error("The orders of the devices and the edges form a circle.");
   return order;
 }

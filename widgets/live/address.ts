@@ -1,5 +1,6 @@
 /** The state of a page in its address, so that a link shows what was found: `#2;heft+planned;bandwidth:a%20%E2%80%93%20b=3.15e10;12@1`. Pure. */
 import type { Dial } from "./dials.ts";
+import { lanesOfText } from "./lanes.ts";
 import type { Setting } from "./traits.ts";
 import { at, type Columns, isLawful, placeOf, QUANTITIES, type Quantity, type Values } from "./values.ts";
 
@@ -26,7 +27,8 @@ export interface Page {
   readonly setting: Setting;
   readonly dials: readonly Dial[];
   readonly saved: Columns;
-  readonly nOps: number;
+  /** Colocation group of each op, -1 for none. */
+  readonly group: Int32Array;
 }
 
 export const BY_HAND = "by hand";
@@ -115,14 +117,38 @@ export function read(text: string, page: Page): Wish {
     if (value) {
       const [quantity, cells] = placesOf(decoded(value[1]!), value[2], page);
       const now = Number(value[3]);
-      if (!isLawful(quantity, now)) throw new Error(`This link sets a ${quantity} to ${value[3]!.slice(0, 40)}.`);
-      for (const cell of cells) if (now !== page.saved[quantity][cell]) values.set(at(quantity, cell), now);
-    } else if (move && Number(move[1]) < page.nOps && Number(move[2]) < page.setting.names.length)
+      for (const cell of cells) {
+        const before = page.saved[quantity][cell]!;
+        if (!isLawful(quantity, now, before))
+          throw new Error(
+            `This link sets a ${quantity} to ${value[3]!.slice(0, 40)}, which this page does not compute.`,
+          );
+        if (now !== before) values.set(at(quantity, cell), now);
+      }
+    } else if (move && Number(move[1]) < page.group.length && Number(move[2]) < page.setting.names.length)
       moves.set(Number(move[1]), Number(move[2]));
-    else throw new Error(`This link changes ${change.slice(0, 40)}, which is not of this page.`);
+    else if (change) throw new Error(`This link changes ${change.slice(0, 40)}, which is not of this page.`);
   }
   const own = partitioner === BY_HAND ? hand : "";
+  heedRules(moves, own, page);
   return { partitioner, scheduler, transfers, memory, against, hand: own, values, moves };
+}
+
+/** Throws where ops are moved to devices that may not run them, or a group is split: no hand does that in the page. */
+function heedRules(moves: ReadonlyMap<number, number>, hand: string, { setting, group }: Page): void {
+  const { allowed, names } = setting;
+  const where = new Map(moves);
+  if (hand) lanesOfText(hand, group.length, names.length)[0].forEach((device, op) => where.set(op, device));
+  const together = new Map<number, number>(); // the device of each group
+  for (const [op, device] of where) {
+    const mine = group[op]!;
+    const members = mine < 0 ? [op] : [...group.keys()].filter((v) => group[v] === mine);
+    const may = allowed === null || (allowed && members.every((v) => (allowed[v]! >> device) & 1));
+    if (!may) throw new Error(`This link puts an op on ${names[device]}, which may not run it.`);
+    if (mine >= 0 && (together.get(mine) ?? device) !== device)
+      throw new Error(`This link puts ops on ${names[device]} that must be where others of their group are.`);
+    together.set(mine, device);
+  }
 }
 
 /** The places that a dial turns, or those that are listed. */
@@ -134,12 +160,15 @@ function placesOf(name: string, listed: string | undefined, { dials, saved }: Pa
   }
   known(name, QUANTITIES, "quantity");
   const cells = listed.split(".").map(Number);
-  const lost = cells.find((cell) => !(cell < saved[name as Quantity].length));
+  const k = saved.speed.length;
+  const ofPairs = name === "bandwidth" || name === "latency"; // of which a device has none to itself
+  const lost = cells.find((cell) => !(cell < saved[name as Quantity].length) || (ofPairs && cell % (k + 1) === 0));
   if (lost !== undefined) throw new Error(`This link changes the ${name} number ${lost}, which this page lacks.`);
   return [name as Quantity, cells];
 }
 
 function known(name: string, names: readonly string[], what: string): void {
+  if (!name) throw new Error(`This link has no ${what}.`);
   if (!names.includes(name)) throw new Error(`This link has the ${what} ${name.slice(0, 40)}, which this page lacks.`);
 }
 

@@ -97,7 +97,7 @@ export class Engine {
   constructor(start: Start, notices: Notices) {
     const { shape, costs, setting, names, unitless } = start;
     this.#columns = columnsOf(shape, costs);
-    this.#page = { setting, dials: dialsOf(shape, costs, setting), saved: this.#columns, nOps: shape.nOps };
+    this.#page = { setting, dials: dialsOf(shape, costs, setting), saved: this.#columns, group: shape.group };
     this.#wish = saved(setting);
     const problem = problemOf(shape, costs);
     const placed = start.placed ?? place(problem, setting.partitioner);

@@ -29,7 +29,9 @@ import { columnsOf, type Values } from "./values.ts";
 
 const SAVED = ["schedule", "kept", "memory", "numbers"] as const; // traits of the chart that a change replaces
 const REST = 150; // ms without a change, after which what takes longer is computed
+const LONG = 10_000; // ms without a picture, after which a sentence says so: a browser may end a worker, and tells nobody
 const AWAITED = "#file"; // the address of a page that another one sends a graph
+const SLOW = "This takes long. If nothing comes, load the page again: its address keeps what you have found.";
 const NOTHING = new DataView(new ArrayBuffer(0));
 
 /** Shows the saved schedule, or waits for the graph of a reader's own that the page around this one has been promised. */
@@ -75,7 +77,7 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
   const unitless = model.get("unitless");
   const dials = dialsOf(shape, costs, setting);
   const columns = columnsOf(shape, costs);
-  const page: Page = { setting, dials, saved: columns, nOps: shape.nOps };
+  const page: Page = { setting, dials, saved: columns, group: shape.group };
   const past = new Past("#");
   let begun = ""; // the plan with which moves by hand began, which earns no stars
   let beginning = false; // one is awaited
@@ -157,11 +159,14 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
     if (!wish.hand && model.get("by_hand") && !beginning) model.set("by_hand", false); // another strategy was chosen
     const final = whole;
     whole = false;
+    const late = setTimeout(() => controls.refuse(SLOW), LONG); // what comes after all takes its place
     try {
       show(wish, await ask("picture", wish, final, model.get("memory_shown"), shownPlans));
       void later(wish, final);
     } catch (error) {
       controls.refuse(said(error));
+    } finally {
+      clearTimeout(late);
     }
     busy = false;
     if (final && setting.puzzle) told(); // what the change has earned

@@ -1,4 +1,5 @@
 /** Values of the cluster that a hand has changed. Pure. */
+import { BANDWIDTH, CAPACITY, LATENCY, SPEED, MEMORY as STORE } from "../cluster/quantity.ts";
 import { type Costs, MEMORY, type Shape } from "../kernels/problem.ts";
 
 /** The columns that a hand can change; `shared` are bandwidths of links that several pairs share. */
@@ -7,6 +8,9 @@ export type Quantity = (typeof QUANTITIES)[number];
 export type Columns = Readonly<Record<Quantity, Float64Array>>;
 /** New values [SI] by `at` their place; those that are as saved are left out. */
 export type Values = ReadonlyMap<string, number>;
+
+const BOUNDS = { speed: SPEED, memory: STORE, bandwidth: BANDWIDTH, latency: LATENCY, shared: CAPACITY } as const;
+const TURNED = 101; // how far dials turn a value, and rounding
 
 export const at = (quantity: Quantity, cell: number): string => `${quantity}:${cell}`;
 
@@ -44,10 +48,11 @@ export function differences(saved: Columns, now: Columns): Map<string, number> {
   return values;
 }
 
-/** Whether a quantity can have that value. */
-export function isLawful(quantity: Quantity, value: number): boolean {
-  const bounded = quantity === "speed" || quantity === "latency" || quantity === "shared";
-  return (quantity === "latency" ? value >= 0 : value > 0) && (value < Infinity || !bounded);
+/** Whether a hand can give a quantity that value, in the canvas or by the dials, where it was saved with another one. */
+export function isLawful(quantity: Quantity, value: number, saved: number): boolean {
+  const { low, high, end } = BOUNDS[quantity];
+  if (value === Infinity) return end !== undefined || saved === Infinity;
+  return (value >= Math.min(low, saved / TURNED) && value <= Math.max(high, saved * TURNED)) || value === saved;
 }
 
 export function placeOf(key: string): [Quantity, number] {

@@ -87,7 +87,7 @@ export const unitsOf = (unitless: boolean): Units => (unitless ? PLAIN : SI);
 function significant(value: number, digits: number): string {
   if (value === 0) return "0";
   const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value)) + 1e-12));
-  return value.toFixed(decimals);
+  return value.toFixed(Math.min(decimals, 100)); // the most that there are
 }
 
 /** A reader of numbers with units: `parseSi("12 GB/s", "B/s")` is 12e9, NaN when it is not such a number. A bare number counts in `unit`. */
