@@ -41,7 +41,8 @@ DECODER = "decoder"
 OF_80_LAYERS = """import placelab as pl
 explorer = pl.explore(pl.models.read("llama-3.1-70b"), pl.costs.cluster("h200", 8))
 explorer"""
-STRIP, BARS = 45, 60  # ms from a hand's move to the strip of 80 layers on 8 devices, and to a plan's bars of memory
+STRIP = 45  # ms from a hand's move to the strip of 80 layers on 8 devices
+BARS = 60  # ms from it to a plan's bars of memory
 FOLLOW = """selector => {
   window.updates = [];
   window.moved = 0;
@@ -61,7 +62,9 @@ DRAGS = 10
 LOOKS = 3
 BUDGETS = {1_000: (100, 45), 5_500: (100, 55), 25_000: (150, 75)}  # ops up to → ms of a first paint and of an update
 LATE = 2  # times the budget of an update, which 95 % of the updates keep
-CLOSED, OPENED, SCOPE = 400, 150, 300  # ms of the model graph and of a scope of so many parts
+CLOSED = 400  # ms of the model graph
+OPENED = 150  # ms of a scope
+SCOPE = 300  # parts of it
 FIRST = 1_000  # milliseconds to the picture of the first move, with the kernels that `make lab` has compiled
 LEAST = 5  # pictures per second while a hand moves
 SMOOTH = 55  # frames per second, at least
@@ -112,7 +115,8 @@ TWO_FRAMES = """async () => {
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   return performance.now() - begun;
 }"""
-MOVES, EVERY = 90, 16  # of a quick drag; milliseconds
+MOVES = 90  # of a quick drag
+EVERY = 16  # milliseconds
 COUNT = """() => {
   if (window.pictures !== undefined) return;
   window.pictures = 0;
@@ -208,7 +212,8 @@ def _spread(hand: Hand) -> Iterator[Row]:
     handle = hand.root.locator(".pl-layers .handle").nth(3)
     box = box_of(handle)
     assert box
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    x = box["x"] + box["width"] / 2
+    y = box["y"] + box["height"] / 2
     hand.page.mouse.move(x, y)
     hand.page.mouse.down()
     for i in range(30):

@@ -130,7 +130,8 @@ def measure(loads: Iterator[Load]) -> dict:
             print(f"refused: {error}", file=sys.stderr)
             total["refused"] += 1
             continue
-        shares, tensors = graph.metadata["coverage"], int((~graph.tensor_control).sum())
+        shares = graph.metadata["coverage"]
+        tensors = int((~graph.tensor_control).sum())
         unknown = shares["flop_unknown"] * graph.n_ops
         total.update(ops=graph.n_ops, unknown=round(unknown), tensors=tensors, sized=round(shares["bytes"] * tensors))
         kinds.update(graph.metadata["costs"].get("unknown") or {})

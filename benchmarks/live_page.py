@@ -58,7 +58,8 @@ def _row(browser: Browser, problem: pl.Problem, folder: Path) -> str:
     computed, columns = (median(each) for each in zip(*_computed(schedule, folder), strict=True))
     page = browser.new_page(viewport={"width": 1280, "height": 720})
     opened(page, schedule, folder)
-    firsts, delays = [], []
+    firsts = []
+    delays = []
     for _ in range(ROUNDS):
         first, *others = page.evaluate(DRAGGED)
         firsts.append(first)

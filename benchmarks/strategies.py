@@ -36,7 +36,8 @@ def rows() -> Iterator[str]:
 
 def milliseconds(name: str) -> str:
     """Least processor time of some plans, the first of which only compiles."""
-    graph, taken = pl.load("inception_v3"), []
+    graph = pl.load("inception_v3")
+    taken = []
     for _ in range(PLANS + 1):
         problem = pl.Problem(graph.replace(), pl.clusters.pcie_box(4))
         begun = time.process_time()

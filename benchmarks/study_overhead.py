@@ -102,7 +102,8 @@ def main() -> None:
             call(problems(EACH, ops))
         rounds = zip(*((np.diff(plain(given)), np.diff(whole(given))) for _ in range(ROUNDS)), strict=True)
         work, study = (np.min(times, axis=0).sum() for times in rounds)
-        handing, dask = took(lambda: whole(given, processes=2)), on_dask(given, ops)  # noqa: B023
+        handing = took(lambda: whole(given, processes=2))  # noqa: B023
+        dask = on_dask(given, ops)
         figures = f"{work:.2f} | {study:.2f} | {study / work:.3f} | 1.10 | {handing:.2f} | {handing / work:.3f} | 0.10"
         figures += f" | {dask:.2f} | {dask / work:.3f}"
         print(f"| {options.rows:,} | {ops} | {figures} |", flush=True)

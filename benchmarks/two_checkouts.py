@@ -16,7 +16,9 @@ from pathlib import Path
 from statistics import median
 
 ROOT = Path(__file__).resolve().parents[1]
-LEAST, MOST, SECONDS = 5, 200, 2.0  # pairs of calls per row, and what they may take together
+LEAST = 5  # pairs of calls per row
+MOST = 200
+SECONDS = 2.0  # that they may take together
 SLOWER = 1.03  # ratio from which a row is called slower: repeated rows of one commit differ by less
 HEAD = """| what | ops | devices | {commit}, ms | here, ms | here / {commit} | |
 | --- | ---: | ---: | ---: | ---: | ---: | --- |"""

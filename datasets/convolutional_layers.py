@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from tensorflow_profiling import tf
 
-DECAY, EPSILON = 0.9997, 0.001  # of moving averages; added to the variance
+DECAY = 0.9997  # of moving averages
+EPSILON = 0.001  # added to the variance
 
 
 class Layer(NamedTuple):

@@ -18,6 +18,7 @@ from __future__ import annotations
 from pathlib import Path
 
 TABLE = Path(__file__).resolve().parent.parent / "placelab" / "formats" / "tensorflow" / "op_types.txt"
+# Prefixes of ops that users' graphs lack.
 HIDDEN = (
     "_",
     "Mkl",
@@ -27,7 +28,7 @@ HIDDEN = (
     "RetrieveTPU",
     "Xla",
     "TPU",
-)  # prefixes of ops that users' graphs lack
+)
 
 
 def table() -> str:

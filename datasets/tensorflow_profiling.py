@@ -21,7 +21,8 @@ from processor_clock import start_again
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # a checkout need not be installed
 
-WARM_UP, STEPS = 1, 3  # steps discarded; steps traced
+WARM_UP = 1  # steps discarded
+STEPS = 3  # steps traced
 
 tf = tensorflow.compat.v1
 tf.disable_v2_behavior()

@@ -17,12 +17,13 @@ from shares import share
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"  # beside the project, not in it
 PAPERS = Path(__file__).resolve().parents[1] / "notebooks" / "papers"
 
+# Doctests are looked for in all files, and these import frameworks.
 collect_ignore = [
     "support/tensorflow_child.py",
     "support/torch_models.py",
     "support/jax_functions.py",
     "analysis/study_script.py",
-]  # doctests are looked for in all files, and these import frameworks
+]
 
 os.environ.setdefault("PLACELAB_JIT", "check")  # tests run the compiled kernels; some ask for the plain path themselves
 
@@ -48,9 +49,8 @@ def pytest_configure(config):
     if config.getoption("--costs") and not config.pluginmanager.has_plugin("costs"):
         config.pluginmanager.register(Costs(config.getoption("--costs")), "costs")
     if not config.pluginmanager.has_plugin("notebook_kernels"):
-        config.pluginmanager.register(
-            notebook_kernels, "notebook_kernels"
-        )  # hooks of this file would see its folder only
+        # Hooks of this file would see its folder only.
+        config.pluginmanager.register(notebook_kernels, "notebook_kernels")
 
 
 def pytest_addoption(parser):

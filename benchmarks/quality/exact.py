@@ -86,7 +86,8 @@ def gap(placement: pl.Placement) -> str:
 def one_per_device(model: exact.Model, a: int) -> None:
     """The precedence of an arc by conditions for each device of the producer."""
     arcs = model.table
-    u, v = int(arcs.producer[a]), int(arcs.consumer[a])
+    u = int(arcs.producer[a])
+    v = int(arcs.consumer[a])
     model.model.add(model.start[v] >= model.end[u])
     there = model.here[arcs.units.of[v]]
     for d, y, _ in model.row(u):
@@ -145,14 +146,16 @@ def without(changes: list[tuple[Any, str, Any]]) -> Iterator[None]:
 def must_share(problem: pl.Problem, makespan: float) -> int:
     """Edges whose ends share a device in every schedule that is no longer than this [s]."""
     arcs, (time, head, tail) = tables(problem), exact.windows(problem)
-    u, v = arcs.producer, arcs.consumer
+    u = arcs.producer
+    v = arcs.consumer
     return int((head[u] + time[u] + arcs.delay.max(axis=(1, 2)) + time[v] + tail[v] > makespan * (1 + 1e-9)).sum())
 
 
 def cuts(problem: pl.Problem) -> int:
     """Ops, neither first nor last, through which all paths from what is before them to what is behind them lead."""
     arcs = tables(problem)
-    before, behind = arcs.related.T, arcs.related
+    before = arcs.related.T
+    behind = arcs.related
     found = 0
     for v in range(arcs.n_ops):
         past = before[v][arcs.producer] & behind[v][arcs.consumer]
@@ -167,7 +170,9 @@ def cuts(problem: pl.Problem) -> int:
 def write(effort: float, options: str) -> None:
     """Write the page."""
     pl.place(chains(5, 0), "cp-sat"), pl.place(chains(5, 0), "portfolio")  # the time to load is not counted
-    rows, shared, cut = [], 0, 0
+    rows = []
+    shared = 0
+    cut = 0
     for n in (50, 100):
         for label, problem in graphs(n):
             placement, took = solved(problem, effort)

@@ -18,7 +18,8 @@ from placelab.problem import clusters
 
 TABLE = Path(__file__).with_name("makespans.md")
 EXACT = ("cp-sat", "ilp")  # their table is gaps.md
-LEARNED, LARGEST = ("cem", "policy-gradient"), 1_000  # ops that those place here; see benchmarks/learned.py
+LEARNED = ("cem", "policy-gradient")  # ops that those place here
+LARGEST = 1_000  # see benchmarks/learned.py
 SCHEDULERS = ["fifo", "msr", "pct", "planned", "random"]  # orders of reads and of pipelines are in steps.md
 NETWORKS = ("convolutional_network", "recurrent_network", "dynamic_rnn")
 

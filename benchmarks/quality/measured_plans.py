@@ -41,7 +41,8 @@ def rank_correlation(first: list[float], second: list[float]) -> float:
 
 def section() -> str:
     """Tokens per millisecond and bytes, measured and predicted."""
-    rows, said = [], []
+    rows = []
+    said = []
     for ((model, layers), (times, sizes)), m in product(MEASURED.items(), (4, 8, 32)):
         found = [predicted(model, layers, plan, m) for plan in PLANS]
         tokens = [plan.dp * m * SEQUENCE / ms for plan, ms in zip(PLANS, times[m], strict=True)]

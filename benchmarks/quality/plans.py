@@ -35,7 +35,8 @@ def uneven() -> pl.Cluster:
     """Three cards of different age in one box, by PCIe 4."""
     known = [pl.costs.specs()[name] for name in UNEVEN]
     link = pl.costs.links()["pcie4"]
-    speed, memory = [spec.speed for spec in known], [spec.memory for spec in known]
+    speed = [spec.speed for spec in known]
+    memory = [spec.memory for spec in known]
     return pl.Cluster(speed, memory=memory, types=UNEVEN, bandwidth=link.bandwidth, latency=link.latency)
 
 
@@ -44,12 +45,13 @@ def hosts(n: int) -> pl.Cluster:
     return pl.costs.cluster("h100", 8, link="nvlink4", hosts=n, network="infiniband_ndr")
 
 
+# Cluster, sequences of a step.
 CLUSTERS = {
     "One box: 8 H100": (hosts(1), 64),
     "Two nodes of 8 H100": (hosts(2), 128),
     "Eight nodes of 8 H100": (hosts(8), 256),
     "Three uneven cards: RTX 4090, RTX 3090, T4": (uneven(), 12),
-}  # cluster, sequences of a step
+}
 HEAD = f"""# Plans of training steps
 
 `python benchmarks/quality/plans.py` writes this page.

@@ -66,7 +66,10 @@ def models() -> list[str]:
 def write(names: list[str], minutes: float, command: str) -> None:
     """Write the page, anew after each row, so that one that is stopped leaves what it has."""
     end = monotonic() + 60 * minutes
-    lines, gaps, before, took = [], [], [], []
+    lines = []
+    gaps = []
+    before = []
+    took = []
     wanted = names or models()
     input_bound(pl.Problem(pl.load("alexnet"), BOXES[0]()))  # the time to load a kernel is not counted
     left = [f"{name}, {box.__name__}" for name in wanted for box in BOXES]
@@ -119,7 +122,8 @@ def random_problems(count: int) -> Iterator[pl.Problem]:
 
 def check(count: int) -> None:
     """Print how near to proven optima the bound is, and fail where it exceeds one."""
-    found, before = [], []
+    found = []
+    before = []
     for problem in random_problems(count):
         placement = pl.place(problem, "cp-sat", effort=TRIED)
         # not `placement.optimal`: cp-sat takes the bound itself, and a wrong one would seem to be proven

@@ -27,7 +27,8 @@ import placelab as pl
 from placelab.planning.input_bound import input_bound
 
 ROUNDING = 1 + 1e-9
-OPS, DEVICES = 4, 3
+OPS = 4
+DEVICES = 3
 
 
 def orders(graph: pl.OpGraph) -> np.ndarray:
@@ -66,7 +67,8 @@ def refute(count: int, first: int = 0) -> Counter[tuple[str, str]]:
     seen: Counter[tuple[str, str]] = Counter()
     for number, problem in enumerate(many(count, seed=first, ops=OPS, devices=DEVICES, memory=("none",))):
         bound = input_bound(problem)
-        devices, sequences = placements(problem), orders(problem.graph)
+        devices = placements(problem)
+        sequences = orders(problem.graph)
         own = least(problem, devices, sequences)
         free = least(relaxed(problem), devices, sequences)
         assert bound <= free * ROUNDING and free <= own * ROUNDING, (number, first, bound, free, own)

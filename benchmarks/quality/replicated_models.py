@@ -12,7 +12,8 @@ from placelab.base.units import seconds
 NETWORKS = ("alexnet", "vgg16", "inception_v2", "resnet_v2_152")
 WORKERS = (1, 2, 4, 8)
 RUNS = 1000
-RATE, RATIO = 125e6, 0.95  # bytes/s; compute over communication of a worker, as Hashemi chose batches
+RATE = 125e6  # bytes/s
+RATIO = 0.95  # compute over communication of a worker, as Hashemi chose batches
 NOISE = 0.5
 HANDOFF = 0.01  # of a transfer
 PS3 = {1: (0.604, 0.0), 2: (0.647, 10.0), 4: (0.663, 14.6), 8: (0.670, 19.7)}  # prototype, 60 seeds: s, straggling in %

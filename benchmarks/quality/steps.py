@@ -35,7 +35,8 @@ MODELS = ("inception_v3", "gnmt_40", "bert_base", "llama_8")
 DISK = 200e6
 RESTART = 60.0
 DETECT = 10.0
-JOB, RUNS = 7 * DAY, 200  # seconds of steps
+JOB = 7 * DAY  # seconds of steps
+RUNS = 200
 MACHINES = (1, 100, 1000)
 PER_DEVICE = 1000 * DAY  # mean time between failures
 

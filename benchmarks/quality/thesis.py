@@ -24,7 +24,8 @@ MACHINES = (3, 6, 9, 12, 15)
 BANDWIDTHS = {"convolutional_network": (1e5, 1e7, 1e9, 1e11), "dynamic_rnn": (1e7, 1e9, 1e10, 1e11)}
 SMALL = "convolutional_network"
 STRATEGIES = {"m-topo": dict(rule="count"), "m-etf": {}, "m-sct": {}}
-TOTAL, EACH = 3.0, 0.4  # memory of all machines, or of each, over what the network needs
+TOTAL = 3.0  # memory of all machines over what the network needs
+EACH = 0.4  # that of each
 SPEED = 1e13  # the reference speed: ops take the measured times
 
 

@@ -30,7 +30,10 @@ NEEDS = {  # number: the lessons it builds on, and how hard it is
     14: ("3", 2),
     15: ("14; its contest: 4", 3),
 }
-WORDS, CELL, EXERCISE, LINE = 120, 1, 3, 1  # words a minute; minutes a cell, an exercise, a line of its solution
+WORDS = 120  # a minute
+CELL = 1  # minutes
+EXERCISE = 3
+LINE = 1  # of its solution
 HEAD = """| lesson | builds on | afterwards you can | difficulty | text | exercises |
 | --- | --- | --- | --- | ---: | ---: |"""
 

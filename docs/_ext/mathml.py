@@ -12,9 +12,8 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 SIZES = re.compile(r"\\(?:big|Big|bigg|Bigg)[lrm]?(?![A-Za-z])")  # delimiters get their size from what is between them
-ACCENT = re.compile(
-    r"\\(bar|hat) *\{?(\w)\}?"
-)  # written with {} behind it, as its index would otherwise go below the letter, not beside it
+# Written with {} behind it, as its index would otherwise go below the letter, not beside it.
+ACCENT = re.compile(r"\\(bar|hat) *\{?(\w)\}?")
 logger = logging.getLogger(__name__)
 
 

@@ -9,7 +9,10 @@ import numpy as np
 
 from placelab.schedule.schedule import Schedule
 
-WIDTH, HEIGHT, MARGIN, LABEL = 300, 60, 24, 90  # of a panel, and beside it
+WIDTH = 300  # of a panel
+HEIGHT = 60
+MARGIN = 24  # beside it
+LABEL = 90
 
 
 def curves(schedules: Mapping[str, Schedule]) -> str:

@@ -196,7 +196,8 @@ def makespans(text: str) -> Iterator[tuple[str, dict[str, dict[str, float]]]]:
         rows = [
             [cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"
         ]
-        head, values = rows[0][1:], {row[0]: [seconds(cell) for cell in row[1:]] for row in rows[2:]}
+        head = rows[0][1:]
+        values = {row[0]: [seconds(cell) for cell in row[1:]] for row in rows[2:]}
         yield section.splitlines()[0], {name: dict(zip(head, row, strict=True)) for name, row in values.items()}
 
 
@@ -213,7 +214,8 @@ def ranked(kind: str, name: str, results: dict[str, dict[str, dict[str, float]]]
     for problem, table in results.items():
         found = {p: min(row.values()) for p, row in table.items()} if kind == "partitioner" else table.get(HEFT, {})
         if kind != "transform" and name in found:
-            mine, best = found[name], min(found.values())
+            mine = found[name]
+            best = min(found.values())
             place = 1 + sum(value < mine for value in found.values())
             shown = f"{mine:,g}" if mine < float("inf") else "none"
             yield f"| {problem} | {shown} | {best:,g} | {place if shown != 'none' else '–'} of {len(found)} |"

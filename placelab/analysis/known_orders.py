@@ -18,12 +18,13 @@ from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
 
 ORDERS = ("gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v")
+# Phases whose order makes a pipeline; Receives and what runs once per step follow from them.
 COMPUTE = (
     "F",
     "B",
     "W",
     "BW",
-)  # phases whose order makes a pipeline; Receives and what runs once per step follow from them
+)
 Lanes = Sequence[np.ndarray]
 
 

@@ -321,9 +321,8 @@ def save(data: bytes | str | Iterable[str], path: Any, *, sync: bool = False) ->
     path = path_of(path)
     if not path.name:
         raise FormatError(f"{path} cannot be written: it is a folder; expected the path of a file")
-    partial = path.with_name(
-        f".{path.name}.partial"
-    )  # hidden, so that those who read all files of a folder pass it over
+    # Hidden, so that those who read all files of a folder pass it over.
+    partial = path.with_name(f".{path.name}.partial")
     try:
         partial.unlink(missing_ok=True)  # a leftover, or a link planted to overwrite another file
         with partial.open("xb") as file:

@@ -109,9 +109,8 @@ def _quoted(text: str) -> str:
 
 def _numbers(column: np.ndarray, unknown: str = "nan") -> list[str]:
     """Numbers as Python writes them; one that is there often is written once."""
-    bits, back = np.unique(
-        np.ascontiguousarray(column, float).view(np.int64), return_inverse=True
-    )  # tells 0.0 from -0.0
+    # Tells 0.0 from -0.0.
+    bits, back = np.unique(np.ascontiguousarray(column, float).view(np.int64), return_inverse=True)
     texts = [unknown if text == "nan" else text for text in map(repr, bits.view(np.float64).tolist())]
     return np.array(texts, object)[back].tolist()
 

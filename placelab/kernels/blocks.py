@@ -125,9 +125,8 @@ class Ready(NamedTuple):
     missing: np.ndarray  # int32 (n,): inputs of each op whose producers are not placed
     op: np.ndarray  # int32 (n,): ready ops
     at: np.ndarray  # int32 (n,): position of each op that is ready
-    arrival: (
-        np.ndarray
-    )  # float64 (k * n,): when all inputs of the op at i are on device d, at d * n + i; infinity: not there
+    # float64 (k * n,): when all inputs of the op at i are on device d, at d * n + i; infinity: not there
+    arrival: np.ndarray
     length: np.ndarray  # float64 (k * n,): how long it takes there
     soonest: np.ndarray  # float64 (n,): when the op at i would finish at its best device
     second: np.ndarray  # float64 (n,): and at its second-best one
@@ -205,9 +204,8 @@ class Queues(NamedTuple):
 class Bounds(NamedTuple):
     """Workspace: lower bounds of when ready ops could start, and which of them are to be looked at again."""
 
-    ready_on: (
-        np.ndarray
-    )  # float64 (n * k,): when the inputs of op v could be on device d at best; (0,) where not needed
+    # float64 (n * k,): when the inputs of op v could be on device d at best; (0,) where not needed
+    ready_on: np.ndarray
     waits: np.ndarray  # int32 (k,): 1 where an op was found to start later than its inputs allow
     marked: np.ndarray  # int32 (n,): ops that read a tensor which has come to the device
 
@@ -348,9 +346,8 @@ class Choices(NamedTuple):
     place: np.ndarray  # int32 (u,): device of each unit, -1 where not placed
     order: np.ndarray  # int32 (u,): units as they were placed
     reason: np.ndarray  # int32 (u,): which of the strategy's reasons it was
-    score: (
-        np.ndarray
-    )  # float64 (u * k,), or (0,) without a trace: what was compared, NaN where a device was no candidate
+    # float64 (u * k,), or (0,) without a trace: what was compared, NaN where a device was no candidate
+    score: np.ndarray
 
 
 class UnitInputs(NamedTuple):

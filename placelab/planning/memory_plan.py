@@ -98,9 +98,8 @@ class MemoryPlan:
             waiting = np.where(first == np.arange(len(first)), np.bincount(first, waiting, len(first)), waiting).astype(
                 int
             )
-        self._waiting = (
-            waiting.tolist()
-        )  # consumers of each tensor, and its storage if it is the first, that are not placed
+        # Consumers of each tensor, and its storage if it is the first, that are not placed.
+        self._waiting = waiting.tolist()
         self._end: dict[int, float] = {}  # tensor → when its producer's device is done with it, as far as known
         self._copy_end: dict[tuple[int, int], float] = {}  # (tensor, device) → the same for a received copy
         self._timed = problem.memory_model.timed

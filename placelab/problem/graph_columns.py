@@ -139,9 +139,8 @@ class GraphColumns:
     @cached_property
     def outputs(self) -> np.ndarray:
         """Bytes of all tensors each op produces, shape (n_ops,)."""
-        return frozen(
-            np.bincount(self.tensor_producer, self.tensor_bytes, minlength=self.n_ops).astype(F8)
-        )  # int if none
+        # int if none
+        return frozen(np.bincount(self.tensor_producer, self.tensor_bytes, minlength=self.n_ops).astype(F8))
 
     # ---------------------------------------------------------------- memory that tensors share
 

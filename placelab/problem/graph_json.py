@@ -118,9 +118,8 @@ def _columns(document: dict) -> dict[str, Any]:
     kinds = _list(document, "kinds", str)
     consumer = _integers(edges, "consumer", n, None)
     n_tensors = len(_list(tensors, "bytes", int, float))
-    check_size(
-        ops=n, edges=len(consumer), outputs=n_tensors - len(consumer)
-    )  # as an edge has one tensor, more are left
+    # As an edge has one tensor, more are left.
+    check_size(ops=n, edges=len(consumer), outputs=n_tensors - len(consumer))
     producer = _repeated(_integers(ops, "outputs", n_tensors + 1, n), n_tensors, "outputs", "tensors")
     edge_tensor = _repeated(
         _integers(tensors, "consumers", len(consumer) + 1, n_tensors), len(consumer), "consumers", "edges"

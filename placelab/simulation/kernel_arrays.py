@@ -380,9 +380,8 @@ def _link_queues(queue: np.ndarray, base: np.ndarray, rank: np.ndarray) -> simul
     )
 
 
-_NO_QUEUES = _link_queues(
-    np.empty(0, I8), np.zeros(2, I4), np.empty(0, I8)
-)  # where transfers start at once, or reserve their ports
+# Where transfers start at once, or reserve their ports.
+_NO_QUEUES = _link_queues(np.empty(0, I8), np.zeros(2, I4), np.empty(0, I8))
 _NO_PAIRS = _worklist(1)
 _NO_CHANNELS = np.zeros(1, I4)
 

@@ -14,7 +14,8 @@ from analysis.programs import start, stored, wait_for
 
 import placelab as pl
 
-SOON, LONG = 2.0, 20.0  # seconds
+SOON = 2.0  # seconds
+LONG = 20.0
 
 
 def asleep():

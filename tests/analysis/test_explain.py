@@ -35,7 +35,8 @@ def plans(count, seed):
         rng = np.random.default_rng(i)
         placement = pl.place(problem.replace(memory="none"), "random", seed=i)
         graph = problem.graph
-        order, waiting = [], np.array([len(graph.predecessors_of(v)) for v in range(graph.n_ops)])
+        order = []
+        waiting = np.array([len(graph.predecessors_of(v)) for v in range(graph.n_ops)])
         while len(order) < graph.n_ops:
             v = int(rng.choice([v for v in np.flatnonzero(waiting == 0) if v not in order]))
             order.append(v)

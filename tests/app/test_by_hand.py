@@ -366,7 +366,8 @@ def test_a_move_by_hand_takes_no_longer_than_a_drag_of_a_link():
     release(explorer)
     explorer.gantt.by_hand = True
     assert explorer.settled(60)
-    grip, until = next(GRIPS), explorer.schedule.makespan
+    grip = next(GRIPS)
+    until = explorer.schedule.makespan
     place = lambda i: dict(grip=grip, op=1000, device=i % 4, time=until * i / 9)  # noqa: E731
     bar = [seconds(explorer, lambda i=i: explorer.gantt.set_trait("hold", place(i))) for i in range(9)]
     assert np.median(bar) < 2 * np.median(link)

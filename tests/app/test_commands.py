@@ -121,7 +121,8 @@ def test_two_partitioners_against_each_other(explorer):
 
 def test_everyday_words_change_what_they_say(explorer):
     """Each is a step that undo takes back; *start over* leads to the first state."""
-    cluster, opened = explorer.state.cluster, explorer.state
+    cluster = explorer.state.cluster
+    opened = explorer.state
     ask(explorer, "faster gpus")
     assert explorer.state.cluster.speed.tolist() == (2 * cluster.speed).tolist()
     ask(explorer, "slow network")

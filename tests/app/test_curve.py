@@ -40,9 +40,8 @@ def test_a_late_value_does_not_end_the_curve(late):
         return pl.place(problem, "heft")
 
     last = curve_of(tried)[-1]
-    assert (
-        curve.VALUES - curve.LATE <= len(last["values"]) == len(last["makespans"])
-    )  # loading kernels may take too long
+    # Loading kernels may take too long.
+    assert curve.VALUES - curve.LATE <= len(last["values"]) == len(last["makespans"])
     assert last["values"] == sorted(last["values"]) and last["values"][-1] / last["values"][-2] < 2
 
 

@@ -75,7 +75,8 @@ def test_identical_devices_that_stand_for_one_another_are_named(panel, shared):
     """A schedule whose two GPUs have changed places moved nothing, which the sentence says, and no row has an arrow."""
     before = solved("heft")
     swapped = before.placement.device.copy()
-    swapped[before.placement.device == 0], swapped[before.placement.device == 1] = 1, 0
+    swapped[before.placement.device == 0] = 1
+    swapped[before.placement.device == 1] = 0
     after = pl.simulate(before.problem, pl.Placement(before.problem, swapped), "fifo")
     shared.kept = before
     give(panel, after)

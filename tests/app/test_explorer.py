@@ -362,9 +362,8 @@ def test_many_ops_are_validated_on_release(explorer, monkeypatch):
     """The validator's badge is empty during a drag and filled on release."""
     monkeypatch.setattr(solving, "MANY", 10)
     drag(explorer, 1e6, release=False)
-    wait_for(
-        lambda: {item["key"]: item["value"] for item in explorer.gantt.numbers}.get("legal") == "…"
-    )  # none before the first result
+    # None before the first result.
+    wait_for(lambda: {item["key"]: item["value"] for item in explorer.gantt.numbers}.get("legal") == "…")
     release(explorer)
     wait_for(lambda: "✓ legal" in [item["value"] for item in explorer.gantt.numbers])
 

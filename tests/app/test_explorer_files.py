@@ -54,7 +54,8 @@ def test_what_cannot_be_put_together_is_refused(piece, buffers, reason):
 
 def test_a_file_goes_on_where_its_pieces_have_come_to():
     """Pieces and answers may be lost, pieces may come twice, and two pages may send at a time."""
-    arrived, have = [], []
+    arrived = []
+    have = []
     files = Files()
     files.on_file = lambda name, data: arrived.append((name, data))
     files.send = lambda answer: have.append(answer["have"])

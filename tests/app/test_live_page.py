@@ -97,7 +97,8 @@ def expected(schedule: pl.Schedule, found: dict) -> dict:
 def whole_costs(problem: pl.Problem) -> dict[str, str]:
     """The costs in which partitioners plan, under the names of the page."""
     whole = in_whole_costs(problem).problem
-    graph, cluster = whole.graph, whole.cluster
+    graph = whole.graph
+    cluster = whole.cluster
     times = {} if graph.time is None else {"time": graph.time, "timeSpeed": graph.time_speed}
     if whole is problem:  # then a page may lack columns of other devices
         times = {}
@@ -207,7 +208,8 @@ def test_what_the_page_finds_again_is_left_out(tmp_path):
     scheduler = [s.scheduler for s in schedules]
     tasks = [task(s, free, p, r) for s, p, r in zip(schedules, live_page.PARTITIONERS, scheduler, strict=True)]
     for each, schedule in zip(tasks, schedules, strict=True):
-        whole, short = len(live_page.pack_problem(schedule)), live_page.live_traits(schedule)["problem"]
+        whole = len(live_page.pack_problem(schedule))
+        short = live_page.live_traits(schedule)["problem"]
         assert len(short) < whole
         each["problem"] = base64.b64encode(short).decode()
     assert differing(tasks, schedules, tmp_path) == []
@@ -319,7 +321,8 @@ def test_files_of_graphs(tmp_path):
 
 def test_other_memory_models(tmp_path):
     """Each memory model from a page that was saved in another one: what is reserved, given or not, is among its columns."""
-    tasks, schedules = [], []
+    tasks = []
+    schedules = []
     for i, problem in enumerate(few(45, seed=23)):
         placement = pl.place(problem.replace(memory="none"), "heft")
         if i % 2:
@@ -367,7 +370,8 @@ def test_plans_within_memory(tmp_path):
 
 def test_bounds_of_restricted_ops(tmp_path):
     """Pins, groups and allowed devices count as in the library: in least times, in transfers, in the work of a set of devices."""
-    tasks, schedules = [], []
+    tasks = []
+    schedules = []
     for problem in problems.many(300, seed=12, ops=40, devices=6, transfer_ops=(0,)):
         if not problem.restricted or not live_page.times_known(problem):
             continue
@@ -385,9 +389,11 @@ def by_hand(schedule: pl.Schedule, random: Random) -> tuple[list[list], dict]:
     [[a, b], -1] is an exchange, which may be illegal.
     """
     problem = schedule.problem
-    names, cluster = problem.graph.names, problem.cluster.names
+    names = problem.graph.names
+    cluster = problem.cluster.names
     plan = pl.by_hand(schedule)
-    moves, seen = [], []
+    moves = []
+    seen = []
     for _ in range(7):
         ops = random.sample(range(problem.graph.n_ops), min(random.choice((1, 1, 2, 3)), problem.graph.n_ops))
         if len(ops) == 2:
@@ -431,7 +437,8 @@ def by_hand(schedule: pl.Schedule, random: Random) -> tuple[list[list], dict]:
 def test_plans_by_hand(tmp_path):
     """Legal places on all devices, the plan after moves and exchanges, and the best move from there; groups move as one."""
     random = Random(5)
-    tasks, plans = [], []
+    tasks = []
+    plans = []
     for problem in few(330, seed=17):
         for scheduler in ("planned", "fifo"):
             schedule = pl.simulate(problem, pl.place(problem.replace(memory="none"), "heft"), scheduler)

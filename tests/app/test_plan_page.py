@@ -43,7 +43,8 @@ def page(explorer) -> PlanPage:
 
 def agrees(explorer) -> pl.PlanResult:
     """Bars, numbers, problem and chart are those of `pl.plan`."""
-    planned, board = explorer.state.planned, page(explorer).board
+    planned = explorer.state.planned
+    board = page(explorer).board
     sizes = dict(batch=planned.batch, sequence=planned.sequence)
     found = pl.plan(planned.model, explorer.state.cluster, planned.plan, **sizes)
     held = [sum(size for _, size in stage["parts"]) for stage in board.stages]
@@ -135,7 +136,8 @@ def test_the_scheduler_picker_moves_the_plan(opened):
 def test_ops_of_a_plan_are_not_pinned(opened):
     """A pin to another device is refused in a sentence, and nothing changes."""
     slide(opened, "pp", 4)
-    before, op = opened.state, opened.problem.graph.names[0]
+    before = opened.state
+    op = opened.problem.graph.names[0]
     opened.change(lambda state: state.with_pin([op], "gpu:1"))
     assert opened.state == before and op in unescape(opened.message.text.value)
     agrees(opened)
@@ -144,7 +146,8 @@ def test_ops_of_a_plan_are_not_pinned(opened):
 @pytest.mark.parametrize("name", ["gpt2", "llama-3-8b", "mixtral-8x7b", "qwen2.5-0.5b"])
 def test_every_legal_move_is_a_plan(name):
     """From random plans, whichever field is moved: the library allows the answer, which uses all devices."""
-    model, random = pl.models.read(name), np.random.default_rng(0)
+    model = pl.models.read(name)
+    random = np.random.default_rng(0)
     for n in (6, 8, 16):
         machine = cluster(n)
         planned = planned_of(model, "", machine)

@@ -73,7 +73,8 @@ def test_every_result_carries_the_key_of_its_state(explorer, monkeypatch):
     assert explorer.settled(60)
     now = keyed(explorer.state)
     assert explorer.now == now
-    chart, figures = explorer.gantt.model_id, explorer.numbers.text.model_id
+    chart = explorer.gantt.model_id
+    figures = explorer.numbers.text.model_id
     states = [message.get("state", {}) for message in sent]
     announced = next(i for i, message in enumerate(sent) if message.get("own") == "now")
     drawn = next(i for i, message in enumerate(sent) if [f"{chart}.schedule"] in message.get("buffer_paths", ()))

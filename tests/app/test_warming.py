@@ -76,7 +76,8 @@ def test_the_command_compiles_in_processes_of_its_own(monkeypatch, capfd):
 
 def test_the_first_explorer_compiles_where_nobody_has(monkeypatch, capfd):
     """With a line on stderr, once; a failure or Control-C does not keep the explorer from opening."""
-    started, lacking = [], {"upward", "carriers"}
+    started = []
+    lacking = {"upward", "carriers"}
     end = "pass"
 
     def process(share):
@@ -100,10 +101,12 @@ def test_the_first_explorer_compiles_where_nobody_has(monkeypatch, capfd):
     )
     compile_command.at_first()
     assert len(started) == 2
-    lacking, end = {"upward"}, "raise SystemExit(1)"
+    lacking = {"upward"}
+    end = "raise SystemExit(1)"
     compile_command.at_first()
     assert "could not be compiled; the explorer works without" in capfd.readouterr().err
-    lacking, end = {"upward"}, "import time; time.sleep(1)"
+    lacking = {"upward"}
+    end = "import time; time.sleep(1)"
     monkeypatch.setattr(compile_command, "sleep", lambda seconds: (_ for _ in ()).throw(KeyboardInterrupt))
     compile_command.at_first()
     assert "works without, slower at first" in capfd.readouterr().err

@@ -11,7 +11,8 @@ from placelab.base import leaving
 
 def test_a_thread_does_not_end_while_another_raises_in_it(monkeypatch):
     """Else its number may belong to a new thread by then, whose maker would await its start for ever."""
-    begun, may = threading.Event(), threading.Event()
+    begun = threading.Event()
+    may = threading.Event()
     alive = []
 
     def call() -> None:
@@ -35,7 +36,8 @@ def test_a_thread_does_not_end_while_another_raises_in_it(monkeypatch):
 
 def test_a_thread_that_starts_another_is_not_ended_then(monkeypatch):
     """Until the new one runs it has the number of the first, so that the exception would reach it, and the first would hang."""
-    starts, may = threading.Event(), threading.Event()
+    starts = threading.Event()
+    may = threading.Event()
     begin = threading._start_new_thread
     seen = []
 

@@ -31,7 +31,8 @@ FOLDERS = {
     "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
 }
 
-JUPYTERLAB, NOTEBOOK = "doc/tree", "notebooks"  # addresses of their pages with one notebook
+JUPYTERLAB = "doc/tree"  # address of its page with one notebook
+NOTEBOOK = "notebooks"
 # The notebook a test has opened is the one widget of such a page.
 PANEL = "window.jupyterapp.shell.currentWidget"
 OPENED = f"""() => {PANEL.replace("app.", "app?.")}?.context?.isReady

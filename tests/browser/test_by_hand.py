@@ -155,7 +155,8 @@ def test_several_ops_move_together(hand, screenshot):
     starts, ends = (
         [hand.notebook.value(f"float(explorer.schedule.{what}[{v}])") for v in (4, 6)] for what in ("start", "finish")
     )
-    begin, end = point(hand, "P3", min(starts) - 1), point(hand, "P3", max(ends) + 1)
+    begin = point(hand, "P3", min(starts) - 1)
+    end = point(hand, "P3", max(ends) + 1)
     hand.page.keyboard.down("Shift")
     hand.page.mouse.move(*begin)
     hand.page.mouse.down()

@@ -104,7 +104,8 @@ def test_the_state_that_a_notebook_keeps_is_shown(framed, page: Page, screenshot
     explorer.close()
     state = STATE.format(manager_state=json.dumps(data["manager_state"]))
     frame = framed(state + VIEW.format(view=json.dumps(data["view_specs"][0])))
-    root, chart = frame.locator(".placelab-explorer"), frame.locator(".pl-gantt")
+    root = frame.locator(".placelab-explorer")
+    chart = frame.locator(".pl-gantt")
     expect(chart).to_have_attribute("data-makespan", "80")
     expect(root).to_contain_class("jupyter-widgets-disconnected")  # "The kernel has ended. What you see still plays"
     root.get_by_role("button", name="Play", exact=True).click()
@@ -130,7 +131,8 @@ def test_a_kernel_behind_the_frame(framed, page: Page, lab: Lab, screenshot):
     address = {"baseUrl": f"{lab.url}/", "wsUrl": f"{lab.url.replace('http', 'ws')}/", "token": lab.token}
     show = "given => showCell(...given, document.querySelector('#out'))"
     frame.evaluate(show, [{**address, "appendToken": True}, forked_kernels.NAME, OPEN.format(arguments="'topcuoglu'")])
-    root, chart = frame.locator(".placelab-explorer"), frame.locator(".pl-gantt")
+    root = frame.locator(".placelab-explorer")
+    chart = frame.locator(".pl-gantt")
     expect(chart).to_have_attribute("data-makespan", "80")
     root.get_by_label("Partitioner", exact=True).select_option("cpop")
     expected = pl.solve(pl.datasets.problem("topcuoglu"), "cpop").makespan

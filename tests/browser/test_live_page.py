@@ -73,7 +73,8 @@ def drag(page: Page, key: str, decades: float) -> None:
 def pull(page: Page, key: str, decades: float) -> None:
     """Drag as above, and hold on."""
     box = box_of(page.locator(f'.cluster [data-key="{key}"]'))
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    x = box["x"] + box["width"] / 2
+    y = box["y"] + box["height"] / 2
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + 120 * decades, y, steps=5)

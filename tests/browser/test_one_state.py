@@ -44,7 +44,8 @@ def test_results_that_come_out_of_order_are_never_mixed(page: Page, explorer, sc
     explorer.change(lambda state: state.with_strategy("partitioner", "round-robin"))
     assert explorer.settled(60)
     after = state_of(explorer)
-    gantt, text = explorer.gantt.model_id, explorer.numbers.text.model_id
+    gantt = explorer.gantt.model_id
+    text = explorer.numbers.text.model_id
 
     def receive(*names: str, of: dict) -> None:
         page.evaluate("news => model.receive(news)", {name: of[name] for name in names})
@@ -75,7 +76,8 @@ def test_details_and_curve_of_another_state_are_grey(page: Page, explorer, scree
     wait_for(lambda: explorer.gantt.details.get("title"))
     show(page, explorer)
     drawer = page.locator(".pl-gantt .drawer")
-    columns, line = drawer.locator(".columns"), page.locator(".pl-gantt .detail")
+    columns = drawer.locator(".columns")
+    line = page.locator(".pl-gantt .detail")
     expect(columns).not_to_contain_class(COMPUTING)
     expect(line).not_to_contain_class("of-before")
     before = state_of(explorer)
@@ -129,9 +131,8 @@ def test_a_tab_says_that_it_shows_another_state(page: Page, explorer, title: str
     show(page, explorer)
     view = page.locator(f".pl-stack .pl-view:has(> .pl-{ROOTS[title]})")
     expect(view).not_to_contain_class(COMPUTING)
-    page.evaluate(
-        "() => { window.toPython = async () => ({}); return model.answered; }"
-    )  # Python's answers have the state, too
+    # Python's answers have the state, too.
+    page.evaluate("() => { window.toPython = async () => ({}); return model.answered; }")
     page.evaluate("now => model.receive({now})", "another:state")
     expect(view).to_contain_class(COMPUTING)
     grey(view)

@@ -84,9 +84,8 @@ def test_the_core(hand_in, page: Page, screenshot, tmp_path, place):
 
     handle = key(hand, "bandwidth:inside server")
     chart = hand.root.locator(".pl-gantt")
-    handle.press(
-        "PageDown"
-    )  # half of it; the strategy's first call, which loads kernels, may have been too slow for a drag
+    # Half of it; the strategy's first call, which loads kernels, may have been too slow for a drag.
+    handle.press("PageDown")
     expect(chart).not_to_have_attribute("data-makespan", before)
     before = makespan(hand)
     pill = box_of(handle)
@@ -133,7 +132,8 @@ def test_the_page_alone_logs_nothing(alone, page: Page):
 @pytest.fixture
 def behind_a_prefix(tmp_path) -> Iterator[jupyterlab.Lab]:
     """JupyterLab as a hub starts it for a user, without the hub."""
-    root, home = tmp_path / "notebooks", tmp_path / "jupyter"
+    root = tmp_path / "notebooks"
+    home = tmp_path / "jupyter"
     root.mkdir()
     home.mkdir()
     with jupyterlab.running(root, home, "/user/ada") as lab:

@@ -76,9 +76,8 @@ def test_a_saved_notebook_shows_the_last_state(explore, lab, label):
     dragged_on(inside, float(exact))
     inside.get_by_role("button", name="Play", exact=True).click()
     expect(inside.get_by_role("button", name="Pause")).to_be_visible()
-    expect(page.locator(".jp-OutputArea .widget-html")).to_have_count(
-        1
-    )  # JupyterLab has a placeholder, and logs no error
+    # JupyterLab has a placeholder, and logs no error.
+    expect(page.locator(".jp-OutputArea .widget-html")).to_have_count(1)
     expect(page.get_by_text("model not found")).to_have_count(0)
     reopen(page, lab, "untrusted.ipynb")
     expect(page.get_by_text(f"Makespan {makespan}")).to_be_visible()
@@ -152,7 +151,8 @@ SHOWN = """() => {
 def pull(hand: Hand, name: str, dx: float) -> None:
     """Drag a value of the canvas sideways, and ask no kernel what came of it."""
     box = box_of(key(hand, name))
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    x = box["x"] + box["width"] / 2
+    y = box["y"] + box["height"] / 2
     hand.page.mouse.move(x, y)
     hand.page.mouse.down()
     hand.page.mouse.move(x + dx, y, steps=8)

@@ -72,7 +72,8 @@ def test_same_bytes_whatever_the_hash_seed(size):
     """A process with another PYTHONHASHSEED, byte for byte; on the small problems as plain Python."""
     other = {"PLACELAB_JIT": "0"} if size == "small" else {}
     run = process(size, PYTHONHASHSEED="4242", **other)
-    one, two = digests(size), json.loads(run.communicate()[0])
+    one = digests(size)
+    two = json.loads(run.communicate()[0])
     assert one == two
     assert {label.partition(",")[0] for label in one} >= {n for n, f in pl.partitioners().items() if not f.slow}
 

@@ -14,10 +14,11 @@ BRIEFLY = {  # a search that is stopped early gives legal schedules too
     "cem": {"samples": 300},
     "policy-gradient": {"samples": 60},
 }
+# Searches, cut short: that they are legal is the claim.
 BRIEF = {
     "cp-sat": dict(effort=0.1),
     "portfolio": dict(moves=1000),
-}  # searches, cut short: that they are legal is the claim
+}
 CLASSICAL = {"etf", "sct"}  # plan without regard to memory; their m- variants are for that
 TARNAWSKI = workloads.tarnawski(SHARED / "dnn-partitioning")
 PIPEDREAM = workloads.pipedream(SHARED / "pipedream")

@@ -47,7 +47,9 @@ def test_a_double_tree_on_two_hosts(chunk):
 def simulated(n: int, size: float, kind: str, latency: float, transfers: str, duplex: bool) -> float:
     """A collective as a graph of hops, each op tied to its worker."""
     names = [f"ready@{w}" for w in range(n)]
-    device, edges, sizes = list(range(n)), [], []
+    device = list(range(n))
+    edges = []
+    sizes = []
 
     def op(name: str, worker: int, inputs: list[tuple[int, float]]) -> int:
         for producer, moved in inputs:

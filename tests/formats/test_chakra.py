@@ -166,7 +166,8 @@ def test_host_traces_of_schema_1_0_1_are_the_same_graph(caller):
             given = entry.pop(f"{side}s")
             entry |= {f"{side}s": given["values"], f"{side}_shapes": given["shapes"], f"{side}_types": given["types"]}
         entry[caller] = entry.pop("ctrl_deps")
-    graph, expected = execution_trace.loads(json.dumps(old).encode()), execution_trace.loads(json.dumps(HOST).encode())
+    graph = execution_trace.loads(json.dumps(old).encode())
+    expected = execution_trace.loads(json.dumps(HOST).encode())
     assert graph.names.tolist() == expected.names.tolist() and graph.edges.tolist() == expected.edges.tolist()
     assert (
         graph.compute.tolist() == expected.compute.tolist()

@@ -217,7 +217,8 @@ def test_blanks_before_the_declaration(tmp_path, before):
     path.write_bytes(before + WORKFLOW.encode())
     plain = tmp_path / "plain.dax"
     plain.write_text(WORKFLOW)
-    there, here = pl.load(path), pl.load(plain)
+    there = pl.load(path)
+    here = pl.load(plain)
     assert ([*there.names], there.edges.tolist()) == ([*here.names], here.edges.tolist())
     assert (there.compute.tolist(), there.edge_bytes.tolist()) == (here.compute.tolist(), here.edge_bytes.tolist())
     path.write_bytes(before + b'<?xml version="1.0"?>\n<adag>\n<job id="a" runtime="-1"/></adag>')

@@ -93,7 +93,8 @@ def test_a_page_recomputes_by_default_where_it_can_and_is_small(schedule, tmp_pa
     assert page(schedule) == export.html(schedule, tmp_path / "live.html", live=True).read_text(encoding="utf-8")
     plays = export.html(schedule, tmp_path / "still.html", live=False).read_text(encoding="utf-8")
     assert "<p>" not in plays
-    n, size = schedule.problem.graph.n_ops, len(page(schedule))
+    n = schedule.problem.graph.n_ops
+    size = len(page(schedule))
     for name, value, why in (
         ("LIVE_OPS", n - 1, f"it has {n} ops, above {n - 1}"),
         ("LIVE_BYTES", 1000, f"it would have {size // 1000} kB, above 1"),

@@ -35,7 +35,8 @@ def test_counters_are_counted_as_python_counts(kind, step):
     holds = COMPARE.get(kind, int.__eq__)
     for start in range(-4, 5):
         for limit in range(-4, 5):
-            n, i = 0, start
+            n = 0
+            i = start
             while holds(i, limit) and n < 50:
                 n, i = n + 1, i + step
             assert loop(start, step, kind, limit) == ((n if n < 50 else None), None), (start, limit)
@@ -44,7 +45,8 @@ def test_counters_are_counted_as_python_counts(kind, step):
 def test_both_of_two_conditions_end_a_loop():
     """The earlier one; a condition on data leaves an upper limit; a condition that never holds decides alone."""
     lines = [Line(0, 1), Line(10, -1)]
-    ten, four = Below(-10, 1), Below(-4, 1)
+    ten = Below(-10, 1)
+    four = Below(-4, 1)
     assert until(computed("LogicalAnd", [ten, four])) == Until(4)
     assert limits(until(computed("LogicalAnd", [ten, None]))) == (None, 10)
     assert computed("And", [None, False]) is False and computed("And", [None, True]) is None

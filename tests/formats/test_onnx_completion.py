@@ -58,9 +58,8 @@ def evaluated(model, feeds):
 def test_attention_of_a_model_with_open_dimensions_has_all_its_shapes():
     """The model computes sizes, as exported by PyTorch: every value has its size at run time."""
     model = onnx_models.model(HEADS)
-    model.graph.node.pop(
-        next(i for i, node in enumerate(model.graph.node) if node.output[0] == "ones")
-    )  # of -1 elements
+    # Of -1 elements.
+    model.graph.node.pop(next(i for i, node in enumerate(model.graph.node) if node.output[0] == "ones"))
     graph = model_proto.loads(model.SerializeToString(), dimensions={"batch": 3, "time": 5})
     assert graph.metadata["costs"]["unsized"] == 0
     assert graph.metadata["costs"]["unknown"] == {}

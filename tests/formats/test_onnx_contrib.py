@@ -12,7 +12,10 @@ from placelab.formats.onnx import model_proto  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("forked_inference")
 
-FLOAT, UINT8, INT32, INT64 = TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT32, TensorProto.INT64
+FLOAT = TensorProto.FLOAT
+UINT8 = TensorProto.UINT8
+INT32 = TensorProto.INT32
+INT64 = TensorProto.INT64
 
 
 def loaded(nodes, inputs, outputs=None, weights=(), options=None):

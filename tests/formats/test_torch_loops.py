@@ -22,7 +22,8 @@ def tensor(*sizes, dtype=7):
     return {"dtype": dtype, "sizes": [{"as_int": size} for size in sizes]}
 
 
-WHOLE, TRUTH = 5, 12
+WHOLE = 5
+TRUTH = 12
 TYPES = {
     "i": tensor(dtype=WHOLE),
     "x": tensor(8, 16),
@@ -189,7 +190,8 @@ def modules():
     def scanned(layer, x):
         return scan(lambda c, e: (layer(c), c + e), torch.zeros(8, 16) + x.sum(), x)
 
-    image, many = torch.zeros(8, 16), torch.zeros(7, 8, 16)
+    image = torch.zeros(8, 16)
+    many = torch.zeros(7, 8, 16)
     return {
         "counted": (Layer(counted), image, 5),
         "unknown": (Layer(unknown), image, 3),
@@ -208,7 +210,8 @@ def test_pytorchs_own_programs_count_the_same_live_and_stored(name, tmp_path):
     module, image, n = modules()[name]
     exported = torch.export.export(module, (image,))
     torch.export.save(exported, str(tmp_path / "m.pt2"))
-    live, read = pl.load(module, args=(image,), trips=3), pl.load(tmp_path / "m.pt2", trips=3)
+    live = pl.load(module, args=(image,), trips=3)
+    read = pl.load(tmp_path / "m.pt2", trips=3)
     assert live.compute.max() == read.compute.max()
     for graph in (live, read, pl.load(exported, trips=3)):
         rows = graph.metadata["branches" if name == "chosen" else "loops"]

@@ -71,7 +71,8 @@ def test_programs_traced_and_saved(tmp_path):
     """Both have the same storages; on one device only those are held."""
     exported = torch.export.export(Block(), (torch.zeros(4, 8),))
     torch.export.save(exported, tmp_path / "block.pt2")
-    traced, saved = pl.load(exported), pl.load(tmp_path / "block.pt2")
+    traced = pl.load(exported)
+    saved = pl.load(tmp_path / "block.pt2")
     made = traced.names[traced.tensor_producer]
     shared = np.bincount(traced.tensor_storage, minlength=traced.n_tensors)[traced.tensor_storage] > 1
     assert made[shared].tolist() == ["relu", "view", "split", "split", "mul_", "transpose"]

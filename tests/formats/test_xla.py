@@ -63,7 +63,8 @@ def test_a_loop_of_unknown_length_runs_as_often_as_the_option_says(reader, sampl
         b'{"known_trip_count":{"n":"5"}}', b"{}"
     )
     unknown = unknown.replace(b"%4 = stablehlo.add %iterArg_0", b"%4 = stablehlo.multiply %iterArg_0")
-    once, often = reader.loads(unknown), reader.loads(unknown, trips=7)
+    once = reader.loads(unknown)
+    often = reader.loads(unknown, trips=7)
     (v,) = (v for v, kind in enumerate(once.kind) if "while" in kind)
     assert once.metadata["loops"][0] | {"op": ""} == {"op": "", "trips": 1, "known": False}
     assert often.metadata["loops"][0]["trips"] == 7 and often.compute[v] == 7 * once.compute[v] > 0

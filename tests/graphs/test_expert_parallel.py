@@ -41,7 +41,8 @@ def test_shared_experts_stay():
     names = [name for name in made.names if name.startswith("w0/") and "shared_experts" in name]
     assert len(names) == 2 * 4
     for name in names:
-        v, w = made.index(name), graph.index(name.removeprefix("w0/"))
+        v = made.index(name)
+        w = graph.index(name.removeprefix("w0/"))
         assert made.persistent[v] == graph.persistent[w] and made.compute[v] == graph.compute[w]
 
 
@@ -85,7 +86,8 @@ def test_two_micro_batches_of_a_layer(exchange, forward, backward, both):
 def test_overlap_hides_what_is_exchanged(model):
     """Two micro-batches take less than twice one, and no less than a device is busy; ops and exchanges are there twice."""
     graph = model.graph("train", sequence=256)
-    alone, both = expert_parallel(graph, 4), expert_parallel(graph, 4, overlap=True)
+    alone = expert_parallel(graph, 4)
+    both = expert_parallel(graph, 4, overlap=True)
     hop = both.kind == "exchange"
     assert (
         both.edge_bytes[hop[both.consumer]].sum()
@@ -99,7 +101,8 @@ def test_overlap_hides_what_is_exchanged(model):
     )
     for bandwidth in (1e4, 1e6, 1e9):
         cluster = with_streams(4, bandwidth=bandwidth).replace(speed=[1e9] * 4 + [1.0] * 4)
-        one, two = run(alone, cluster), run(both, cluster)
+        one = run(alone, cluster)
+        two = run(both, cluster)
         busy = both.compute.sum() / 4 / 1e9
         assert busy <= two.makespan < 2 * one.makespan
 

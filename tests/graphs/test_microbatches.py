@@ -246,9 +246,8 @@ def test_real_models(name, partitioner):
     placement = pl.place(problem, partitioner, prepare="forward-only")
     whole, split = (microbatches(placement, 16, split=split) for split in (False, True))
     total = problem.exec_times(placement.device).sum()
-    assert whole.exec_times(whole.may_run.argmax(axis=1)).sum() >= total * (
-        1 - 1e-9
-    )  # overheads are paid per micro-batch
+    # Overheads are paid per micro-batch.
+    assert whole.exec_times(whole.may_run.argmax(axis=1)).sum() >= total * (1 - 1e-9)
     assert whole.graph.persistent.sum() == pytest.approx(graph.persistent.sum())
     for scheduler in ("gpipe", "1f1b", "pct"):
         run(whole, scheduler)

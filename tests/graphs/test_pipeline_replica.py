@@ -37,9 +37,8 @@ def test_two_stages_by_hand():
     """Two copies of every op, a bucket per stage, summed after the stage's last backward op; the second stage's meanwhile."""
     step = training(1.0, 2.0, microbatches=4, stages=2, cluster=LINKS)
     job = replicated(step, 2, gradient=[16.0, 8.0])
-    assert job.graph.n_ops == 2 * step.graph.n_ops + 2 * (
-        2 + 4
-    )  # of each bucket ready ops, and two hops of both chunks
+    # Of each bucket ready ops, and two hops of both chunks.
+    assert job.graph.n_ops == 2 * step.graph.n_ops + 2 * (2 + 4)
     assert [name for name in job.graph.names if "bucket1" in name] == [
         *("bucket1/ready@0", "bucket1/ready@1", "bucket1/reduce0@1", "bucket1/reduce1@0"),
         *("bucket1/gather2@0", "bucket1/gather3@1"),

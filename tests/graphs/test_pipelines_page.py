@@ -12,7 +12,8 @@ def names():
 
 def test_each_order_is_for_what_the_page_says(names):
     """Bubbles and activations rank as in the table of orders."""
-    bubble, held = names["orders"]["bubble"], names["orders"]["held"]
+    bubble = names["orders"]["bubble"]
+    held = names["orders"]["held"]
     assert bubble["gpipe"] == bubble["1f1b"] > bubble["interleaved"] == bubble["looped-bfs"]
     assert bubble["1f1b"] > bubble["zb-h1"] > 0 and bubble["zb-v"] < bubble["zb-h1"]
     assert held["gpipe"] == held["looped-bfs"] == 16 and held["1f1b"] == held["zb-v"] == 4 < held["interleaved"]

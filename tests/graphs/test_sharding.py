@@ -56,7 +56,8 @@ def test_bytes_by_stage(n):
     """2(n - 1)/n of all weights at stages 1 and 2, 3(n - 1)/n at stage 3 but for what is kept; one rank takes the step's time."""
     model = pl.models.read(TINY)
     graph = model.graph("train", sequence=16)
-    whole, layer = 2.0 * model.parameters, 2.0 * model.blocks["parameters"].iloc[1]
+    whole = 2.0 * model.parameters
+    layer = 2.0 * model.blocks["parameters"].iloc[1]
     rest = whole - 3 * layer
     cluster = pl.clusters.data_parallel(n)
     for stage, bytes_ in ((1, 2 * whole), (2, 2 * whole), (3, 3 * whole - layer - rest)):

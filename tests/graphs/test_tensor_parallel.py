@@ -42,7 +42,8 @@ def layer(t: int) -> pl.OpGraph:
 
 def backward_pass(t: int) -> pl.OpGraph:
     """The backward pass of golden T2 after a forward pass without work, but with the all-reduce between its halves."""
-    names, chain = list(CHAIN), [name for name in CHAIN if not name.startswith("add")]
+    names = list(CHAIN)
+    chain = [name for name in CHAIN if not name.startswith("add")]
     edges = [(names.index(u), names.index(v)) for u, v in pairwise(chain)]
     cost = [0.0] * len(names)
     given = names.index("mlp.c_proj")
@@ -83,7 +84,10 @@ RATIO = 3.2  # as/h
 
 def saving(layers: int, selective: bool) -> pl.OpGraph:
     """Layers of GPT whose saved tensors are tensors, in units of sbh bytes; a backward op per layer reads them."""
-    names, edges, sizes, outputs = ["embed"], [], [], []
+    names = ["embed"]
+    edges = []
+    sizes = []
+    outputs = []
     made: dict[tuple[str, str], tuple[int, float]] = {}
 
     def op(name: str, *inputs: tuple[str, str]) -> str:
@@ -100,7 +104,8 @@ def saving(layers: int, selective: bool) -> pl.OpGraph:
             made[name, key] = (k, size)
 
     out("embed", x=2)
-    x, saved = "embed", []
+    x = "embed"
+    saved = []
     for i in range(layers):
         given = [(x, "x")]
         out(op(f"{i}/ln1", (x, "x")), y=2)
@@ -192,7 +197,9 @@ def test_weights_are_divided(t):
     model = pl.models.read(TINY["llama"])
     made = tensor_parallel(model.graph("train", sequence=16), t)
     on_rank = np.array([made.device_sets[d][0] == "worker:0" for d in made.device_set])
-    h, f, layers = 64, 128, 2
+    h = 64
+    f = 128
+    layers = 2
     keys = 2 * h * 16 // min(t, 2)
     wanted = layers * (2 * h * h / t + keys + 3 * h * f / t + 2 * h) + h + 2 * 1024 * h / t
     assert made.persistent[on_rank].sum() == 2 * wanted

@@ -35,12 +35,13 @@ PARAMETERS = {
     "gnmt_50": 70_740_480,
 }
 NO_BYTES = {"VariableV2", "FusedBatchNormV3", "Const"}  # references, scratch of no known shape, shapes of scalars
+# Two per multiplication.
 GFLOP_OF_AN_IMAGE = {
     "alexnet": 1.45,
     "vgg16": 30.9,
     "inception_v2": 4.0,
     "resnet_v2_152": 22.6,
-}  # two per multiplication
+}
 
 
 def variables(graph: pl.OpGraph) -> list[int]:

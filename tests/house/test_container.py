@@ -162,7 +162,8 @@ def test_the_explorer_runs_where_one_folder_can_be_written():
     may = unshare and not subprocess.run([unshare, "--mount", "--net", "true"], capture_output=True).returncode
     if not may or os.geteuid():
         pytest.skip("this takes unshare and root: no file system is made read-only here")
-    user, keep = stranger(), tempfile.mkdtemp()
+    user = stranger()
+    keep = tempfile.mkdtemp()
     try:
         (Path(keep) / "tmp").mkdir()
         shutil.copy(ROOT / "notebooks" / "00_tour.ipynb", keep)

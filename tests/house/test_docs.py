@@ -269,8 +269,10 @@ def test_each_lesson_shows_with_what_its_explorer_opens(site):
 
 def tight(seed: int) -> pl.Problem:
     """Eight ops; a device that is by far the fastest has room for a third of them, all together have some to spare."""
-    rng, drawn = np.random.default_rng(seed), pl.generators.random_dag(8, seed=seed)
-    kept, seconds = rng.integers(1, 4, 8).astype(float), rng.integers(1, 5, 8).astype(float)
+    rng = np.random.default_rng(seed)
+    drawn = pl.generators.random_dag(8, seed=seed)
+    kept = rng.integers(1, 4, 8).astype(float)
+    seconds = rng.integers(1, 5, 8).astype(float)
     graph = pl.OpGraph.from_arrays(drawn.names, seconds, drawn.edges, edge_bytes=0.01, persistent=kept)
     room = np.ceil(kept.sum() / 3)
     return pl.Problem(graph, pl.Cluster([50.0, 1.0, 2.0], memory=[room, 2 * room, 2 * room], bandwidth=1e3))

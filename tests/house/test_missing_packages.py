@@ -142,7 +142,8 @@ def test_no_module_needs_numba_or_a_thread(tmp_path):
 def test_the_recipe_for_jupyterlite_needs_what_it_installs(tmp_path):
     """Its last lines run beside the packages that it names and numpy, which Pyodide has, without numba."""
     block = (ROOT / "docs" / "install.md").read_text(encoding="utf-8").split("## JupyterLite")[1].split("```")[1]
-    given, lines = set(re.findall(r'"([a-z]+)"', block.split("placelab-")[0])), block.partition("import placelab")
+    given = set(re.findall(r'"([a-z]+)"', block.split("placelab-")[0]))
+    lines = block.partition("import placelab")
     assert given | {"numpy"} == MINIMAL
     hidden = f"import sys; sys.modules.update(dict.fromkeys({sorted(set(NEEDING) - MINIMAL | {'numba'})}))\n"
     program = hidden + "".join(lines[1:])

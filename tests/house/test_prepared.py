@@ -26,7 +26,8 @@ def test_a_program_in_a_fork_is_the_program(words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     command = [sys.executable, *words]
     given = {"input": b"text " * 100_000, "env": {"LC_ALL": "C.UTF-8", "LONG": "x" * 100_000}}
-    ours, theirs = prepared.run(command, **given), subprocess.run(command, **given, capture_output=True)
+    ours = prepared.run(command, **given)
+    theirs = subprocess.run(command, **given, capture_output=True)
     prepared.close()
     assert (ours.returncode, ours.stdout, ours.stderr) == (theirs.returncode, theirs.stdout, theirs.stderr)
 

@@ -71,11 +71,13 @@ def test_the_cache_has_the_bytes_of_its_heads_or_latents(name):
 
 def test_layers_with_a_window_keep_no_more_than_it():
     """Mistral's layers all have a window, every other one of Gemma 2's, and Qwen's only where it is switched on."""
-    mistral, gemma = pl.models.read("mistral-7b"), pl.models.read("gemma-2-9b")
+    mistral = pl.models.read("mistral-7b")
+    gemma = pl.models.read("gemma-2-9b")
     assert mistral.kv_bytes(10_000) == 4096 * mistral.kv_bytes(1)
     assert gemma.kv_bytes(10_000) == (4096 + 10_000) // 2 * gemma.kv_bytes(1)
     given = CONFIGS["qwen2.5-7b"] | dict(sliding_window=100, max_window_layers=21)
-    off, on = pl.models.read(given), pl.models.read(given | dict(use_sliding_window=True))
+    off = pl.models.read(given)
+    on = pl.models.read(given | dict(use_sliding_window=True))
     assert off.kv_bytes(200) == 200 * off.kv_bytes(1) and on.kv_bytes(200) == (200 * 21 + 100 * 7) * 2048
 
 
@@ -148,7 +150,8 @@ def test_a_configuration_is_a_dict_a_file_or_a_folder(tmp_path):
 
 def test_variants_of_families_count():
     """Biases, heads of another size, tied tables, sparse layers and shared experts follow the configuration."""
-    h, layers = 4096, 32
+    h = 4096
+    layers = 32
 
     def more(**given):
         return pl.models.read(LLAMA | given).parameters - PUBLISHED["llama-2-7b"]
@@ -214,7 +217,9 @@ def test_damaged_configurations_are_read_or_refused_in_one_sentence():
     """Whatever stands in their keys; what is read has sizes that are numbers."""
     values = (None, 0, -1, 1, 3, 1.5, "7", [], {}, True, 10**7, 10**30, float("nan"), float("inf"), [1])
     more = ("head_dim", "layer_types", "sliding_window", "moe_layer_freq", "mlp_only_layers", "decoder_sparse_step")
-    source, read, refused = random.Random(0), 0, []
+    source = random.Random(0)
+    read = 0
+    refused = []
     for _ in range(fewer(600)):
         config = dict(CONFIGS[source.choice(list(CONFIGS))])
         for key in source.choices([*config, *more, "attention_bias", "n_inner", "max_window_layers"], k=2):

@@ -197,7 +197,8 @@ def test_forks_and_joins_are_never_above_the_optimum():
     random = np.random.default_rng(8)
     for seed in range(120):
         branches = [int(random.integers(2, 4)) for _ in range(1 + seed % 2)]
-        edges, last = [], 0
+        edges = []
+        last = 0
         for count in branches:
             edges += [(last, last + i) for i in range(1, count + 1)]
             edges += [(last + i, last + count + 1) for i in range(1, count + 1)]

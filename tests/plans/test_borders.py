@@ -17,7 +17,8 @@ from placelab.plans.borders import OBJECTIVES, Costs, Free, Given, Search
 
 def costs(seconds, sizes, capacity, links=0.0, kept=None, microbatches=1) -> Costs:
     """Costs of blocks with so many bytes, and others per micro-batch in flight."""
-    k, size = len(seconds), np.array(sizes, float)
+    k = len(seconds)
+    size = np.array(sizes, float)
     more = np.zeros(len(size)) if kept is None else np.array(kept, float)
 
     def ranges(first: slice, stage: int, stages: int) -> np.ndarray:
@@ -68,7 +69,8 @@ def splits(n: int, k: int, empty: bool) -> Iterator[tuple[int, ...]]:
 def worth(split, order, question, objective) -> float:
     """The value of one split, devices in an order; inf where it does not fit."""
     used = [(d, n) for d, n in zip(order, split, strict=True) if n]
-    at, values = 0, []
+    at = 0
+    values = []
     for stage, (d, n) in enumerate(used):
         held = min(question["microbatches"], len(used) - stage)
         size = sum(question["sizes"][at : at + n]) + held * sum(question["kept"][at : at + n])
@@ -148,10 +150,12 @@ def test_a_free_order_is_the_best_of_all_orders(objective, tries):
     source = random.Random(objective)
     feasible = 0
     for _ in range(tries):
-        kinds, empty = source.randint(1, 3), source.random() < 0.4
+        kinds = source.randint(1, 3)
+        empty = source.random() < 0.4
         question = drawn(source, 7, kinds)
         number = [source.randint(1, 4 - kinds) if kinds > 1 else source.randint(1, 3) for _ in range(kinds)]
-        k, n = sum(number), len(question["sizes"])
+        k = sum(number)
+        n = len(question["sizes"])
         orders = set(permutations([c for c, times in enumerate(number) for _ in range(times)]))
         values = {(s, o): worth(s, o, question, objective) for o in orders for s in splits(n, k, empty)}
         values = {key: value for key, value in values.items() if value < inf}

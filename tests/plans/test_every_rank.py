@@ -28,7 +28,8 @@ H100 = pl.costs.cluster("h100", 16, link="nvlink4")
 def links(n: int, t: int, p: int) -> pl.Cluster:
     """Devices of speed 1; 8 bytes/s within tensor groups, 4 between stages, 2 between replicas."""
     d = np.arange(n * t * p)
-    stage, replica = d // (n * t), d // t % n
+    stage = d // (n * t)
+    replica = d // t % n
     rate = np.where(stage[:, None] != stage, 4.0, np.where(replica[:, None] != replica, 2.0, 8.0))
     return pl.Cluster([1.0] * len(d), bandwidth=rate, latency=0.01)
 
@@ -38,7 +39,8 @@ def with_streams(found: pl.PlanResult) -> None:
     sums_beside(found)
     one = found.schedule("streams")
     assert one.makespan == pytest.approx(found.seconds, rel=1e-9) and pl.validate(one) == []
-    names, kinds = np.array(one.problem.cluster.names), one.problem.graph.kind
+    names = np.array(one.problem.cluster.names)
+    kinds = one.problem.graph.kind
     sent = np.isin(kinds, ("reduce", "gather", "exchange"))
     assert len(names) == found.plan.pp * (3 if found.plan.zero > 1 else 2)
     assert [("/" in name) for name in names[one.device]] == sent.tolist()
@@ -46,7 +48,8 @@ def with_streams(found: pl.PlanResult) -> None:
 
 def sums_beside(found: pl.PlanResult) -> None:
     """The pipeline with its gradients on a stream next to each device takes the plan's seconds; its passes start as without."""
-    one, sent = found.schedule(), found.schedule("gradients")
+    one = found.schedule()
+    sent = found.schedule("gradients")
     if found.plan.zero == 3 or (found.plan.dp == 1 and found.plan.schedule != "dualpipe"):
         assert sent.problem is one.problem
         return
@@ -68,7 +71,8 @@ def test_ranks_by_hand(n, t, p, m, seconds):
     """Golden G1, ranks="all": two layers a stage, an all-reduce of 4 bytes after each, activations of 2, gradients of 16."""
     each = pl.collective_time("all-reduce", 4, t, bandwidth=8, latency=0.01)
     step = Step((2 * (1 + each),) * p, (2 * (2 + each),) * p, (0.0,) * p, 2.0, (0.0,) * p)
-    plan, cluster = pl.Plan(dp=n, tp=t, pp=p), links(n, t, p)
+    plan = pl.Plan(dp=n, tp=t, pp=p)
+    cluster = links(n, t, p)
     pipeline = pipeline_of(step, m, plan, pl.Cluster([1.0] * p, bandwidth=4.0, latency=0.01))
     one = run_pipeline(pipeline.replace(transfers="channel"), "1f1b")
     sums = [Part("all-reduce", 4.0)] * (t > 1)
@@ -163,16 +167,19 @@ def test_gradients_scattered_after_each_pass(schedule):
 def test_gradients_of_every_pass_by_hand():
     """Two replicas, four micro-batches: where links are slow a step is a pass, a reduce-scatter for each one, and a gather of the
     weights; where they are fast only the last reduce-scatter outlives the passes."""
-    model, rest = pl.models.read(SIZES | MODELS["dense"]), np.eye(2) > 0
+    model = pl.models.read(SIZES | MODELS["dense"])
+    rest = np.eye(2) > 0
 
     def found(rate: float, zero: int) -> pl.PlanResult:
         two = pl.costs.cluster("h100", 2, link="nvlink4").replace(bandwidth=np.where(rest, np.inf, rate), latency=0.0)
         return pl.plan(model, two, pl.Plan(dp=2, zero=zero), batch=8, sequence=64)
 
     for rate, waited in ((1e6, 4), (1e15, 1)):
-        one, each = found(rate, 1), found(rate, 2)
+        one = found(rate, 1)
+        each = found(rate, 2)
         passes = one.seconds - one.exposed
-        scatter, gather = 4 * model.parameters / 2 / rate, 2 * model.parameters / 2 / rate
+        scatter = 4 * model.parameters / 2 / rate
+        gather = 2 * model.parameters / 2 / rate
         assert one.exposed == pytest.approx(scatter + gather)
         assert each.seconds == pytest.approx(passes * (waited == 1 or 1 / 4) + waited * scatter + gather)
 

@@ -14,7 +14,9 @@ def names():
 
 def test_the_slowest_device_sets_the_pace(names):
     """Devices take nearly equal times in the pipeline; the sum of one user's token is less than that of the pipeline's split."""
-    split, alone, values = names["split"], names["alone"], names["values"]
+    split = names["split"]
+    alone = names["alone"]
+    values = names["values"]
     assert split.fits and split.seconds.min() > 0.7 * split.seconds.max()
     assert alone.counts[0] == max(alone.counts) and alone.value < split.seconds.sum()
     assert values["pl.export.vllm_partition(split)"] == f"VLLM_PP_LAYER_PARTITION={','.join(map(str, split.counts))}"

@@ -51,7 +51,9 @@ def test_the_forms_are_those_that_launchers_take(tmp_path):
 def test_what_is_written_is_read_again():
     """Counts, embeddings and heads are those of the split, for models of all kinds."""
     for found in some_splits(24):
-        model, counts, p = found.model, list(found.counts), len(found.counts)
+        model = found.model
+        counts = list(found.counts)
+        p = len(found.counts)
         stages = megatron.read_layout(pl.export.megatron_layout(found), p)
         assert [s.count("t") for s in stages] == counts and stages[0][0] == "E" and stages[-1][-1] == "L"
         assert vllm.read_partition(pl.export.vllm_partition(found), model.layers, p) == counts
@@ -107,7 +109,8 @@ def test_llama_cpp_rounds_as_float32_does(splits):
 
 def test_llama_cpp_leaves_layers_and_experts_on_the_cpu():
     """A CPU has the first layers; experts of some layers stay there, and nothing else."""
-    gpu, cpu = pl.costs.specs()["rtx4090"], pl.costs.specs()["epyc_7763"]
+    gpu = pl.costs.specs()["rtx4090"]
+    cpu = pl.costs.specs()["epyc_7763"]
     cluster = pl.Cluster(
         [cpu.speed, gpu.speed], memory=[cpu.memory, gpu.memory], types=["epyc_7763", "rtx4090"], bandwidth=2e10
     )
@@ -175,7 +178,16 @@ def of_model(read):
     return lambda text: read(text, EIGHT_B)
 
 
-two_ranks, two_parts = (lambda text: megatron.read_layout(text, 2)), (lambda text: vllm.read_partition(text, 4, 2))
+def two_ranks(text):
+    """Megatron's reader, told that there are two ranks."""
+    return megatron.read_layout(text, 2)
+
+
+def two_parts(text):
+    """vLLM's reader, told that four blocks are in two parts."""
+    return vllm.read_partition(text, 4, 2)
+
+
 flags, device_map, points = map(of_model, (llama_cpp.read_flags, accelerate.read_map, torch_points.read_points))
 
 

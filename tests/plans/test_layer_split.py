@@ -136,7 +136,8 @@ def test_tied_tables_count_on_both_ends_and_once_on_one_device():
 
 def test_large_models_are_split_within_a_drag():
     """126 layers on 16 devices take milliseconds."""
-    model, cluster = pl.models.read("llama-3.1-405b"), pl.costs.cluster("h100", 8, hosts=2)
+    model = pl.models.read("llama-3.1-405b")
+    cluster = pl.costs.cluster("h100", 8, hosts=2)
     pl.split_layers(model, cluster)
     start = time.perf_counter()
     split = pl.split_layers(model, cluster)

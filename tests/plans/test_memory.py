@@ -91,7 +91,8 @@ def test_a_layer_more_takes_as_much_in_the_simulator():
         problem = pl.Problem(graph, pl.Cluster([1e12], memory=[1e15]), memory="dynamic")
         return float(pl.simulate(problem, pl.place(problem, "hash"), "fifo").peak_memory[0])
 
-    one, three = peak(1), peak(3)
+    one = peak(1)
+    three = peak(3)
     weights = 2 * (gpt(8, 40, 3, 64, 8).parameters - gpt(8, 40, 1, 64, 8).parameters)
     assert (three - one) / unit == pytest.approx(2 * 50, rel=0.01)
     assert (three - one - 2 * 50 * unit) <= 2 * weights
@@ -103,7 +104,9 @@ def test_the_formula_agrees_with_the_simulator_up_to_buffers():
     source = random.Random(0)
     for _ in range(fewer(30)):
         model = pl.models.read(drawn(source))
-        batch, sequence, t = source.randint(1, 8), source.choice((32, 128, 300)), source.choice((1, 2, 4))
+        batch = source.randint(1, 8)
+        sequence = source.choice((32, 128, 300))
+        t = source.choice((1, 2, 4))
         how: Any = dict(sequence_parallel=source.random() < 0.5, attention=source.choice(("flash", "eager")))
         graph = model.graph("train", batch=batch, sequence=sequence, attention=how["attention"])
         made = pl.transforms.tensor_parallel(graph, t, sequence_parallel=how["sequence_parallel"])
@@ -112,7 +115,8 @@ def test_the_formula_agrees_with_the_simulator_up_to_buffers():
         peak = pl.simulate(problem, pl.place(problem, "hash"), "fifo").peak_memory[:t]
         training = Training(tensor=t, optimizer="sgd", grad_dtype="bfloat16", **how)
         found = training_bytes(model, training, batch, sequence).by_category(0, model.layers + 2)
-        low, widest = found["weights"] + found["activations"], (read_bytes(made) + made.outputs).max()
+        low = found["weights"] + found["activations"]
+        widest = (read_bytes(made) + made.outputs).max()
         assert (peak > low).all() and (peak < low + found["gradients"] + found["buffers"] + 2 * widest).all()
 
 
@@ -126,7 +130,8 @@ def test_a_pipeline_holds_what_is_counted_from_its_order(schedule):
     for _ in range(fewer(12)):
         chunks = 2 if schedule in ("interleaved", "looped-bfs", "zb-v", "dualpipe-v") else 1
         p = source.choice((2, 4) if schedule == "dualpipe" else (2, 3, 4))
-        m, n = 2 * source.randint(p, p + 3), p * chunks
+        m = 2 * source.randint(p, p + 3)
+        n = p * chunks
         kept = [float(source.randint(1, 9)) for _ in range(n)]
         cost = lambda n=n: [float(source.randint(1, 4)) for _ in range(n)]  # noqa: E731
         problem = pl.generators.pipeline_training(
@@ -140,7 +145,9 @@ def test_a_pipeline_holds_what_is_counted_from_its_order(schedule):
 def test_what_is_divided():
     """Tensor parallelism leaves norms and routers whole; experts also divide by e, their state by n/e; a KV head is copied."""
     dense = pl.models.read("llama-3-8b")
-    h, k, d = 4096, 8, 128
+    h = 4096
+    k = 8
+    d = 128
     layer = dense.blocks["parameters"][1]
     assert training_bytes(dense, Training(tensor=4), 1, 8).kept["weights"][1] == 2 * ((layer - 2 * h) / 4 + 2 * h)
     split = 2 * ((layer - 2 * h - 2 * h * k * d) / 16 + 2 * h * d + 2 * h)
@@ -233,7 +240,8 @@ def test_ranges_are_the_sums_of_their_blocks():
 @pytest.mark.parametrize(("n", "t", "e"), [(8, 1, 4), (4, 2, 4), (2, 4, 4), (1, 4, 4), (3, 2, 2), (1, 8, 2)])
 def test_all_ranks_together_hold_whole_copies_of_the_experts(n, t, e):
     """n t ranks hold as many copies of all experts as there are ranks with the same ones, n/e where e divides n."""
-    model, how = pl.models.read("mixtral-8x7b"), Training(data=n, tensor=t, expert=e)
+    model = pl.models.read("mixtral-8x7b")
+    how = Training(data=n, tensor=t, expert=e)
     experts = 2.0 * 8 * 3 * 4096 * 14336
     held = training_bytes(model, how, 1, 8).of_experts["weights"][1]
     assert held * n * t == how.expert_copies * experts

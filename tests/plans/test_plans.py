@@ -80,7 +80,9 @@ def passes(plan: pl.Plan, sequence: int, **options) -> float:
 def test_a_rank_reads_the_weights_of_its_experts(dp, tp, ep, experts):
     """Golden by hand, 64 tokens a rank, all experts chosen: three products read E/e experts of 3hf elements of 2 bytes, and their
     gradients are as many; operations do not change, since each rank computes what all ranks' tokens chose."""
-    layers, element, bandwidth = 2, 2, pl.costs.specs()["h100"].memory_bandwidth
+    layers = 2
+    element = 2
+    bandwidth = pl.costs.specs()["h100"].memory_bandwidth
     held = 3 * 1024 * 3584 * element
     without = layers * 2 * held * 8 / tp / bandwidth * 8 / dp
     apart = layers * 2 * held * experts / bandwidth * 8 / dp

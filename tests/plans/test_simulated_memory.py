@@ -67,7 +67,9 @@ def test_of_a_large_model_the_difference_is_small(schedule, tp):
 def test_by_hand():
     """Two stages of a GPT, two micro-batches at once on the first: 34 sbh a layer and micro-batch are kept (golden A2), and the
     next op's tensors beside them."""
-    hidden, sequence, batch = 64, 32, 4
+    hidden = 64
+    sequence = 32
+    batch = 4
     sizes = dict(n_head=4, n_embd=hidden, n_layer=4, n_positions=sequence, vocab_size=128)
     model = pl.models.read({"model_type": "gpt2", **sizes})
     found = pl.plan(

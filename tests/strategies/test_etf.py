@@ -120,7 +120,10 @@ def plain_etf_in_queues(problem):
             memory.place(v, d, now, done, inputs)
         queues.copies |= new
         queues.free |= {x: max(end, queues.free[x]) for x, end in mine.items()}
-        device[v], start[v], finish[v], free[d] = d, now, done, done
+        device[v] = d
+        start[v] = now
+        finish[v] = done
+        free[d] = done
         if problem.group[v] >= 0:
             fixed[problem.group[v]] = [d]
     return [device[v] for v in range(graph.n_ops)], [start[v] for v in range(graph.n_ops)], list(device)

@@ -281,9 +281,8 @@ def test_means():
     arcs = mean_arcs(pl.Problem(FORK, cluster))
     assert arcs.time.tolist() == [0.5] * 3 and arcs.cost.tolist() == [1.75] * 2
     boundless = pl.Cluster([1.0] * 3, bandwidth=[[1, 2, np.inf], [6, 1, np.inf], [4, 4, 1]])
-    assert (
-        mean_arcs(pl.Problem(FORK, boundless)).cost.tolist() == [0.25] * 2
-    )  # infinite ones say nothing about the others
+    # Infinite ones say nothing about the others.
+    assert mean_arcs(pl.Problem(FORK, boundless)).cost.tolist() == [0.25] * 2
     timed = pl.OpGraph.from_arrays(["a", "b"], [np.nan] * 2, [(0, 1)], time={"dev0": [2.0, 4.0], "dev1": [6.0, 8.0]})
     assert mean_arcs(pl.Problem(timed, cluster).pin({"b": "dev1"})).time.tolist() == [4.0, 8.0]
 

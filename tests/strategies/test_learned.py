@@ -126,9 +126,8 @@ def test_units_are_what_transforms_place_as_one():
     tied = tied_by(problem, names)
     assert units(tied).n < units(problem).n / 3 and tied.graph is graph
     for seed in range(3):
-        pl.Placement(
-            tied, pl.place(problem, "random", seed=seed, prepare=names.split()).device
-        )  # no group on two devices
+        # No group on two devices.
+        pl.Placement(tied, pl.place(problem, "random", seed=seed, prepare=names.split()).device)
     found = pl.place(problem, "cem", units=names, samples=300)
     assert found.problem is problem and pl.simulate(problem, found).makespan == found.estimate
     assert tied_by(problem, "") is problem

@@ -52,7 +52,8 @@ class Replay:
         return self.exec_time([v for v, e in self.on.items() if e == d], d)
 
     def traffic(self, ops, d, both=False):
-        graph, trips = self.problem.graph, set()  # each tensor once, and once to each device
+        graph = self.problem.graph
+        trips = set()  # each tensor once, and once to each device
         for t, u, w in zip(graph.edge_tensor.tolist(), graph.producer, graph.consumer, strict=True):
             if w in ops and u in self.on:
                 trips.add((t, self.on[u], d))

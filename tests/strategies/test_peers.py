@@ -145,7 +145,8 @@ def balanced(problem):
                 to = {d: end(d, [w for w in ops if where[w] == d or w == v]) for d in range(k) if d != last}
                 best = min(to, key=to.__getitem__, default=last)
                 if to and to[best] < ends[last] * (1 - 1e-9):
-                    where[v], moved = best, True
+                    where[v] = best
+                    moved = True
                     break
         for d in range(k):
             for v in sorted((v for v in ops if where[v] == d), key=lambda v: ready[v, d]):

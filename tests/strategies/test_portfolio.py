@@ -225,9 +225,8 @@ def test_the_number_of_cores_does_not_matter():
                 ways.append([walk.now.makespan for walk in search.walks])
         found.append((search.best.device.tolist(), search.best.order.tolist(), ways))
     assert found[0] == found[1]
-    assert (
-        len({*found[0][2][9]}) == 4 > len({*found[0][2][21]})
-    )  # from one plan four ways, until half of them start again
+    # From one plan four ways, until half of them start again.
+    assert len({*found[0][2][9]}) == 4 > len({*found[0][2][21]})
 
 
 def test_a_cluster_moves_at_once_where_no_op_alone_can():

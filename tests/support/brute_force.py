@@ -53,8 +53,10 @@ def optimum(problem: Problem) -> float:
                 there = [finish[u] + problem.transfer_time(t, device[u], d) for t, u in inputs[v]]
                 start = max([free[d], *there])
                 if start >= latest_start and max(makespan, start + tail[v]) < best:
-                    before, free[d] = free[d], start + times[v][d]
-                    device[v], finish[v] = d, free[d]
+                    before = free[d]
+                    free[d] = start + times[v][d]
+                    device[v] = d
+                    finish[v] = free[d]
                     room[d] -= size[v]
                     extend(start, max(makespan, free[d]))
                     room[d] += size[v]
@@ -139,7 +141,8 @@ def least_in_memory(problem: Problem, below: int) -> float:
             device[v] = d
             begin = max((finish[u] + delay[t][device[u]][d] for t, u, w in edges if w == v), default=0)
             while max(makespan, begin + tail[v]) < best:
-                start[v], finish[v] = begin, begin + time[v][d]
+                start[v] = begin
+                finish[v] = begin + time[v][d]
                 here = (w for w in range(v) if device[w] == d)
                 if all(finish[w] <= begin or finish[v] <= start[w] for w in here) and fits(v + 1):
                     extend(v + 1, max(makespan, finish[v]))

@@ -20,7 +20,10 @@ class FairNetwork:
     def begin(self, i: int, source: int, destination: int, size: float, now: float) -> None:
         pair = source, destination
         if pair not in self.flows:
-            self.flows[pair], self.served[pair], self.since[pair], self.rate[pair] = {}, 0.0, now, 0.0
+            self.flows[pair] = {}
+            self.served[pair] = 0.0
+            self.since[pair] = now
+            self.rate[pair] = 0.0
         self.serve(pair, now)
         self.flows[pair][i] = self.served[pair] + size
         self.changed.add(pair)
@@ -39,7 +42,8 @@ class FairNetwork:
         ended = []
         for pair in [pair for pair, time in self.due.items() if time <= now]:
             flows = self.flows[pair]
-            self.served[pair], self.since[pair] = min(flows.values()), now
+            self.served[pair] = min(flows.values())
+            self.since[pair] = now
             over = [i for i, size in flows.items() if size == self.served[pair]]
             ended += over
             for i in over:

@@ -110,8 +110,12 @@ class Plan:
                 self.copies[t, d] = sent, there
                 for port in self.ports(home, d):
                     self.busy[port] = max(self.busy.get(port, 0.0), self.free_again(t, home, d, sent, there))
-        self.device[v], self.start[v], self.finish[v], self.rule[v] = d, start, finish, rule
-        self.free[d], self.last[d] = finish, v
+        self.device[v] = d
+        self.start[v] = start
+        self.finish[v] = finish
+        self.rule[v] = rule
+        self.free[d] = finish
+        self.last[d] = v
 
 
 def sct(problem: Problem, child: np.ndarray, turns: np.ndarray, memory: bool) -> Plan | None:

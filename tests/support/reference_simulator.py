@@ -55,7 +55,8 @@ class Simulation:
         self.finish = {}
         self.running = {}  # device: its op or Send
         self.waiting = []  # transfers requested but not begun, in order of request
-        self.out_free, self.in_free = {}, {}  # ports under reservations: the time each is free from
+        self.out_free = {}  # port under reservations: the time it is free from
+        self.in_free = {}
         self.network = FairNetwork(self.problem.cluster) if self.problem.transfers == "fair" else None
         self.now = 0.0
 
@@ -179,7 +180,8 @@ class Simulation:
         return start + cluster.latency[d, e] + size / cluster.bandwidth[d, e]
 
     def begin(self, item: tuple[int, int], start: float, finish: float) -> None:
-        self.start[item], self.finish[item] = start, finish
+        self.start[item] = start
+        self.finish[item] = finish
         self.active[item] = finish
 
     def begin_waiting_transfers(self, collecting: bool) -> None:
@@ -292,7 +294,8 @@ class Simulation:
             return sum(graph.memory[v] for v in here)
         begun = {v for v in range(graph.n_ops) if (OP, v) in self.start or v == starting}
         ended = {v for v in begun if (OP, v) in self.finish and (OP, v) not in self.active}
-        total, done = 0.0, begun  # a consumer frees its inputs when it starts …
+        total = 0.0
+        done = begun  # a consumer frees its inputs when it starts …
         if model == "dynamic":  # … or when it ends
             total = sum(graph.persistent[v] + graph.temporary[v] * (v in begun - ended) for v in here)
             done = ended

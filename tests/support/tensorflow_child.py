@@ -165,7 +165,8 @@ def _repeated(x):
 
 def image_ops(x: tf.Tensor) -> list[tf.Tensor]:
     """Convolutions, windows and resizing, with gradients; x is an image per row."""
-    filters, deep = tf.ones([3, 2, 4, 6]), tf.ones([3, 3, 4, 2])
+    filters = tf.ones([3, 2, 4, 6])
+    deep = tf.ones([3, 3, 4, 2])
     movie = tf.reshape(x, [-1, 4, 4, 16, 4])
     made = [
         tf.nn.conv2d(x, filters, 2, "SAME"),

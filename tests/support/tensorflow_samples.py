@@ -66,9 +66,8 @@ def graph(*nodes: Any, functions: tuple[Any, ...] = ()) -> bytes:
     """A GraphDef of these nodes and functions."""
     library = b"".join(tagged(1, function.SerializeToString()) for function in functions)
     parts = [tagged(1, one.SerializeToString(deterministic=True)) for one in nodes]
-    return (
-        b"".join(parts) + (tagged(2, library) if functions else b"") + b"\x22\x03\x08\xac\x0c"
-    )  # versions, which are not read
+    # Versions, which are not read.
+    return b"".join(parts) + (tagged(2, library) if functions else b"") + b"\x22\x03\x08\xac\x0c"
 
 
 def function(

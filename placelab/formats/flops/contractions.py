@@ -34,6 +34,7 @@ PACKED = {  # weights whose shape is not that of a matrix; the first factor's la
 }
 FIRST_TRANSPOSED = ("transpose_a", "adj_x", "transA")
 SECOND_TRANSPOSED = ("transpose_b", "adj_y", "transB")
+# The weight is (out, in).
 ROWS_ARE_OUTPUTS = (
     "linear",
     "mkldnn_linear",
@@ -43,7 +44,7 @@ ROWS_ARE_OUTPUTS = (
     "inner",
     "linalg_vecdot",
     "CDist",
-)  # the weight is (out, in)
+)
 MOST_FACTORS = 100
 TENSORFLOW = (
     "Conv2D",

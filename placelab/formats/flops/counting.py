@@ -177,11 +177,12 @@ def _dimensions(name: str) -> int:
 
 
 TRAINING = ("is_training", "training", "training_mode")  # attributes: compute the batch's statistics
+# Kinds that use given statistics by default.
 GIVEN = (
     "BatchNormalization",
     "_native_batch_norm_legit_no_training",
     "_batch_norm_no_update",
-)  # kinds that use given statistics by default
+)
 
 
 def _normalisation(

@@ -19,12 +19,13 @@ FLOAT = 1
 UINT8 = 2
 INT32 = 6
 INT64 = 7
+# Not Microsoft's.
 OF_ONNX = (
     "GroupNormalization",
     "LayerNormalization",
     "RMSNormalization",
     "SimplifiedLayerNormalization",
-)  # not Microsoft's
+)
 Shape = tuple[int, ...]
 Output = tuple[int, Shape]  # type and shape
 

@@ -72,9 +72,8 @@ NUMBERS = {  # attributes that are read, each in one of these fields, the usual 
     "sfixed64_val": 25,
 }
 SIZES = ("num_ops", "tensor_size", "comm_size", "comm_type")
-TENSOR = re.compile(
-    r"\[(\d{1,20}), (\d{1,20}), \d{1,20}, (\d{1,20}), (\d{1,20}), ['\"]"
-)  # id, storage, offset, elements, bytes of one
+# Id, storage, offset, elements, bytes of one.
+TENSOR = re.compile(r"\[(\d{1,20}), (\d{1,20}), \d{1,20}, (\d{1,20}), (\d{1,20}), ['\"]")
 JSON = re.compile(rb"\s*\{\s*[\"}]")
 
 

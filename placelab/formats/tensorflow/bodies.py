@@ -28,10 +28,11 @@ FREE = {"NoOp", "ControlTrigger", "_Arg"}  # kinds that compute nothing
 MAX_OPS = 1_000_000  # of all functions that are read, each as often as it is called
 MAX_DEPTH = 30  # of loops and branches in each other
 CHOICES = ("If", "StatelessIf", "_If", "Case", "StatelessCase", "XlaIf")
+# Inputs that no function gets; For's first is like its counter.
 BEFORE = {
     **dict.fromkeys((*CHOICES, "RemoteCall"), 1),
     "For": 3,
-}  # inputs that no function gets; For's first is like its counter
+}
 RUN = "run"  # name of the call that is inlined, which is left out of names
 
 

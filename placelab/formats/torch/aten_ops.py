@@ -310,12 +310,13 @@ class _Work:
         return look
 
 
+# Kind → value, or its argument.
 FILLED: dict[str, Any] = {
     "zeros": 0,
     "ones": 1,
     "full": "fill_value",
     "scalar_tensor": "s",
-}  # kind → value, or its argument
+}
 
 
 def _is_bookkeeping(op: Op) -> bool:

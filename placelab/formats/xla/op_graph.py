@@ -31,13 +31,14 @@ MAX_NAMES = 100 << 20  # characters of their names
 MAX_FOLLOWED = 2 * MAX_OPS  # elements of all tuples that ops read
 CHECKED = 1024  # ops between two checks of the graph's size
 SMALL = 1024  # bytes; a smaller constant is copied to whatever reads it
+# Values are those of the operands.
 SAME = {
     "bitcast",
     "optimization-barrier",
     "opt-barrier",
     "add-dependency",
     "domain",
-}  # values are those of the operands
+}
 MARKS = {
     "Sharding",
     "SPMDFullToShardShape",

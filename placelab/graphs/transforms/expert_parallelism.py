@@ -134,10 +134,11 @@ def _overlapped(ops: RankOps, exchanges: Sequence[_Exchange], factor: float) -> 
         )
     forward, backward = (_parts(own, exchanges) for own in passes)
     numbers = [ops.copy(()), ops.copy(())]
+    # What the next part of a micro-batch waits for.
     arrives: list[tuple[_Exchange, list[np.ndarray]] | None] = [
         None,
         None,
-    ]  # what the next part of a micro-batch waits for
+    ]
 
     def add(i: int, part: _Part | None) -> None:
         if part is None:

@@ -159,9 +159,8 @@ class _ShardedStep:
         self.unit, self.n_units = _units([name for name, _ in named], units)
         forward = np.array([not suffix for suffix in self.suffix])
         held = forward & (graph.persistent > 0)
-        self.size = np.bincount(
-            self.unit[held] + 1, graph.persistent[held], minlength=self.n_units + 1
-        )  # the rest first
+        # The rest first.
+        self.size = np.bincount(self.unit[held] + 1, graph.persistent[held], minlength=self.n_units + 1)
         self.passes = self._passes()
         every = np.arange(n)
         self.groups = [every[g : g + how.group] for g in range(0, n, how.group)]

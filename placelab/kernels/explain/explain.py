@@ -90,7 +90,12 @@ class GapWork(NamedTuple):
 OP, TRANSFER, WAIT = 0, 1, 2  # kinds on the critical path
 NOTHING, BY_OP, BY_SEND, BY_LINK = 0, 1, 2, 3  # what a wait was for: room in memory, else an op, a Send, a transfer
 # Reasons of idle gaps; whether an op that is left waiting lacks memory is found out afterwards.
-FOR_TRANSFER, FOR_UPSTREAM, FOR_MEMORY, FOR_END, LEFT_WAITING, NEVER_CHOSEN = 0, 1, 2, 3, 4, 5
+FOR_TRANSFER = 0
+FOR_UPSTREAM = 1
+FOR_MEMORY = 2
+FOR_END = 3
+LEFT_WAITING = 4
+NEVER_CHOSEN = 5
 
 
 @kernel

@@ -19,7 +19,8 @@ from placelab.kernels.jit import helper, inlined
 from placelab.kernels.plan.list_schedule import first_after
 from placelab.kernels.plan.look_up import group_home
 
-SIZE, HALF = 128, 64  # steps of a block
+SIZE = 128  # steps of a block
+HALF = SIZE // 2
 
 
 @helper

@@ -41,9 +41,8 @@ class Outstanding(NamedTuple):
     seconds: np.ndarray  # float64 (n,): their transfers, M
     number: np.ndarray  # int64 (n,): sum of their numbers: if there is one, which
     marked: np.ndarray  # int32 (n,): 1 where an op depends on the read looked at
-    least: (
-        np.ndarray
-    )  # float64 (n,): least M of the op and those that depend on it, where they depend on more than one read
+    # float64 (n,): least M of the op and those that depend on it, where they depend on more than one read
+    least: np.ndarray
 
 
 @kernel

@@ -14,11 +14,10 @@ from placelab.kernels.heap import pop_entry, push_entry, push_event
 from placelab.kernels.jit import helper, inlined
 
 NEVER = float("inf")
-ACTIVE, CHANGED, REFILL = (
-    0,
-    1,
-    2,
-)  # numbers of a block of flows: active classes, whether any has changed, any of a shared link
+# Places in `number` of a block of flows.
+ACTIVE = 0  # active classes
+CHANGED = 1  # whether any has changed
+REFILL = 2  # whether any of a shared link has
 
 
 @helper

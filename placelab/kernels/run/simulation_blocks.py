@@ -166,9 +166,8 @@ class Use(NamedTuple):
     bytes: np.ndarray  # float64 (k,)
     home: np.ndarray  # int32 (tensors,): consumers and transfers that still need a tensor where it was made
     copy: np.ndarray  # int32 (x,): consumers that still need what a transfer brings
-    storage: (
-        np.ndarray
-    )  # int32 (tensors,): tensor whose memory each is held in, by which `home` counts; (0,) if none share any
+    # int32 (tensors,): tensor whose memory each is held in, by which `home` counts; (0,) if none share any
+    storage: np.ndarray
     size: np.ndarray  # float64 (tensors,) or (0,): bytes of that memory
     begun: np.ndarray  # int32 (tensors,) or (0,): 1 where it is taken
     reads: np.ndarray  # int32 (tensors,) or (0,), zeros: workspace
@@ -201,14 +200,12 @@ class Flows(NamedTuple):
     due: np.ndarray  # float64 (k * k,): when the class's next flow ends, infinite where it has none
     count: np.ndarray  # int32 (k * k,): flows
     stale: np.ndarray  # int32 (k * k,): 1 where `count` has changed and `rate` has not
-    entry: (
-        np.ndarray
-    )  # float64 (2 * x,): heaps of (`served` at the end of a flow, its transfer); class c's begins at base[c]
+    # float64 (2 * x,): heaps of (`served` at the end of a flow, its transfer); class c's begins at base[c]
+    entry: np.ndarray
     base: np.ndarray  # int32 (k * k + 1,)
     active: np.ndarray  # int32 (k * k,): classes that have flows, ascending
-    number: (
-        np.ndarray
-    )  # int64 (3,): how many these are, whether any class has changed, whether any on a shared link has
+    # int64 (3,): how many these are, whether any class has changed, whether any on a shared link has
+    number: np.ndarray
     next: np.ndarray  # float64 (1,): time of the event at which the next flow ends
 
 

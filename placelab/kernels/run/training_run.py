@@ -57,9 +57,8 @@ class TrainingState(NamedTuple):
     now: np.ndarray  # float64 (1,): when the work or the restore began
     failure: np.ndarray  # float64 (1,): the next failure, or the one to be detected
     delay: np.ndarray  # float64 (1,): from failure to detection, as the caller gave it; negative: not given yet
-    into: (
-        np.ndarray
-    )  # float64 (1,): time from the begin of a step to the failure; negative: a step would begin so much later
+    # float64 (1,): time from the begin of a step to the failure; negative: a step would begin so much later
+    into: np.ndarray
     phase: np.ndarray  # int64 (1,): DRAW, WORK, DETECT or RESTORE
     used: np.ndarray  # int64 (1,): number of `Failures.times` used
     saved: np.ndarray  # int64 (1,): steps in the last complete checkpoint

@@ -60,9 +60,8 @@ def coarsen(problem: Problem, *, rho: Annotated[float, Limits(0)] = 1.0) -> tupl
 
     def expand_with_note(placement: Placement) -> Placement:
         placement = expand(placement)
-        return replace(
-            placement, notes=(*placement.notes[:1], note, *placement.notes[1:])
-        )  # after how many ops were left
+        # After how many ops were left.
+        return replace(placement, notes=(*placement.notes[:1], note, *placement.notes[1:]))
 
     return small, expand_with_note
 

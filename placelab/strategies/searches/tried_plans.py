@@ -167,7 +167,8 @@ class Catalogue:
 
     def replan(self) -> None:
         """Plan each chain anew, from the placement that it has come to; one that comes to a known placement ends."""
-        known, going = self.met, list[TriedPlan]()
+        known = self.met
+        going = list[TriedPlan]()
         for plan in self.chains or sorted(self.plans, key=lambda plan: plan.cost):
             key = plan.device.tobytes()
             if key not in known:
