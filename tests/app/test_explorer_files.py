@@ -95,11 +95,11 @@ def test_reading_can_be_stopped_and_the_next_file_is_read():
     failures = []
     taken = []
     going = threading.Event()
-    opening = Opening(failures.append)
-    opening.read("slow", lambda: going.wait(30), taken.append)
+    opening = Opening(taken.append, failures.append)
+    opening.read("slow", lambda: going.wait(30))
     assert opening.text.value == '<span role="status">Reading slow …</span>'
     opening.stop()
-    opening.read("quick", lambda: 7, taken.append)
+    opening.read("quick", lambda: 7)
     assert opening.settled(120) and taken == [7] and failures == [""] and opening.text.value == ""
     going.set()
     opening.close()
@@ -141,15 +141,16 @@ def test_enter_reads_again_what_could_not_be_read(here):
     """If reading failed, Enter reads the path again, as the file may have changed; a file that was read is not read twice."""
     picked = []
     sentences = []
-    picker = ModelPicker(picked.append, pytest.fail, lambda text, tone: sentences.append(text))
-    picker.show(initial_state("topcuoglu").model)
+    state = initial_state("topcuoglu")
+    picker = ModelPicker(lambda change: picked.append(change(state)), lambda text, tone: sentences.append(text))
+    picker.show(state.model)
     picker.path.value = "later.json"
     assert picker.opening.settled(120) and "later.json" in sentences[-1]
     Path("later.json").write_text(graph_json.dumps(pl.generators.fork_join(3)))
     for _ in range(2):
         press_enter(picker.path)
         assert picker.opening.settled(120)
-    assert [model.title for model in picked] == ["later.json"] and sentences[-1] == ""
+    assert [state.model.title for state in picked] == ["later.json"] and sentences[-1] == ""
     picker.close()
 
 

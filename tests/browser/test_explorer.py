@@ -544,6 +544,49 @@ def test_hints_are_shown_once(explore, page):
     expect(hints).to_have_count(3)
 
 
+FORGET = "if (!sessionStorage.seen) localStorage.removeItem('placelab-hints')"
+
+
+@pytest.mark.own_page
+def test_a_newcomer_begins_with_an_example(open_notebook, page, screenshot):
+    """Where nothing was asked for: a place to drop a model on and three examples, then the hints; a press beside them ends it."""
+    page.add_init_script(FORGET)
+    hand = at_1280(page, open_notebook, OPEN.format(arguments=""))
+    begin = hand.root.locator(".pl-begin")
+    expect(begin).to_have_count(3)
+    expect(hand.root.locator(".pl-hint")).to_have_count(0)
+    screenshot("empty")
+    with page.expect_file_chooser():
+        hand.button("Open a file…").click()
+    examples = hand.root.locator(".pl-begin-examples > button")
+    expect(examples).to_have_text([re.compile("Ten tasks"), re.compile("Llama pipeline"), re.compile("Inception v3")])
+    examples.nth(1).click()
+    expect(begin).to_have_count(0)
+    hand.becomes("explorer.state.planned.plan.pp", 4)
+    assert hand.notebook.value("explorer.problem.graph.n_ops") == 64
+    expect(hand.root.locator(".pl-hint").first).to_be_visible()
+    hand.root.locator(".pl-gantt .stage").press("Control+k")
+    page.keyboard.type("examples")
+    page.keyboard.press("Enter")
+    expect(begin).to_have_count(3)
+    hand.root.locator(".pl-titles button").nth(3).click()
+    expect(begin).to_have_count(0)
+    page.evaluate("sessionStorage.seen = 1")
+    hand.notebook.execute("explorer.views = 0\nexplorer.undo()")
+    assert page.evaluate("localStorage.getItem('placelab-hints')") == "shown"
+
+
+@pytest.mark.own_page
+def test_a_dragged_value_leaves_the_page_to_begin_with(open_notebook, page):
+    """What is behind it is live: a pill can be pulled, and the schedule is there at once."""
+    page.add_init_script(FORGET)
+    hand = at_1280(page, open_notebook, OPEN.format(arguments=""))
+    expect(hand.root.locator(".pl-begin")).to_have_count(3)
+    hand.pull(key(hand, "bandwidth:inside server"), 60)
+    expect(hand.root.locator(".pl-begin")).to_have_count(0)
+    hand.shows(LIBRARY)
+
+
 def test_decisions_draw_the_plan_so_far(explore, screenshot):
     """Ops up to the step and no makespan; a prediction gives nothing away; another tab shows the whole plan."""
     hand = explore('"topcuoglu", tab="Decisions"')

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 from browser.bare_page import heard, portable, show
 from browser.boxes import box_of
-from explorer_hands import widgets
 from playwright.sync_api import Page, expect
 
 import placelab as pl
 from placelab.app.explorer.panels.everyday import BUTTONS
-from placelab.app.explorer.panels.pickers import EXAMPLES
+from placelab.app.explorer.panels.examples import EXAMPLES
 
 
 def test_each_button_that_a_command_presses_is_there(page: Page) -> None:
@@ -52,11 +51,10 @@ def test_open_has_a_zone_to_drop_on_and_three_examples(page: Page, screenshot, t
     page.evaluate("news => model.receive(news)", state)
     zone = root.locator(".pl-zone")
     expect(zone).to_contain_text("Drop a model here")
-    expect(root.locator(".pl-examples button")).to_have_text([text for _, text, _ in EXAMPLES])
+    expect(root.locator(".pl-examples button")).to_have_text([example.title for example in EXAMPLES])
     screenshot(theme)
     panel = explorer.pickers.models
-    (first, *_) = (part for part in widgets(panel.panel) if getattr(part, "description", "") == "Ten tasks")
-    first.click()
+    panel.examples[0].click()
     assert panel.opening.settled(60)
     assert explorer.state.model.title == "topcuoglu" and not panel.toggle.value
     explorer.close()

@@ -50,8 +50,11 @@ export function Hints({ root, again }: { root: HTMLElement; again: number }) {
   useEffect(() => (again ? setLeft(HINTS) : undefined), [again]);
   useEffect(() => {
     if (!left.length) return setPlaced([]);
-    remember();
-    const look = () => setPlaced(root.querySelector(READY) ? left.flatMap((hint) => place(root, hint)) : []);
+    const look = () => {
+      const ready = root.querySelector(READY);
+      if (ready) remember();
+      setPlaced(ready ? left.flatMap((hint) => place(root, hint)) : []);
+    };
     const timer = setInterval(look, WAIT);
     const press = ({ target }: Event) => {
       if (!(target instanceof Element)) return;
@@ -105,7 +108,8 @@ function below({ x, y }: { x: number; y: number }, width: number, height: number
   return x > 0.6 * most ? { right: `${Math.max(most - x - width, 4)}px`, top } : { left: `${x}px`, top };
 }
 
-function wereShown(): boolean {
+/** Whether this browser has shown what a newcomer sees first. */
+export function wereShown(): boolean {
   try {
     return localStorage.getItem(KEY) !== null;
   } catch {

@@ -1,9 +1,9 @@
 /** The explorer: one anywidget, whose parts are controls that Preact draws and views with modules of their own. */
 import { render as draw } from "preact";
 import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
+import { Begin } from "./begin.tsx";
 import { Parts } from "./controls.tsx";
 import css from "./explorer.css";
-import { Hints } from "./hints.tsx";
 import type { Whole } from "./part.ts";
 import type { ExplorerTraits } from "./traits.ts";
 
@@ -21,7 +21,7 @@ function render({ model, el }: { model: Whole; el: HTMLElement }): () => void {
       <>
         <style nonce={nonce}>{[THEME_CSS, css, get("hiding")].join("\n")}</style>
         <Parts whole={model} references={get("root")} />
-        <Hints root={el} again={get("hints")} />
+        <Begin whole={model} root={el} hints={get("hints")} />
       </>,
       el,
     );

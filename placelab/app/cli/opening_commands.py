@@ -124,6 +124,7 @@ explore model.onnx --dimension batch=8 --cluster my_cluster.json
 def _add_explore(commands: Any) -> None:
     explore_command = command(commands, "explore", explore, EXAMPLES)
     add_model(explore_command, default=MODEL)
+    explore_command.set_defaults(model="")  # so that a page knows whether one was asked for
     add_rules(explore_command)
     explore_command.add_argument("--partitioner", help="decides where each op runs (default: heft)")
     explore_command.add_argument(
@@ -158,14 +159,17 @@ def asked_for() -> Explorer:
     """The explorer that the command line has asked for; called in the kernel of its page."""
     from placelab.app.explorer import Explorer
 
-    state = state_of(argparse.Namespace(**json.loads(os.environ[VARIABLE])))
-    return Explorer(state, state.problem())
+    options = argparse.Namespace(**json.loads(os.environ[VARIABLE]))
+    begins = not (options.model or options.cluster or options.partitioner)
+    state = state_of(options)
+    return Explorer(state, state.problem(), begins=begins)
 
 
 def state_of(options: argparse.Namespace) -> State:
     """The state that the explorer opens on; raise PlacelabError for what is not there or does not fit."""
     from placelab.app.explorer.state import GIVEN, Preset, initial_state, preset
 
+    options = argparse.Namespace(**vars(options) | {"model": options.model or MODEL})
     state = initial_state(model_of(options) if options.batch or options.dimension else options.model)
     if options.cluster:
         name, cluster = cluster_of(options, state.model.graph)

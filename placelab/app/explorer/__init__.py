@@ -42,7 +42,8 @@ def explore(
         are split over the devices (tab *Layers*); a LayerSplit, which is shown with its borders; a plan of
         :func:`placelab.by_hand`, or a puzzle of :mod:`placelab.puzzles`, which begins with its start and shows the stars of each
         plan; or what :func:`placelab.load` takes: a dataset's name, a path, a networkx DiGraph, an OpGraph. Default: the dataset
-        ``inception_v3``.
+        ``inception_v3``, over which a browser that has never shown the explorer has a page to begin with: drop a model, or open
+        one of three examples.
     cluster
         A Cluster, or the name of a preset, as ``"pcie_box"``. Default: the problem's, the graph's own processors, or
         ``clusters.rtx2080ti_box(4)``.
@@ -72,6 +73,7 @@ def explore(
     >>> explore("topcuoglu")
     Explorer(topcuoglu: 10 ops on 3 devices, heft + planned: 80)
     """
+    begins = problem_or_graph is cluster is partitioner is scheduler is tab is compare_with is None and not prepare
     if cluster is not None:
         expect(cluster, (Cluster, str), "explore, for cluster,")
     if isinstance(problem_or_graph, Schedule):
@@ -93,7 +95,7 @@ def explore(
     state = initial_state(problem_or_graph, cluster).with_choices(partitioner, scheduler, options or {}, tuple(names))
     if isinstance(plan, ByHand):
         state = state.with_hand(plan.placement)
-    explorer = Explorer(state, state.problem(), height=height, puzzle=puzzle)
+    explorer = Explorer(state, state.problem(), height=height, puzzle=puzzle, begins=begins)
     tab = tab or (LayersPanel.title if state.layers is not None else None)
     if tab is not None:
         explorer.tabs.open(tab)

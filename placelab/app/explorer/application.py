@@ -21,6 +21,7 @@ from placelab.app.explorer.panels.commands import Around, Command, Commands, sai
 from placelab.app.explorer.panels.comparison import Comparison
 from placelab.app.explorer.panels.downloads import Shown, Table
 from placelab.app.explorer.panels.everyday import TABS, against, everyday
+from placelab.app.explorer.panels.examples import EXAMPLES
 from placelab.app.explorer.panels.hand_mode import ByHandMode
 from placelab.app.explorer.panels.panel import Item, Message, Puzzle, Shared, Tabular
 from placelab.app.explorer.panels.pickers import ChangeState, Pickers
@@ -240,8 +241,15 @@ class Explorer(Readable):
     _closed = False
 
     def __init__(
-        self, state: State, problem: Problem, *, height: int | None = None, puzzle: Puzzle | None = None
+        self,
+        state: State,
+        problem: Problem,
+        *,
+        height: int | None = None,
+        puzzle: Puzzle | None = None,
+        begins: bool = False,
     ) -> None:
+        self._begins = begins  # nothing was asked for
         self._session = session = Session(state, problem)
         self._inputs = Inputs(
             session,
@@ -487,6 +495,9 @@ class Explorer(Readable):
             self._hint,
             "help start first tour newcomer keyboard shortcuts keys tutorial",
         )
+        yield Command(
+            "examples", "Drop a model, or open one of three", "file", self._begin, "start page example demo begin"
+        )
         yield Command("details", "Facts, why here, why then", "view", self._toggle_drawer, "why explain drawer")
         for title in self.tabs.panels:
             act = partial(self.tabs.open, title)
@@ -514,6 +525,18 @@ class Explorer(Readable):
         self.tabs.open("Difference")
         return True
 
+    def _begin(self, how: str = "again") -> None:
+        """Have the page offer examples and a place to drop a model on: ``"again"``, or ``"once"`` in each browser.
+
+        A message and no trait: a page without a kernel, which has the traits that were saved, could open none of them.
+        """
+        buttons = self.pickers.models.examples
+        examples = [
+            {"name": e.name, "title": e.title, "says": e.says, "tag": e.tag, "button": made.model_id}
+            for e, made in zip(EXAMPLES, buttons, strict=True)
+        ]
+        self.send({"to": "begin", "content": {"how": how, "behind": self.state.model.title, "examples": examples}})
+
     def _hint(self) -> None:
         self.hints += 1
 
@@ -539,6 +562,8 @@ class Explorer(Readable):
         """End what is computed when the last view has gone, as when the cell is run again; go on when one appears."""
         if change["new"]:
             self._computation.wake()
+            if self._begins and not self.steps.past:
+                self._begin("once")
         else:
             self._computation.leave()
 

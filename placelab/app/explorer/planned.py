@@ -183,6 +183,14 @@ def planned_of(model: Transformer, source: str, cluster: Cluster) -> Planned:
     return start.moved("tp", max(inside, default=1), cluster).moved("zero", 1, cluster)
 
 
+def pipelined(
+    model: Transformer, source: str, cluster: Cluster, microbatches: int = 8, sequence: int = 1024
+) -> Planned:
+    """A decoder as a pipeline, a stage on each device, micro-batches of one sequence under 1F1B."""
+    asked = Planned(model, source, Plan(pp=cluster.n_devices), batch=microbatches, sequence=sequence)
+    return asked.on(cluster)
+
+
 def schedules(plan: Plan) -> tuple[str, ...]:
     """Schedules that a plan may have; without a pipeline they are all one."""
     return SCHEDULES if plan.pp > 1 else ("1f1b",)

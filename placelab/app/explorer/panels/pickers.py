@@ -15,6 +15,7 @@ from placelab.analysis.comparing import fitting_schedulers
 from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.engine.solving import function_of
 from placelab.app.explorer.layers import layers_of
+from placelab.app.explorer.panels.examples import EXAMPLES
 from placelab.app.explorer.panels.options import Controls, CostsPicker, PreparePicker
 from placelab.app.explorer.panels.panel import Popover, button, choose, opens
 from placelab.app.explorer.state import (
@@ -48,7 +49,7 @@ from placelab.schedule.catalogue import partitioners, schedulers
 
 OWN_PLANS = (BY_HAND, BEST_KNOWN)  # stand in the menu of partitioners while they are shown
 PATIENCE = 0.5  # seconds that `read` waits, so that small files are shown at once
-Reading = tuple[str, Callable[[], Any], Callable[[Any], None]]  # title, reader, and consumer of what it returns
+Reading = tuple[str, Callable[[], Change]]  # title, and what reads it
 
 
 class Opening(Background):
@@ -56,6 +57,8 @@ class Opening(Background):
 
     Parameters
     ----------
+    take
+        Called with the change that shows what was read.
     fail
         Called with a sentence when a file cannot be read, with "" when reading was cancelled.
 
@@ -65,7 +68,8 @@ class Opening(Background):
         The line; `text` is the widget in it.
     """
 
-    def __init__(self, fail: Callable[[str], None]) -> None:
+    def __init__(self, take: Callable[[Change], None], fail: Callable[[str], None]) -> None:
+        self._take = take
         self._fail = fail
         self._jobs: deque[Reading] = deque()
         self._stopped = False
@@ -75,9 +79,9 @@ class Opening(Background):
         self.box = w.HBox([self.text, self._cancel]).add_class("pl-opening")
         self.say("")
 
-    def read(self, title: str, read: Callable[[], Any], take: Callable[[Any], None]) -> None:
-        """Have `read` called in the thread, and `take` with what it returns."""
-        self._jobs.append((title, read, take))
+    def read(self, title: str, read: Callable[[], Change]) -> None:
+        """Have `read` called in the thread, and take what it returns."""
+        self._jobs.append((title, read))
         self._worker.wake()
         self._worker.settled(PATIENCE)
 
@@ -99,12 +103,12 @@ class Opening(Background):
 
     def _run(self) -> None:
         while self._jobs:
-            title, read, take = self._jobs.popleft()
+            title, read = self._jobs.popleft()
             self._stopped = False
             self.say(f"Reading {title} …")
             try:
                 content = run_abandonable(read, lambda: self._stopped)
-                self._fail("") if self._stopped else take(content)
+                self._fail("") if self._stopped else self._take(content)
             except Abandoned:
                 self._fail("")
             except Exception as error:  # a file may hold anything; it must not end the thread
@@ -114,12 +118,6 @@ class Opening(Background):
 
 
 OFFERED = 200  # names that the path field completes
-# What there is to begin with, smallest first: name, what its button says, and what it is.
-EXAMPLES = (
-    ("topcuoglu", "Ten tasks", "10 ops on 3 processors, of the paper on HEFT: every number can be checked by hand"),
-    ("dynamic_rnn", "Unrolled RNN", "A training step with long chains"),
-    ("inception_v3", "Inception v3", "5,230 ops of a training step on 4 GPUs"),
-)
 HINT = (
     f"{', '.join(row.title for row in readers(GRAPH))}; files can be dropped anywhere here. A profile of a run "
     f"({', '.join(row.title for row in readers(PROFILE))}) gives the model that is shown its times. From a cell, "
@@ -132,25 +130,25 @@ class ModelPicker:
 
     Parameters
     ----------
-    pick
-        Called with a model that is to be shown.
-    measure
-        Called with the name and the content of a profile.
+    change
+        Called with the change that shows what was opened.
     say
         Shows a sentence in a tone.
+
+    Attributes
+    ----------
+    examples
+        A button for each of :data:`~placelab.app.explorer.panels.examples.EXAMPLES`.
     """
 
-    def __init__(
-        self, pick: Callable[[Model], None], measure: Callable[[str, Profile], None], say: Callable[[str, str], None]
-    ) -> None:
-        self._pick = pick
-        self._measure = measure
+    def __init__(self, change: Callable[[Change], None], say: Callable[[str, str], None]) -> None:
+        self._change = change
         self._say = say
         self._opened: dict[str, Model] = {}
         self._title = ""
         self._quiet = False
         self._failed_path = ""  # the path that could not be read
-        self.opening = Opening(self._failed)
+        self.opening = Opening(self._take, self._failed)
         self.menu = w.Dropdown(description="Model", tooltip="The graph that is placed.")
         self.toggle = w.ToggleButton(
             description="Open…",
@@ -169,8 +167,8 @@ class ModelPicker:
         self.upload.on_stopped = self._stopped
         hint = w.HTML(HINT).add_class("pl-about")
         zone = w.HBox([w.HTML("<b>Drop a model here</b> or"), self.upload]).add_class("pl-zone")
-        examples = [button(text, says, partial(self.menu.set_trait, "value", name)) for name, text, says in EXAMPLES]
-        begin = w.HBox([w.HTML("or begin with"), *examples]).add_class("pl-examples")
+        self.examples = [button(e.title, e.says, partial(self.opening.read, e.title, e.read)) for e in EXAMPLES]
+        begin = w.HBox([w.HTML("or begin with"), *self.examples]).add_class("pl-examples")
         self.panel = w.VBox([zone, self.path, begin, hint]).add_class("pl-popover")
         self.box = w.HBox([self.toggle, self.panel]).add_class("pl-pops").add_class("pl-open")
         self.menu.observe(self._chosen, "value")
@@ -200,13 +198,13 @@ class ModelPicker:
     def _chosen(self, change: Any) -> None:
         title = change["new"]
         if not self._quiet and title != self._title:
-            self.opening.read(title, lambda: self._opened.get(title) or model_of(title), self._take)
+            self.opening.read(title, lambda: shows(self._opened.get(title) or model_of(title)))
 
     def _typed(self, path: str) -> None:
         path, self._failed_path = path.strip(), ""
         if path:
             self._say("", "")
-            self.opening.read(path, lambda: model_of(path), self._take)
+            self.opening.read(path, lambda: shows(model_of(path)))
 
     def _entered(self, _: Any, content: Any, __: Any) -> None:
         """Read the same path again on Enter if it could not be read: the file may have changed."""
@@ -220,13 +218,15 @@ class ModelPicker:
     def _uploaded(self, name: str, data: bytes) -> None:
         shown = self._opened[self._title].graph
 
-        def read() -> Any:
+        def read() -> Change:
             if decoder := decoder_of(data, name):
-                return decoder
+                return shows(decoder)
             content = opened(data, name, shown)
-            return (name, content) if isinstance(content, Profile) else Model(name, content)
+            if isinstance(content, Profile):
+                return lambda state: state.with_profile(name, content)
+            return shows(Model(name, content))
 
-        self.opening.read(f"{name}, {si(len(data), 'B')}", read, self._take)
+        self.opening.read(f"{name}, {si(len(data), 'B')}", read)
 
     def _refused(self, name: str, reason: str) -> None:
         large = (
@@ -239,11 +239,8 @@ class ModelPicker:
             f"The upload of {name} has stopped at {si(have, 'B')} of {si(size, 'B')}: drop the file once more."
         )
 
-    def _take(self, content: Any) -> None:
-        if isinstance(content, Model):
-            self._pick(content)
-        else:
-            self._measure(*content)
+    def _take(self, change: Change) -> None:
+        self._change(change)
         self.toggle.value = False
 
     def _failed(self, reason: str) -> None:
@@ -255,6 +252,11 @@ class ModelPicker:
     def _list_files(self, _: Any) -> None:
         if self.toggle.value:
             self.path.options = openable_files(Path())
+
+
+def shows(model: Model) -> Change:
+    """The change that shows a model."""
+    return lambda state: state.with_model(model)
 
 
 def decoder_of(data: bytes, name: str) -> Model | None:
@@ -313,11 +315,7 @@ class Pickers:
         self._change = change
         self.quiet = False
         self._presets: dict[str, Preset] = {state.preset.title: state.preset} if state.preset.title == GIVEN else {}
-        self.models = ModelPicker(
-            lambda model: self._ask(lambda s: s.with_model(model)),
-            lambda name, profile: self._ask(lambda s: s.with_profile(name, profile)),
-            say,
-        )
+        self.models = ModelPicker(self._ask, say)
         self.cluster = self._menu(
             "Cluster", self._pick_cluster, "A preset to start from; picking it again undoes all edits."
         )
