@@ -6,14 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+
 from placelab.plans.degrees import Plan
+from placelab.plans.gradient_streams import beside
 from placelab.plans.pass_parts import Part
 from placelab.plans.plan_collectives import Gradients, gradient_groups, joined
 from placelab.plans.rank_passes import GATHER, Ends, RankPasses
 from placelab.problem.cluster import Cluster
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
 
+MOST_SHOWN = 30_000  # actions that one rank's problem has; more make a chart that nobody reads, seconds late
 KINDS = {"gather": "all-gather", "scatter": "reduce-scatter"}
 Groups = list[list[int]]
 LIMIT = 2  # units whose weights are gathered at a time, PyTorch's
@@ -101,6 +107,73 @@ def gathered_seconds(
         else:
             ends.append(stream := max(stream, waits) + known[each.blocks][each.kind == "scatter"])
     return max(compute, stream)
+
+
+def is_shown(layers: int, m: int) -> bool:
+    """Whether the step of one rank has gathers and scatters between its passes, or is too long for it."""
+    return m * (5 * layers + 4) <= MOST_SHOWN
+
+
+def with_gathers(
+    one: Schedule,
+    step: Sequence[Action],
+    passes: Mapping[str, Sequence[float]],
+    sent: Callable[[tuple[int, ...]], tuple[float, float]],
+) -> Placement:
+    """A step of ZeRO 3 of one rank, as :func:`gathered_seconds` times it; as it is where nothing is gathered.
+
+    Parameters
+    ----------
+    one
+        Of its passes alone, on one device.
+    passes, sent
+        As those of :func:`gathered_seconds`.
+
+    Returns
+    -------
+    Placement
+        Passes of blocks ``F{micro-batch}.{block}@name`` and ``BW…`` on the device, ``gather/F…`` and ``scatter/BW…`` on
+        ``name/stream``, each after what is before it there: any scheduler keeps their order.
+    """
+    [name] = one.problem.cluster.names
+    known = {blocks: sent(blocks) for blocks in {each.blocks for each in step if each.kind != "pass"}}
+    places = name, f"{name}/stream"
+    names: list[str] = []
+    made: list[tuple[str, float, int]] = []  # kind, seconds, place
+    edges: list[tuple[int, int]] = []
+    last = [-1, -1]
+    ends: list[int] = []
+    for each in step:
+        stream = each.kind != "pass"
+        seconds = known[each.blocks][each.kind == "scatter"] if stream else passes[each.phase][each.blocks[0]]
+        waits = ends[each.after] if each.after >= 0 else -1
+        if stream and not seconds:
+            ends.append(waits)
+            continue
+        edges += [(u, len(names)) for u in {waits, last[stream]} if u >= 0]
+        last[stream] = len(names)
+        ends.append(len(names))
+        label = f"{each.phase}{each.microbatch}.{each.blocks[0]}@{name}"
+        names.append(f"{each.kind}/{label}" if stream else label)
+        made.append((each.kind if stream else each.phase[0], seconds, int(stream)))
+    if last[1] < 0:
+        return one.placement
+    kinds, seconds_of, place = zip(*made, strict=True)
+    graph = OpGraph.from_arrays(
+        names,
+        seconds_of,
+        np.array(edges),
+        edge_bytes=np.zeros(len(edges)),
+        edge_control=np.ones(len(edges), bool),
+        kind=kinds,
+        devices={v: (places[at],) for v, at in enumerate(place)},
+        metadata={"name": one.problem.graph.title},
+    )
+    number = np.array([graph.index(op) for op in names], np.int32)
+    problem = one.problem.replace(graph=graph, cluster=beside(one.problem.cluster))
+    device = np.empty(len(names), np.int32)
+    device[number] = place
+    return Placement(problem, device, number, partitioner=one.placement.partitioner)
 
 
 def every_gathered_rank(

@@ -84,7 +84,7 @@ class _Streams:
 
     def placement(self) -> Placement:
         """All ops where they run."""
-        problem = self.one.problem.replace(graph=self._graph(), cluster=_beside(self.one.problem.cluster))
+        problem = self.one.problem.replace(graph=self._graph(), cluster=beside(self.one.problem.cluster))
         return Placement(
             problem, problem.may_run.argmax(axis=1).astype(np.int32), partitioner=self.one.placement.partitioner
         )
@@ -121,7 +121,7 @@ class _Streams:
         return {label: [column[v] for v in order] for label, column in whole.items()}
 
 
-def _beside(cluster: Cluster) -> Cluster:
+def beside(cluster: Cluster) -> Cluster:
     """Each device and, next to it, its stream, whose links are without cost: seconds of collectives have all in them."""
     own = np.repeat(np.arange(cluster.n_devices), 2)
     stream = np.arange(len(own)) % 2 == 1

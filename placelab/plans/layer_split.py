@@ -96,7 +96,13 @@ class LayerSplit:
     @cached_property
     def memory(self) -> np.ndarray:
         """Bytes on each device."""
-        return self._at_stages([sum(found.values()) for found in self._stage_bytes()])
+        return np.array([float(sum(found.values())) for found in self.by_category])
+
+    @property
+    def by_category(self) -> list[dict[str, float]]:
+        """Of each device category → bytes; of an idle one nothing."""
+        rows = {d: found for (d, *_), found in zip(self.stages, self._stage_bytes, strict=True)}
+        return [rows.get(d, {}) for d in self.order]
 
     @property
     def capacity(self) -> np.ndarray:
@@ -128,8 +134,7 @@ class LayerSplit:
         need("pandas")
         import pandas as pd
 
-        rows = {d: found for (d, *_), found in zip(self.stages, self._stage_bytes(), strict=True)}
-        by_category = pd.DataFrame([rows.get(d, {}) for d in self.order]).fillna(0.0)
+        by_category = pd.DataFrame(self.by_category).fillna(0.0)
         firsts = np.clip(np.array(self.borders[:-1]) - 1, 0, self.model.layers)
         found = pd.DataFrame(dict(device=self.devices, first=firsts, layers=self.counts, seconds=self.seconds))
         return pd.concat([found, by_category], axis=1).assign(memory=self.memory, capacity=self.capacity)
@@ -192,6 +197,7 @@ class LayerSplit:
         links = [float(facts.links[a, b]) for (a, *_), (b, *_) in pairwise(stages)]
         return [s + link for s, link in zip(own, [*links, 0.0], strict=True)]
 
+    @cached_property
     def _stage_bytes(self) -> list[dict[str, float]]:
         facts, stages = self._facts, self.stages
         return [

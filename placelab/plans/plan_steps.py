@@ -18,7 +18,14 @@ from placelab.plans.best_split import split_layers
 from placelab.plans.degrees import Plan
 from placelab.plans.divided_blocks import DividedBlocks
 from placelab.plans.every_rank import every_rank
-from placelab.plans.gathered_units import actions, every_gathered_rank, gathered_seconds, joined
+from placelab.plans.gathered_units import (
+    actions,
+    every_gathered_rank,
+    gathered_seconds,
+    is_shown,
+    joined,
+    with_gathers,
+)
 from placelab.plans.gradient_streams import Sending, with_streams
 from placelab.plans.memory import OUTSIDE_OPS, BlockMemory, training_bytes
 from placelab.plans.one_rank import OneRank
@@ -88,7 +95,8 @@ class PlanResult:
             ``"one"``: the pipeline of one tensor rank of one replica, a device per stage; collectives are part of its passes.
             ``"gradients"``: the same with a stream beside each device, on which gradients are summed, or scattered and weights
             gathered, as long as in closed form; the step takes the plan's seconds, under any scheduler of pipelines that has the
-            plan's order. ``"one"`` where a plan sends none, and under ZeRO 3.
+            plan's order. ``"one"`` where a plan sends none. Under ZeRO 3 passes of each block, weights gathered before them and
+            gradients scattered after them, in an order that any scheduler keeps; of more than 30,000 the passes alone.
             ``"streams"``: the same with all collectives on the stream, those within passes, too; passes are split there.
             ``"all"``: every device, with its stream on which the hops of collectives run; gradients are summed, too. Of equal
             devices and links both take the plan's seconds; of others ``"all"`` has each one's own. Under ZeRO 3 ``"one"`` has
@@ -378,8 +386,9 @@ class Planner:
 
     def _sending(self, plan: Plan, one: Schedule) -> Placement:
         """The pipeline with streams that send gradients."""
-        if plan.zero == 3:  # sends between its passes
-            return one.placement
+        if plan.zero == 3:
+            m = plan.microbatches(self.batch)
+            return with_gathers(one, *self._units(plan, m)) if is_shown(self.model.layers, m) else one.placement
         ends = _ends(plan)
         gathered, summed = zip(*self.collectives.gradient_parts(plan, ends), strict=True)
         scattered = self.collectives.scatter_seconds(plan, ends) if plan.zero == 2 else ()
@@ -410,12 +419,16 @@ class Planner:
                 f"ZeRO 3 gathers and scatters {self.model.layers:,} layers in {m:,} micro-batches: {n:,} actions, "
                 f"at most {MAX_OPS:,} are made"
             )
+        return gathered_seconds(*self._units(plan, m))
+
+    def _units(self, plan: Plan, m: int) -> tuple[Any, Any, Any]:
+        """The actions of a step of ZeRO 3, seconds of the passes of blocks, and those to gather and scatter a unit."""
         group = rank_groups(plan, 0)
         passes = [self._passes(plan, b, b + 1, group) for b in self._each()[:-1]]
         sizes = self.collectives.of_blocks(plan)
         seconds = cache(self.collectives.gathered_seconds)  # most layers are equal
         each = {"F": [f for f, _, _ in passes], "BW": [b + w for _, b, w in passes]}
-        return gathered_seconds(actions(self.model.layers, m), each, lambda unit: seconds(plan, joined(sizes, unit)))
+        return actions(self.model.layers, m), each, lambda unit: seconds(plan, joined(sizes, unit))
 
     def _simulated(self, plan: Plan, step: Step, m: int) -> tuple[Placement, np.ndarray, np.ndarray, float]:
         """The pipeline, the end of each rank and of what its stream scatters meanwhile, the seconds in which all are busy."""

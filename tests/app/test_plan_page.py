@@ -112,6 +112,20 @@ def test_gradients_lie_on_streams_next_to_their_devices(opened, zero):
     assert len(opened.problem.cluster.names) == 4
 
 
+def test_zero_3_shows_its_gathers(opened):
+    """Beside the passes of each layer, in the plan's seconds, under the scheduler that follows; ZeRO 1 has its schedule again."""
+    slide(opened, "tp", 1)
+    slide(opened, "pp", 1)
+    page(opened).menus["zero"].value = 3
+    found = agrees(opened)
+    assert opened.schedule.makespan == pytest.approx(found.seconds, rel=1e-12)
+    assert opened.schedule.scheduler == "fifo" and "the chart runs" not in page(opened).board.said
+    kinds = opened.problem.graph.kind.tolist()
+    assert set(kinds) == {"F", "B", "gather", "scatter"} and opened.problem.cluster.names[1].endswith("/stream")
+    page(opened).menus["zero"].value = 1
+    assert agrees(opened).plan.zero == 1 and opened.schedule.scheduler == "1f1b"
+
+
 def test_load_of_links_is_not_that_of_streams(opened):
     """Two ranks and their streams are four devices, like the cluster, whose links they are not."""
     slide(opened, "pp", 2)
@@ -203,6 +217,7 @@ def test_the_moved_degree_wins():
         pl.Plan(tp=2, pp=2, zero=1, schedule="zb-h1"),
         pl.Plan(dp=2, pp=2, schedule="interleaved", chunks=2),
         pl.Plan(dp=2, pp=2, zero=2, schedule="dualpipe"),
+        pl.Plan(dp=4, zero=3),
     ],
 )
 def test_the_cell_makes_the_plan(plan):

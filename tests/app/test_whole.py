@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Thread
 from typing import Any
 
 import comm
@@ -79,6 +80,33 @@ def test_the_page_knows_a_new_part_before_it_draws_it(whole, box):
     old[1].description = "nobody hears it"
     new.children[0].value = "other"
     assert sent_state(whole) == {f"{new.children[0].model_id}.value": "other"}
+
+
+def test_what_parts_say_together_is_one_message(monkeypatch):
+    """The last value of each trait with its bytes, before a custom message; what another thread says is not held."""
+    chart = Gantt(comm=PartComm())
+    box = w.VBox([w.Button(description="go")])
+    whole = Whole([chart, box])
+    messages: list[tuple[dict[str, Any], Any]] = []
+    monkeypatch.setattr(whole, "_send", lambda message, buffers=None: messages.append((message, buffers)))
+    [go] = box.children
+    with whole.in_one_message():
+        chart.schedule = b"12345678"
+        with whole.in_one_message():
+            chart.schedule = b"87654321"
+            go.description = "stop"
+        other = Thread(target=lambda: setattr(go, "tooltip", "elsewhere"))
+        other.start()
+        other.join()
+        assert [message["state"] for message, _ in messages] == [{f"{go.model_id}.tooltip": "elsewhere"}]
+        chart.send({"said": 1})
+        box.children = [go, w.HTML("new")]
+    (_, (first, buffers), (custom, _), (last, none)) = messages
+    assert first["state"] == {f"{go.model_id}.description": "stop"} and [bytes(b) for b in buffers] == [b"87654321"]
+    assert first["buffer_paths"] == [[f"{chart.model_id}.schedule"]]
+    assert custom["content"] == {"to": chart.model_id, "content": {"said": 1}}
+    assert last["state"][f"{box.children[1].model_id}.value"] == "new" and none == []
+    whole.close()
 
 
 def test_bytes_of_a_view_travel_as_buffers(monkeypatch):

@@ -76,6 +76,42 @@ def test_a_border_is_dragged(hand, screenshot):
             assert inner["y"] >= outer["y"] and inner["y"] + inner["height"] <= outer["y"] + outer["height"] + 1
 
 
+HOLD = """() => {
+  window.held = [];
+  window.sends = WebSocket.prototype.send;
+  WebSocket.prototype.send = function (data) { window.held.push([this, data]); };
+}"""
+RELEASE = """() => {
+  WebSocket.prototype.send = window.sends;
+  for (const [socket, data] of window.held) socket.send(data);
+}"""
+
+
+def test_the_page_is_ahead_of_the_kernel(hand):
+    """A border that has moved has its seconds and bytes before the kernel hears of it, which then says the same."""
+    split = "best.moved(0, -1)"
+    words = "from placelab.base.units import seconds"
+    times = hand.notebook.value(f"(exec({words!r}, globals()), [seconds(float(t)) for t in ({split}).seconds])[1]")
+    parts = hand.notebook.value(f"[list(held.values()) for held in ({split}).by_category]")
+    shown = hand.root.locator(".pl-layers .value.time")
+    bytes_of = "els => els.map(el => [...el.querySelectorAll('.memory [data-bytes]')].map(part => +part.dataset.bytes))"
+
+    def says() -> None:
+        expect(shown).to_have_text(times)
+        found = hand.root.locator(".pl-layers .row[data-device]").evaluate_all(bytes_of)
+        assert found == [[size for size, *others in zip(own, *parts, strict=True) if any(others)] for own in parts]
+
+    hand.page.evaluate(HOLD)
+    hand.root.locator(".pl-layers .handle").first.focus()
+    hand.page.keyboard.press("ArrowLeft")
+    says()
+    ahead = hand.root.locator(".pl-layers .rows[data-ahead]")
+    expect(ahead).to_have_count(1)
+    hand.page.evaluate(RELEASE)
+    expect(ahead).to_have_count(0)
+    says()
+
+
 def test_training_says_what_is_missing(hand, screenshot):
     """Another phase keeps the explorer's history; bars are red past the capacity and say what lacks."""
     hand.root.locator(".pl-phase").get_by_role("button", name="Train").click()

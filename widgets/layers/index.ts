@@ -11,6 +11,7 @@ const READ = [
   "limits",
   "sizes",
   "rows",
+  "facts",
   "best",
   "now",
   "said",

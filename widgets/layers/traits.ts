@@ -10,6 +10,8 @@ export interface LayersTraits {
   /** Width of each block. */
   sizes: number[];
   rows: Row[];
+  /** What `rows` are summed from, whatever the borders: the page shows those of a border that a hand moves at once. */
+  facts: Facts | Record<string, never>;
   /** Seconds of the slowest device of the best split. */
   best: number;
   now: string;
@@ -29,6 +31,31 @@ export interface LayersTraits {
 /** Seconds and bytes of a device. */
 export interface Row extends Held {
   seconds: number;
+}
+
+/** A value, and how many blocks in a row have it. */
+export type Run = [value: number, times: number];
+
+/** Seconds and bytes of blocks, and what devices add to them. */
+export interface Facts {
+  /** Of each device those of each block. */
+  seconds: Run[][];
+  /** Of the border behind each device; 0 behind the last. */
+  links: number[];
+  /** Categories of bytes that stay. */
+  kept: [string, Run[]][];
+  /** Bytes of a category that embedding and head share. */
+  twice: Record<string, number>;
+  /** Bytes of a micro-batch. */
+  activations: Run[];
+  /** Micro-batches whose activations each device keeps. */
+  copies: number[];
+  /** Buffers: of each a device has that of its largest block. */
+  peaks: Run[][];
+  /** Bytes of each device; null is unlimited. */
+  capacity: (number | null)[];
+  /** Of the capacity that may be used. */
+  share: number;
 }
 
 /** The best split by an objective. */

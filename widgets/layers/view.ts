@@ -7,7 +7,8 @@ import { inside } from "../shared/zoom.ts";
 import { LaunchPanel } from "./launch.ts";
 import css from "./layers.css";
 import { blockName, content, edges, named, nearest } from "./place.ts";
-import type { Asked, LayersTraits } from "./traits.ts";
+import { rowsOf } from "./sums.ts";
+import type { Asked, Facts, LayersTraits, Row } from "./traits.ts";
 
 type Shown = Omit<LayersTraits, "asked">;
 
@@ -16,8 +17,7 @@ const CELLS = 26;
 const GHOST = 11; // height of the row of a best split
 const HANDLE = 34; // height of a border that can be dragged
 const GRASP = 16; // width in which a pointer finds it
-const PATIENCE = 40; // ms between two places that are sent
-const ANSWER = 500; // ms after the last of them in which the kernel may still speak of an earlier one
+const ANSWER = 500; // ms after the last place that was sent in which the kernel may still speak of an earlier one
 const KEYS: Record<string, number> = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, Home: -1e9, End: 1e9 };
 
 export class LayersView {
@@ -44,7 +44,6 @@ export class LayersView {
   #held = -1; // the border that a pointer has
   #before: number[] = []; // where the borders were when the pointer took it
   #drag = Date.now(); // grows from one movement of a hand to the next, also after the page was loaded again
-  #timer = 0;
   #waiting = 0; // timer that ends with the kernel's answer
 
   constructor(send: (asked: Asked) => void, close: () => void) {
@@ -66,22 +65,15 @@ export class LayersView {
 
   show(traits: Shown): void {
     this.#traits = traits;
-    if (this.#held < 0 && !this.#timer && !this.#waiting) this.#borders = traits.borders;
+    if (this.#held < 0 && !this.#waiting) this.#borders = traits.borders;
     if (this.#borders.length !== traits.borders.length) this.#borders = traits.borders;
     this.#message.textContent = traits.message;
-    this.#now.textContent = traits.now;
-    this.#now.title = traits.said;
-    this.#now.classList.toggle(
-      "bad",
-      traits.rows.some((row) => row.lacks > 0),
-    );
     this.#launch.show(traits.launching ? traits.launch : []);
     this.#drawRows(traits);
     this.draw();
   }
 
   dispose(): void {
-    clearTimeout(this.#timer);
     clearTimeout(this.#waiting);
     this.#watch.disconnect();
   }
@@ -203,7 +195,18 @@ export class LayersView {
     return handle;
   }
 
-  #drawRows({ devices, rows, best, of }: Shown): void {
+  /** Where the borders are ahead of the kernel, the page sums up by itself what it will say. */
+  #drawRows(traits: Shown): void {
+    const { devices, borders, facts, best, of } = traits;
+    const ahead = "links" in facts && this.#borders.some((block, i) => block !== borders[i]);
+    const rows = ahead ? rowsOf(facts as Facts, this.#borders) : traits.rows;
+    this.#rows.toggleAttribute("data-ahead", ahead);
+    this.#now.textContent = ahead ? word(rows) : traits.now;
+    this.#now.title = ahead ? "" : traits.said;
+    this.#now.classList.toggle(
+      "bad",
+      rows.some((row) => row.lacks > 0),
+    );
     const slowest = Math.max(best, ...rows.map((row) => row.seconds)) || 1;
     this.#head.replaceChildren(h("span"), h("span", {}, of), this.#legend);
     const lines = rows.map((row, d) => {
@@ -245,9 +248,7 @@ export class LayersView {
 
   #release(): void {
     if (this.#held < 0) return;
-    const border = this.#held;
     this.#held = -1;
-    if (this.#borders[border + 1] !== this.#before[border + 1]) this.#tell(border, 0);
     this.draw();
   }
 
@@ -268,21 +269,14 @@ export class LayersView {
     event.stopPropagation();
   }
 
-  /** Shows a border before another block at once, and tells the kernel soon. */
+  /** Shows a border before another block at once, and tells the kernel; what it cannot take yet, the next one replaces. */
   #set(border: number, to: number): void {
     if (this.#borders[border + 1] === to) return;
     this.#borders = this.#borders.with(border + 1, to);
+    this.#send({ border, to, drag: this.#drag });
     this.draw();
-    if (!this.#timer) this.#tell(border, PATIENCE);
-  }
-
-  #tell(border: number, after: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = window.setTimeout(() => {
-      this.#timer = 0;
-      this.#send({ border, to: this.#borders[border + 1]!, drag: this.#drag });
-      this.#wait();
-    }, after);
+    this.#drawRows(this.#traits!);
+    this.#wait();
   }
 
   /** Takes the kernel's word again when it may be expected to be of the last place. */
@@ -293,6 +287,12 @@ export class LayersView {
       if (this.#traits && this.#held < 0) this.show(this.#traits);
     }, ANSWER);
   }
+}
+
+/** The slowest device's seconds, or that some lack memory. */
+function word(rows: readonly Row[]): string {
+  if (rows.some((row) => row.lacks > 0)) return "does not fit";
+  return `now ${seconds(Math.max(...rows.map((row) => row.seconds)))}`;
 }
 
 function bar(share: number, colour: string): HTMLElement {

@@ -433,12 +433,14 @@ class Explorer(Readable):
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """Forget what was said of the state before, and show and compute the one after. Needs the lock."""
-        self._say("")
-        self._view.aside = ""
-        yield
-        self._inputs.show()
-        self.by_hand.follow()
-        self._compute()
+        with self.in_one_message():
+            self._say("")
+            self._view.aside = ""
+            yield
+            self._inputs.show()
+            self.by_hand.follow()
+            self._follow()
+        self._computation.start()
 
     def _adopt_scheduler(self, asked: State, runnable: State) -> bool:
         """Take over the scheduler that replaced ``planned`` for want of a plan, and say so; False when a newer state has come."""
@@ -460,9 +462,14 @@ class Explorer(Readable):
         self.now = key_of(*self._session.now)
 
     def _compute(self) -> None:
+        with self.in_one_message():
+            self._follow()
+        self._computation.start()
+
+    def _follow(self) -> None:
+        """Show what needs no schedule of the newest state: before the worker starts, which would take turns with it."""
         self._announce()
         self._view.follow(self.problem)
-        self._computation.start()
         self.tabs.show(self.state, self.problem, self._dragging())
 
     def _compute_again(self) -> None:

@@ -103,6 +103,10 @@ class Layers:
             return facts.seconds[device, np.arange(len(device))].tolist()
         return (sum(facts.memory.kept.values()) + facts.memory.activations).tolist()
 
+    def facts(self, cluster: Cluster) -> dict[str, Any]:
+        """What seconds and bytes of devices are summed from, whatever the borders; the same object when asked again."""
+        return _told(self.best(cluster))
+
     def problem(self, cluster: Cluster) -> Problem:
         """The pass with each op tied to its device; the same object when asked again."""
         return _problem(self, cluster)
@@ -216,6 +220,33 @@ def _best(model: Transformer, cluster: Cluster, question: tuple[tuple[str, Any],
 @lru_cache(maxsize=8)
 def _facts(split: LayerSplit) -> Facts:
     return facts_of(split.model, split.cluster, split.wanted)
+
+
+@lru_cache(maxsize=8)
+def _told(split: LayerSplit) -> dict[str, Any]:
+    """For the page: `LayerSplit` sums up the same, and `tests/app/test_layer_sums.py` compares them."""
+    facts = _facts(split)
+    memory = facts.memory
+    devices = range(len(split.order))
+    return dict(
+        seconds=[_runs(row) for row in facts.seconds],
+        links=[*(float(facts.links[d, d + 1]) for d in devices[:-1]), 0.0],
+        kept=[[name, _runs(column)] for name, column in memory.kept.items()],
+        twice=dict(memory.twice),
+        activations=_runs(memory.activations),
+        copies=[in_flight(split.wanted, d, len(devices)) for d in devices],
+        peaks=[_runs(row) for row in memory.peaks if row.any()],
+        capacity=[None if np.isinf(size) else size for size in split.capacity.tolist()],
+        share=1 - split.wanted.headroom,
+    )
+
+
+def _runs(column: np.ndarray) -> list[list[float]]:
+    """Each value that differs from the one before, and how many blocks in a row have it."""
+    begins = np.flatnonzero(np.diff(column, prepend=np.nan) != 0)
+    return [
+        [value, n] for value, n in zip(column[begins].tolist(), np.diff([*begins, len(column)]).tolist(), strict=True)
+    ]
 
 
 @lru_cache(maxsize=8)

@@ -13,6 +13,7 @@ from placelab.base.units import si
 from placelab.models import Transformer
 from placelab.plans.all_plans import SCHEDULES
 from placelab.plans.degrees import Plan
+from placelab.plans.gathered_units import is_shown
 from placelab.plans.plan_steps import Planner, PlanResult, Ranks
 from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
@@ -60,8 +61,9 @@ class Planned:
 
     @property
     def scheduler(self) -> str:
-        """The plan's schedule."""
-        return self.plan.schedule
+        """The plan's schedule; under ZeRO 3 gathers and scatters have an order of their own, which any one keeps."""
+        gathers = self.plan.zero == 3 and is_shown(self.model.layers, self.plan.microbatches(self.batch))
+        return "fifo" if gathers and self.plan.dp > 1 else self.plan.schedule
 
     def result(self, cluster: Cluster) -> PlanResult:
         """Seconds and bytes; the same object when asked again.

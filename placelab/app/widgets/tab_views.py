@@ -179,6 +179,9 @@ class LayerStrip(View):
     rows
         Of each device ``seconds``, ``parts``: pairs of category and bytes, ``capacity`` [bytes], None where it is unlimited, and
         ``lacks`` [bytes], 0 where it fits.
+    facts
+        What rows are summed from, by :meth:`placelab.app.explorer.layers.Layers.facts`: while a border is dragged, the page
+        shows those of its new place before the kernel has answered.
     best
         Seconds of the slowest device of the best split, a line through the bars.
     now, said
@@ -210,6 +213,7 @@ class LayerStrip(View):
     limits = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True)
     sizes = traitlets.List(traitlets.Float()).tag(sync=True)
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
+    facts = traitlets.Dict().tag(sync=True)
     best = traitlets.Float(0.0).tag(sync=True)
     now = traitlets.Unicode("").tag(sync=True)
     said = traitlets.Unicode("").tag(sync=True)

@@ -6,8 +6,9 @@ Front ends that know no tree of widgets, as marimo, VS Code and Colab, show such
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
-from threading import RLock
+from threading import RLock, local
 from typing import TYPE_CHECKING, Any
 
 import anywidget
@@ -106,6 +107,20 @@ def state_of(part: ipywidgets.Widget) -> dict[str, Any]:
     return {f"{part.model_id}.{key}": value for key, value in part.get_state(keys).items()}
 
 
+class _Update:
+    """Traits that wait to be sent, the last value of each, and buffers by their place."""
+
+    def __init__(self) -> None:
+        self.state: dict[str, Any] = {}
+        self.buffers: dict[tuple[Any, ...], Any] = {}
+
+    def take(self, state: dict[str, Any], paths: list[list[Any]], buffers: list[Any]) -> None:
+        """Put newer values in the place of those before."""
+        self.state |= state
+        self.buffers = {path: buffer for path, buffer in self.buffers.items() if path[0] not in state}
+        self.buffers |= {tuple(path): buffer for path, buffer in zip(paths, buffers, strict=True)}
+
+
 class Whole(anywidget.AnyWidget):
     """One widget for a front end, made of parts.
 
@@ -130,6 +145,7 @@ class Whole(anywidget.AnyWidget):
 
     def __init__(self, parts: Sequence[ipywidgets.Widget], **traits: Any) -> None:
         self._joining = RLock()
+        self._held = local()  # what a thread has not sent yet
         self._parts: dict[str, ipywidgets.Widget] = {}
         self.children = tuple(parts)
         for part in parts:
@@ -164,9 +180,30 @@ class Whole(anywidget.AnyWidget):
             if name.partition(".")[0] not in self.__dict__.get("_parts", ()):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    @contextmanager
+    def in_one_message(self) -> Iterator[None]:
+        """Send what parts have to say in this thread meanwhile at the end, as one message: many take the page longer."""
+        if getattr(self._held, "update", None) is not None:
+            yield
+            return
+        self._held.update = _Update()
+        try:
+            yield
+        finally:
+            self._send_held()
+            self._held.update = None
+
+    def _send_held(self) -> None:
+        held = getattr(self._held, "update", None)
+        if held is not None and held.state:
+            self._held.update = _Update()
+            paths = [list(path) for path in held.buffers]
+            self._send({"method": "update", "state": held.state, "buffer_paths": paths}, [*held.buffers.values()])
+
     def _relay(self, name: str, data: dict[str, Any], buffers: list[Any]) -> None:
         """Send a message of a part as one of the whole."""
         if data["method"] == "custom":
+            self._send_held()
             self._send({"method": "custom", "content": {"to": name, "content": data["content"]}}, buffers)
             return
         state = {f"{name}.{key}": value for key, value in data["state"].items()}
@@ -176,7 +213,11 @@ class Whole(anywidget.AnyWidget):
             state |= more
             paths += more_paths
             buffers = [*buffers, *more_buffers]
-        self._send({"method": data["method"], "state": state, "buffer_paths": paths}, buffers)
+        held = getattr(self._held, "update", None)
+        if held is not None and data["method"] == "update":
+            held.take(state, paths, buffers)
+        else:
+            self._send({"method": data["method"], "state": state, "buffer_paths": paths}, buffers)
 
     def _joined(self, box: ipywidgets.Widget) -> dict[str, Any]:
         """Take over the parts that have come into a box, close those that have left it, and return the state of the new ones."""

@@ -211,6 +211,7 @@ class LayersPanel:
             limits=[list(limits) for limits in layers.limits(state.cluster)],
             sizes=layers.widths(state.cluster, self.width.value),
             rows=shown,
+            facts=layers.facts(state.cluster),
             best=float(best.seconds.max()),
             ghosts=ghosts(layers, state.cluster),
             launch=launch_lines(split) if self.launch.value else [],
@@ -235,17 +236,18 @@ def ghosts(layers: Layers, cluster: Cluster) -> list[dict[str, Any]]:
 
 def rows(split: LayerSplit, share: float) -> list[dict[str, Any]]:
     """A row per device: its seconds, bytes by category, capacity, and what it lacks of the share of it that may be used."""
-    frame = split.frame
-    categories = [name for name in frame.columns[4:-2] if frame[name].any()]
-    lacks = np.maximum(split.memory - split.capacity * share, 0.0)
+    held = split.by_category
+    lacks = np.maximum(split.memory - split.capacity * share, 0.0).tolist()
     return [
         dict(
-            seconds=float(row["seconds"]),
-            parts=[[name, float(row[name])] for name in categories],
-            capacity=None if np.isinf(row["capacity"]) else float(row["capacity"]),
-            lacks=float(lack),
+            seconds=time,
+            parts=[[name, size] for name, size in found.items() if any(other[name] for other in held)],
+            capacity=None if np.isinf(capacity) else capacity,
+            lacks=lack,
         )
-        for (_, row), lack in zip(frame.iterrows(), lacks, strict=True)
+        for time, found, capacity, lack in zip(
+            split.seconds.tolist(), held, split.capacity.tolist(), lacks, strict=True
+        )
     ]
 
 
