@@ -1,7 +1,8 @@
 """Shapes of the outputs of TensorFlow ops that follow from the shapes of their inputs, and from inputs that are known numbers.
 
 A rule gets an op as an :class:`Applied` and returns a shape per output; it raises :class:`Unknown` if it cannot know it, or
-leaves -1. Where an op computes sizes (``Shape``, ``Pack``, ``StridedSlice`` …) :data:`VALUES` has what it computes.
+leaves -1. Those of images are in :mod:`placelab.formats.tensorflow.image_shapes`. Where an op computes sizes (``Shape``,
+``Pack``, ``StridedSlice`` …) ``VALUES`` of :mod:`placelab.formats.tensorflow.known_numbers` has what it computes.
 """
 
 from __future__ import annotations
@@ -10,9 +11,18 @@ from collections.abc import Callable, Iterable
 from functools import reduce
 from itertools import zip_longest
 from math import prod
-from typing import Any
 
 from placelab.formats.flops.contractions import Unknown, indices_of
+from placelab.formats.tensorflow.image_shapes import (
+    batch_blocks,
+    depth_blocks,
+    normalised,
+    per_channel,
+    resized,
+    times,
+    windowed,
+    windowed_twice,
+)
 from placelab.formats.tensorflow.known_numbers import LARGEST, MALFORMED, MAX_RANK, Applied, Known, Shapes
 from placelab.formats.tensorflow.nodes import Shape
 
@@ -112,7 +122,7 @@ def _chosen(op: Applied) -> Shape:
     return _merged(op.shapes[1:])
 
 
-# -------------------------------------------------------------------- products, convolutions, windows
+# -------------------------------------------------------------------- products, and shapes that are given
 
 
 def _matmul(op: Applied) -> Shape:
@@ -131,102 +141,9 @@ def _einsum(op: Applied) -> Shape:
     return tuple([-1 if lengths[index] == LARGEST else lengths[index] for index in result])
 
 
-def _windowed(op: Applied) -> Shape:
-    """Convolutions and pooling over the middle dimensions (NHWC, NDHWC) or the last ones (NCHW, NCDHW)."""
-    attributes = op.node.attributes
-    image = op.shape()
-    rank = len(image)
-    pooling = "Pool" in op.node.kind
-    window: Any = attributes.get("ksize") if pooling else op.shape(1)
-    strides: Any = attributes.get("strides")
-    dilations: Any = attributes.get("dilations") or (1,) * rank
-    layout = attributes.get("data_format") or "NHWC"
-    if any(not isinstance(listed, tuple) or len(listed) != rank for listed in (window, strides, dilations)):
-        raise Unknown
-    if rank not in (4, 5) or min(strides) < 1 or layout not in ("NHWC", "NDHWC", "NCHW", "NCDHW"):
-        raise Unknown
-    channel, first = (rank - 1, 1) if layout[-1] == "C" else (1, 2)
-    sizes = window[first : first + rank - 2] if pooling else window[: rank - 2]
-    pads: Any = attributes.get("explicit_paddings") or (0,) * 2 * rank
-    shape = list(image)
-    for place, size in enumerate(sizes, first):
-        reach = -1 if size < 0 else (size - 1) * dilations[place] + 1
-        added = pads[2 * place] + pads[2 * place + 1] if attributes.get("padding") == "EXPLICIT" else 0
-        shape[place] = _steps(image[place], reach, strides[place], attributes.get("padding"), added)
-    if not pooling:
-        depthwise = "Depthwise" in op.node.kind
-        shape[channel] = window[-1] if not depthwise else window[-2] * window[-1] if min(window[-2:]) >= 0 else -1
-    return tuple(shape)
-
-
-def _steps(length: int, window: int, stride: int, padding: Any, added: int) -> int:
-    if padding not in ("SAME", "VALID", "EXPLICIT"):
-        raise Unknown
-    if length < 0 or (padding != "SAME" and window < 0):
-        return -1
-    return -(-length // stride) if padding == "SAME" else max(0, (length + added - window) // stride + 1)
-
-
-def _windowed_twice(op: Applied) -> Shapes:
-    return (_windowed(op),) * 2
-
-
 def _given(i: int) -> Callable[[Applied], Shape]:
     """The shape that an input says."""
     return lambda op: op.dims(i)
-
-
-def _channels(op: Applied) -> Dimensions:
-    """The channels alone, as a bias or a batch's statistics have them."""
-    return (op.shape()[1 if (op.node.attributes.get("data_format") or "").startswith("NC") else -1],)
-
-
-def _normalised(op: Applied) -> Shapes:
-    """The image, then statistics per channel; of the gradient those of scale and offset."""
-    return (op.shape(), *(_channels(op),) * (2 if "Grad" in op.node.kind else 4))
-
-
-def _resized(op: Applied) -> Shape:
-    height, width = op.dims(1)
-    image = op.shape()
-    if len(image) != 4:
-        raise Unknown
-    return (image[0], height, width, image[3])
-
-
-def _blocks(op: Applied) -> Shape:
-    n = op.flag("block_size")
-    image = op.shape()
-    if (op.node.attributes.get("data_format") or "NHWC") != "NHWC" or len(image) != 4 or n < 1:
-        raise Unknown
-    if op.node.kind == "SpaceToDepth":
-        return (image[0], *(size // n if size >= 0 else -1 for size in image[1:3]), _times(image[3], n * n))
-    return (image[0], *(_times(size, n) for size in image[1:3]), image[3] // (n * n) if image[3] >= 0 else -1)
-
-
-def _batches(op: Applied) -> Shape:
-    """Blocks of the image in rows of their own, and back; input 2 has what is padded, or cropped, on both sides."""
-    shape = op.shape()
-    blocks = op.dims(1)
-    sides = op.values[2]
-    n = prod(blocks)
-    if min(blocks) < 1 or not len(sides) == len(blocks) < len(shape):
-        raise Unknown
-    places = shape[1 : len(blocks) + 1]
-    if op.node.kind == "SpaceToBatchND":
-        inner = [
-            -1 if size < 0 else (size + sum(pads)) // block
-            for size, block, pads in zip(places, blocks, sides, strict=True)
-        ]
-        return (_times(shape[0], n), *inner, *shape[len(blocks) + 1 :])
-    inner = [
-        -1 if size < 0 else size * block - sum(pads) for size, block, pads in zip(places, blocks, sides, strict=True)
-    ]
-    return (shape[0] // n if shape[0] >= 0 else -1, *inner, *shape[len(blocks) + 1 :])
-
-
-def _times(size: int, n: int | None) -> int:
-    return -1 if size < 0 or n is None or n < 0 else size * n
 
 
 def _loss(op: Applied) -> Shapes:
@@ -365,7 +282,7 @@ def _part(length: int, begin: Known, end: Known, stride: Known, from_start: bool
 
 
 def _tiled(op: Applied) -> Shape:
-    return tuple([_times(size, n) for size, n in zip(op.shape(), op.entries(1), strict=True)])
+    return tuple([times(size, n) for size, n in zip(op.shape(), op.entries(1), strict=True)])
 
 
 def _padded(op: Applied) -> Shape:
@@ -503,8 +420,8 @@ RULES: dict[str, Rule] = _table(
         _one(_chosen): "Select",
         _one(_matmul): "MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3",
         _one(_einsum): "Einsum",
-        _one(_windowed): "Conv2D Conv3D DepthwiseConv2dNative MaxPool AvgPool MaxPool3D AvgPool3D",
-        _windowed_twice: "MaxPoolWithArgmax",
+        _one(windowed): "Conv2D Conv3D DepthwiseConv2dNative MaxPool AvgPool MaxPool3D AvgPool3D",
+        windowed_twice: "MaxPoolWithArgmax",
         _one(_given(0)): """
             Fill Conv2DBackpropInput Conv3DBackpropInputV2 DepthwiseConv2dNativeBackpropInput AvgPoolGrad AvgPool3DGrad
             StridedSliceGrad RandomUniform RandomStandardNormal RandomUniformInt TruncatedNormal ParameterizedTruncatedNormal
@@ -516,13 +433,13 @@ RULES: dict[str, Rule] = _table(
             BroadcastTo Conv2DBackpropFilter Conv3DBackpropFilterV2 DepthwiseConv2dNativeBackpropFilter
         """,
         _one(_given(2)): "ScatterNd",
-        _one(_channels): "BiasAddGrad",
-        _normalised: """
+        _one(per_channel): "BiasAddGrad",
+        normalised: """
             FusedBatchNorm FusedBatchNormV2 FusedBatchNormGrad FusedBatchNormGradV2
         """,
-        _one(_resized): "ResizeBilinear ResizeNearestNeighbor ResizeBicubic ResizeArea",
-        _one(_blocks): "SpaceToDepth DepthToSpace",
-        _one(_batches): "SpaceToBatchND BatchToSpaceND",
+        _one(resized): "ResizeBilinear ResizeNearestNeighbor ResizeBicubic ResizeArea",
+        _one(depth_blocks): "SpaceToDepth DepthToSpace",
+        _one(batch_blocks): "SpaceToBatchND BatchToSpaceND",
         _loss: "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits",
         _one(_reshaped): "Reshape",
         _one(_transposed): "Transpose ConjugateTranspose",
@@ -553,5 +470,5 @@ RULES: dict[str, Rule] = _table(
 )
 # The reserve spaces of version 3 have no fixed size.
 RULES |= dict.fromkeys(
-    ("FusedBatchNormV3", "FusedBatchNormGradV3"), lambda op: _normalised(op)[: 3 if "Grad" in op.node.kind else 5]
+    ("FusedBatchNormV3", "FusedBatchNormGradV3"), lambda op: normalised(op)[: 3 if "Grad" in op.node.kind else 5]
 )
