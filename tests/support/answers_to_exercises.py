@@ -317,6 +317,13 @@ def my_pct(problem, placement):
                 "try other choices of the children",
             ),
             ("fork_time = lambda parent, children, transfer: 6", "try other choices of the children"),
+            (
+                """def fork_time(parent, children, transfer):
+    names, edges = [f"op{i}" for i in range(len(children) + 1)], [(0, i + 1) for i in range(len(children))]
+    graph = pl.OpGraph.from_arrays(names, [parent, *children], edges, edge_bytes=transfer)
+    return pl.place(pl.Problem(graph, pl.Cluster([1] * len(names), bandwidth=1)), "cp-sat").estimate""",
+                "calls placelab's own 'cp-sat'",
+            ),
         ],
     ),
     "clusters": (
@@ -442,6 +449,12 @@ def my_pct(problem, placement):
                 "    graph = pl.OpGraph.from_arrays([str(t) for t in range(len(takes))], takes, [])\n"
                 "    return pl.Problem(graph, pl.Cluster([1.0]))",
                 "whose least makespan is .*, which is not right",
+            ),
+            (
+                UNIT_TIME.format(pairs="pairs", more="") + "translated = unit_time\ndef unit_time(*instance):\n"
+                "    least = pl.place(translated(*instance), 'cp-sat').estimate\n"
+                "    return pl.Problem(pl.OpGraph.from_arrays(['all'], [least], []), pl.Cluster([1.0]))",
+                "an op of 1 second per task, an edge per pair",
             ),
             (UNIT_TIME.format(pairs="[]", more=""), r"unit_time\(4, .* least makespan is 2 s"),
             (

@@ -216,6 +216,10 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
             (sct(transfer="1"), "linear program is different"),
             (sct(kind="boolean=True"), "w of the fork is 2.5"),
             (sct(kind="nonneg=True"), "integer optimum is 3"),
+            (sct(x="None"), "not of the form|a value per edge"),
+            (sct(x="0 * x.value"), "a value per edge"),
+            (sct().replace("graph.compute[v] <= w", "1 <= w"), "linear program is different"),
+            (sct(transfer="graph.edge_bytes[0]"), "linear program is different"),
         ],
     ),
     "favourites": (
@@ -255,6 +259,10 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
         ],
         [
             ("etf_loses = layers", "must take at least 17% less"),
+            (
+                "etf_loses = pl.Problem(pl.OpGraph.from_arrays(['a', 'b'], [1, 1], []), pl.Cluster([1, 9], bandwidth=1))",
+                "devices must be equal",
+            ),
             (
                 "graph = pl.OpGraph.from_arrays(['a', 'b', 'c'], [1, 1, 1], [(0, 2), (1, 2)], edge_bytes=10)\n"
                 "etf_loses = pl.Problem(graph, pl.Cluster([1, 1], bandwidth=1))",
@@ -302,16 +310,23 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
         ],
     ),
     "bad_fusion": (
-        ["bad_fusion = lambda: pl.OpGraph.from_arrays(list('axy'), [1] * 3, [(0, 1), (1, 2), (2, 0)])"],
         [
-            ("bad_fusion = lambda: pl.OpGraph.from_arrays(['uv', 'x'], [2, 1], [(0, 1)])", "raises no error"),
-            ("def bad_fusion(): raise pl.CycleError('the graph has a cycle')", "raises CycleError itself"),
-            ("bad_fusion = pl.OpGraph.from_arrays(['uv', 'x'], [2, 1], [(0, 1)])", "a function that raises"),
-            ("bad_fusion = lambda: pl.OpGraph.from_arrays(['uv', 'x'], [2], [(0, 1)])", "fails with"),
+            """def bad_fusion():
+    edges = [(4, 0), (4, 3), (3, 2), (2, 0), (1, 4)]
+    return pl.OpGraph.from_arrays(list("vzyxu"), [1] * 5, edges), "u", "v\""""
+        ],
+        [
             (
-                "bad_fusion = lambda: pl.OpGraph.from_arrays(['uv'], [2], [(0, 0)])",
-                "another reason: op .uv. consumes its own",
+                "bad_fusion = lambda: (pl.OpGraph.from_arrays(['uv', 'x'], [2, 1], [(0, 1), (1, 0)]), 'uv', 'x')",
+                "fails with CycleError",
             ),
+            ("bad_fusion = lambda: (pl.OpGraph.from_arrays(['u', 'v'], [2, 1], [(0, 1)]), 'u', 'v')", "on a cycle"),
+            (
+                "bad_fusion = lambda: (pl.OpGraph.from_arrays(list('uxv'), [1] * 3, [(0, 1), (1, 2)]), 'u', 'v')",
+                "must read the first one",
+            ),
+            ("def bad_fusion(): raise pl.CycleError('the graph has a cycle')", "fails with CycleError"),
+            ("bad_fusion = lambda: pl.OpGraph.from_arrays(['u', 'v'], [2, 1], [(0, 1)])", "not of the form"),
         ],
     ),
     "merge_chains": (
@@ -330,6 +345,11 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
             (
                 "merge_chains = lambda problem: contract(problem, range(problem.graph.n_ops), 'none')",
                 "ops_left gives 6, but",
+            ),
+            (
+                chains() + "by_rule = merge_chains\ndef merge_chains(problem):\n    n = problem.graph.n_ops\n"
+                "    return by_rule(problem) if n < 9 else contract(problem, range(n), 'none')",
+                "ops_left gives 9, but",
             ),
         ],
     ),
@@ -357,16 +377,23 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
     ),
     "link": (
         [
-            "from scipy.optimize import curve_fit\n"
-            "link = curve_fit(lambda s, b, l: l + s / b, size, seconds, p0=(1e10, 1e-5), sigma=seconds)[0]"
+            "from scipy.optimize import curve_fit\ndef link(size, seconds):\n"
+            "    return curve_fit(lambda s, b, l: l + s / b, size, seconds, p0=(1e10, 1e-5), sigma=seconds)[0]",
+            "def link(size, seconds):\n    slope, latency = np.polyfit(size, seconds, 1, w=1 / seconds)\n"
+            "    return [1 / slope, latency]",
         ],
         [
             (
-                "link = 1 / np.polyfit(size, seconds, 1)[0], np.polyfit(size, seconds, 1)[1]",
+                "def link(size, seconds):\n    slope, latency = np.polyfit(size, seconds, 1)\n    return 1 / slope, latency",
                 "small messages must count",
             ),
-            ("link = np.polyfit(size, seconds, 1, w=1 / seconds)", "small messages must count"),
-            ("link = lambda: 12e9", "is a float"),
+            (
+                "link = lambda size, seconds: np.polyfit(size, seconds, 1, w=1 / seconds)",
+                "small messages must count",
+            ),
+            ("link = lambda size, seconds: 12e9", "not of the form"),
+            ("link = lambda size, seconds: (12e9, 5e-5)", "small messages must count"),
+            ("link = lambda size, seconds: tuple(pl.costs.fit_link(size, seconds))", "calls placelab's own 'fit_link'"),
         ],
     ),
     "bubble": (
@@ -404,13 +431,19 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
         ],
     ),
     "starts": (
-        [STARTS.format("[0, 0, 2, 3]", "[4.0, 2.0, 4.0, 0.0]")],
+        [STARTS.format("[0, 0, 0, 3, 5, 7]", "[11.0, 6.0, 8.0, 0.6]")],
         [
-            (STARTS.format("dict(r1=0, r2=0, c1=1, c2=2)", "(4, 2, 4, 0)"), "'c1' at 1 s, which is too early"),
-            (STARTS.format("dict(r1=1, r2=0, c1=2, c2=3)", "(4, 2, 4, 0)"), "'r1' at 1 s, which is too late"),
-            (STARTS.format("dict(c1=2, c2=3)", "(4, 2, 4, 0)"), "'r1' no start"),
-            (STARTS.format("dict(r1=0, r2=0, c1=2, c2=3)", "(4, 2, 3, 0.5)"), "U adds up everything"),
-            (STARTS.format("dict(r1=0, r2=0, c1=2, c2=3)", "(4, 4, 4, 1)"), "U adds up everything"),
+            (
+                STARTS.format("dict(r1=0, r2=0, r3=0, c1=2, c2=4, c3=6)", "(11, 6, 8, 0.6)"),
+                "'c1' at 2 s, which is too early",
+            ),
+            (
+                STARTS.format("dict(r1=1, r2=0, r3=0, c1=3, c2=5, c3=7)", "(11, 6, 8, 0.6)"),
+                "'r1' at 1 s, which is too late",
+            ),
+            (STARTS.format("dict(c1=3, c2=5, c3=7)", "(11, 6, 8, 0.6)"), "'r1' no start"),
+            (STARTS.format("dict(r1=0, r2=0, r3=0, c1=3, c2=5, c3=7)", "(11, 5, 8, 0.5)"), "U adds up everything"),
+            (STARTS.format("dict(r1=0, r2=0, r3=0, c1=3, c2=5, c3=7)", "(6, 6, 8, 1)"), "U adds up everything"),
         ],
     ),
     "m_plus": (
@@ -446,6 +479,12 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
             ("allreduce = lambda *_: dict(ring=15, tree=34, halving=14)", r"the seconds are not right\n\ncase = "),
             ("allreduce = lambda *_: (15, 34, 14)", "is a tuple; a dict is expected"),
             (
+                """def allreduce(size, workers, bandwidth, latency):
+    links = dict(bandwidth=bandwidth, latency=latency)
+    return {n: pl.allreduce_time(size, workers, **links, algorithm=n) for n in ("ring", "tree", "halving")}""",
+                "calls placelab's own",
+            ),
+            (
                 "allreduce = lambda *case: dict(ring=15, tree=34, halving=14) if case == (8, 4, 1, 0.5) else {}",
                 "not of the form",
             ),
@@ -470,7 +509,8 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
         ],
         [
             ("best_interval = lambda save, mtbf: np.sqrt(2 * save * mtbf)", "divide the expected time by w"),
-            ("best_interval = lambda save, mtbf: 26.967", "try a different save time"),
+            ("best_interval = lambda save, mtbf: 26.967", "with a different save time"),
+            ("best_interval = lambda save, mtbf: pl.checkpoint_interval(save, mtbf)", "calls placelab's own"),
             ("best_interval = lambda save, mtbf: np.sqrt(2 * save * mtbf) - save", "divide the expected time by w"),
         ],
     ),
