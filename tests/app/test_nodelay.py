@@ -1,11 +1,13 @@
-"""The server extension turns the delay off, and leaves unknown servers unchanged."""
+"""The server extension turns the delay off, takes it that pages are closed, and leaves unknown servers unchanged."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import socket
+from contextlib import suppress
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +15,7 @@ from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebso
 from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.web import Application
-from tornado.websocket import WebSocketHandler, websocket_connect
+from tornado.websocket import WebSocketClosedError, WebSocketHandler, websocket_connect
 
 from placelab.app.cli import nodelay
 
@@ -28,6 +30,9 @@ class Connection:
 
     async def connect(self):
         return "connected"
+
+    def write_message(self, message, binary=False):
+        return self.websocket_handler.write_message(message, binary)
 
 
 class Handler(WebSocketHandler):
@@ -66,6 +71,44 @@ def test_sets_tcp_nodelay_on_the_socket(enabled):
     connected, tcp_nodelay = asyncio.run(answer_of(settings))
     assert connected == "connected"
     assert bool(tcp_nodelay) is enabled
+
+
+class Left(WebSocketHandler):
+    """Sends more than a socket takes, and more when the page is closed."""
+
+    def open(self):
+        self.connection = self.settings[nodelay.SETTING](self)
+        self.connection.write_message(b"0" * 50_000_000, binary=True)
+
+    def on_close(self):
+        with suppress(WebSocketClosedError):  # without the extension
+            self.connection.write_message("late")
+        self.settings["closed"].set()
+
+
+async def said_of_a_closed_page(connection: type) -> list:
+    """What asyncio has to say when a page is closed while messages are on their way to it."""
+    said = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: said.append(context.get("exception")))
+    closed = asyncio.Event()
+    listener, port = bind_unused_port()
+    http = HTTPServer(Application([("/", Left)], **{nodelay.SETTING: connection, "closed": closed}))
+    http.add_socket(listener)
+    client = await websocket_connect(f"ws://127.0.0.1:{port}/", max_message_size=1)
+    client.protocol.stream.close()
+    await closed.wait()
+    await asyncio.sleep(0.1)
+    gc.collect()
+    http.stop()
+    return said
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+def test_a_closed_page_is_no_error(enabled):
+    """Nothing is printed of the messages that do not reach it any more; without the extension tornado's error is."""
+    connection = nodelay.without_delay(Connection) if enabled else Connection
+    said = asyncio.run(said_of_a_closed_page(connection))
+    assert [type(error) for error in said] == ([] if enabled else [WebSocketClosedError])
 
 
 def test_extends_the_connection_that_jupyter_uses():

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
 import pytest
@@ -27,17 +28,19 @@ WINDOW = {"width": 1280, "height": 720}
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, psutil.Process]]:
-    """Address and process of ``placelab explore``."""
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, psutil.Process, Path]]:
+    """Address and process of ``placelab explore``, and the file with what it prints of errors."""
     command = [sys.executable, "-c", "from placelab.app.cli import main; main()", "explore", MODEL, "--no-browser"]
     command += ["--port", str(jupyterlab.free_port())]
     environment = jupyterlab.environment(tmp_path_factory.mktemp("jupyter"), "")
     folder = tmp_path_factory.mktemp("work")
-    server = subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.PIPE, text=True)
+    printed = tmp_path_factory.mktemp("printed") / "errors.txt"
+    with printed.open("w") as errors:
+        server = subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True)
     try:
         url = re.search(r"http://\S+", server.stdout.readline())[0]
         jupyterlab.wait_until_listening(int(re.search(r":(\d+)/", url)[1]), server)
-        yield url, psutil.Process(server.pid)
+        yield url, psutil.Process(server.pid), printed
     finally:
         jupyterlab.end(server)
         server.stdout.close()
@@ -117,7 +120,7 @@ def test_the_core(hand_in, page: Page, screenshot, tmp_path, place):
 
 @pytest.mark.slow
 def test_the_page_alone_logs_nothing(alone, page: Page):
-    """From its opening until it is left, also anew, the console has no warning and no error, of whatever script."""
+    """From its opening until it is left, also anew, the console has no warning and no error, the terminal no error."""
     said = []
     page.on("console", lambda message: said.append(message.text) if message.type in ("warning", "error") else None)
     for _ in range(2):
@@ -126,7 +129,7 @@ def test_the_page_alone_logs_nothing(alone, page: Page):
         page.locator(".pl-figures [data-key=makespan] b").click()
     page.goto("about:blank")
     page.wait_for_timeout(1000)  # what is said of a connection that is lost is said now
-    assert not said
+    assert not said and "Error" not in alone[2].read_text()
 
 
 @pytest.fixture

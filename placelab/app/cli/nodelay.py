@@ -1,24 +1,36 @@
-"""Jupyter Server extension: send small kernel messages at once.
+"""Jupyter Server extension: send small kernel messages at once, and say nothing of those that a closed page leaves behind.
 
 A kernel's websocket keeps Nagle's algorithm on, so a message smaller than a packet waits for the acknowledgement of the
 one before it, which the other side delays by 40 ms. Dragging a device sends and receives many such messages. This sets
-TCP_NODELAY on those websockets and changes nothing else; where the server is built differently it does nothing.
+TCP_NODELAY on those websockets; where the server is built differently it does nothing. And a page that is closed
+while messages are on their way to it had a traceback for each printed in the terminal, ``WebSocketClosedError``.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 SETTING = "kernel_websocket_connection_class"
 
 
 def without_delay(connection: type) -> type:
-    """Subclass of a kernel websocket connection that turns Nagle's algorithm off before it connects."""
+    """Subclass of a kernel websocket connection that turns Nagle's algorithm off, and takes it that a page is closed."""
+    from tornado.websocket import WebSocketClosedError
+
+    def take(sent: Any) -> None:
+        """Look at what became of a message: asyncio prints exceptions that nobody has looked at."""
+        if not sent.cancelled() and not isinstance(error := sent.exception(), WebSocketClosedError | None):
+            raise error
 
     class NoDelayConnection(connection):
         async def connect(self) -> Any:
             turn_off_delay(self)
             return await super().connect()
+
+        def write_message(self, message: Any, binary: bool = False) -> None:
+            with suppress(WebSocketClosedError):
+                self.websocket_handler.write_message(message, binary=binary).add_done_callback(take)
 
     return NoDelayConnection
 
