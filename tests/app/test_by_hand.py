@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 import pytest
-from explorer_hands import CLUSTER, drag, look, message, pick, release, reproduces, wait_for
+from explorer_hands import CLUSTER, drag, figures, look, message, pick, release, reproduces, wait_for
 
 import placelab as pl
 from placelab.app.explorer import Explorer
@@ -229,7 +229,7 @@ def test_a_plan_is_made_from_nothing(explorer):
     """Only ops whose inputs are placed can be; what is not placed is not drawn and holds up nothing; all placed, it is a plan."""
     take_off(explorer)
     assert waiting(explorer, True) == ["T1"] and len(waiting(explorer, False)) == 9
-    assert not any(explorer.gantt.decided) and "0 of 10 ops" in explorer.numbers.text.value
+    assert not any(explorer.gantt.decided) and "0 of 10 ops" in figures(explorer)
     with pytest.raises(AssertionError, match="is not complete: 10 ops wait in the tray, 'T1' first"):
         pl.testing.check_by_hand(explorer)
     hold(explorer, "T2", "P1", 0)
@@ -345,14 +345,14 @@ def test_a_puzzle_begins_with_its_start_and_counts_stars():
     puzzle = pl.puzzles.load("diamond")
     explorer = pl.explore(puzzle)
     look(explorer)
-    wait_for(lambda: explorer.gantt.by_hand and "★☆☆" in explorer.numbers.text.value)
+    wait_for(lambda: explorer.gantt.by_hand and "★☆☆" in figures(explorer))
     assert explorer.schedule.makespan == puzzle.start.makespan
     ask(explorer, "finish")
-    wait_for(lambda: "★★★" in explorer.numbers.text.value)
+    wait_for(lambda: "★★★" in figures(explorer))
     pl.testing.check_by_hand(explorer, puzzle="diamond")
     pick(explorer, "Transfers", "sequential")
     assert explorer.settled(60)
-    wait_for(lambda: "★" not in explorer.numbers.text.value)
+    wait_for(lambda: "★" not in figures(explorer))
     explorer.close()
 
 

@@ -12,7 +12,7 @@ from traceback import walk_stack
 
 import numpy as np
 import pytest
-from explorer_hands import CLUSTER, drag, edit, look, message, pick, press, shown, wait_for
+from explorer_hands import CLUSTER, drag, edit, look, message, pick, shown, wait_for
 
 import placelab as pl
 from placelab.app.explorer import Explorer, application
@@ -117,11 +117,9 @@ def test_stop_ends_it(explorer, hang, never_ends):
     """The message shows the time it takes and why, and a button; the chart before stays; it can be run again."""
     hang(explorer, never_ends)
     line = explorer.line
-    wait_for(
-        lambda: shown(line.running) and "</b> is running" in line.doing.value and "code of your own" in line.doing.value
-    )
+    wait_for(lambda: shown(line.running) and "code of your own" in line.running.said)
     begun = time.monotonic()
-    press(line.running, "Stop")
+    line.running.on_stop()
     wait_for(lambda: "stopped by hand after" in message(explorer))
     assert time.monotonic() - begun < SECOND and not shown(line.running) and shown(line.again)
     with pytest.raises(PlacelabError, match="without a result"):
@@ -282,14 +280,15 @@ def test_a_crash_is_one_sentence_and_the_traceback_opens(explorer, bug):
 
     pick(explorer, "Partitioner", "broken")
     wait_for(lambda: "broken + " in message(explorer))
-    said, _, details = message(explorer).partition("<details")
-    sentence = said.partition("</b>")[0]
+    failure = explorer.failure_panel.said.failure
+    sentence = failure["sentence"]
     if bug is not mute:
-        assert "pl-failing" in said and f"in {bug.__name__}, test_explorer_left.py" in said  # the line that failed
+        assert failure["place"] == f"in {bug.__name__}, test_explorer_left.py"
+        assert [failing for *_, failing in failure["lines"]].count(True) == 1  # the line that failed
     assert f"of {bug.__name__}" in sentence and "\n" not in sentence and len(sentence) < 7_000
     trace = explorer._computation.failure.traceback
     assert (trace.startswith("  File") and "in broken" in trace.splitlines()[0]) or bug is rambles
-    assert "<" not in trace and trace in details and len(details) < 70_000
+    assert failure["traceback"] == trace and len(trace) < 70_000
     if bug is exits:
         assert "bug()" in trace and trace.rstrip().endswith("SystemExit: and out")
     with pytest.raises((PlacelabError, RecursionError, RuntimeError, AttributeError)):  # never an exit
@@ -313,7 +312,7 @@ def test_errors_of_placelab_show_no_traceback_of_its_own(explorer):
     explorer.change(lambda s: s.with_cluster(s.cluster.replace(memory=1.0), s.layout))
     with pytest.raises(pl.InfeasibleError):
         _ = explorer.schedule
-    assert explorer._computation.failure.details == ""
+    assert explorer._computation.failure.traceback == ""
 
 
 def test_the_page_learns_which_cell_has_failed(explorer):
@@ -325,6 +324,6 @@ def test_the_page_learns_which_cell_has_failed(explorer):
     explorer.change(lambda state: state.with_strategy("partitioner", "of-a-cell"))
     assert explorer.settled(60)
     assert explorer.actions.frame.failing == {"source": source, "line": 3}
-    assert "Jump to the cell" in explorer.failure_panel.text.value
+    assert explorer.failure_panel.said.failure["cell"]
     explorer.undo()
     assert explorer.settled(60) and explorer.actions.frame.failing == {}

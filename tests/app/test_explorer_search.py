@@ -16,7 +16,7 @@ from placelab.app.explorer import Explorer
 from placelab.app.explorer.computation import Computation
 from placelab.app.explorer.engine.curve import Curve
 from placelab.app.explorer.engine.solving import FULL, LIVE, ON_RELEASE, PREVIEW, Pace, RunningCall
-from placelab.app.explorer.panels.result_view import SearchLine, described
+from placelab.app.explorer.panels.search_line import SearchLine, described
 from placelab.app.explorer.state import initial_state
 from placelab.base import leaving, units
 from placelab.base.compiling import THREAD
@@ -71,12 +71,13 @@ class Oracle:
 
 def line(explorer: Explorer) -> str:
     """Text of the message of what runs, or of the line above the chart."""
-    return explorer.line.doing.value if shown(explorer.line.running) else explorer.line.text.value
+    running = explorer.line.running
+    return f"{running.title} is running · {running.said}" if shown(running) else explorer.line.text.value
 
 
 def stop(explorer: Explorer) -> None:
     """Press the button that ends what runs."""
-    press(explorer.line.running, explorer.line.cancel.description)
+    explorer.line.running._handle_custom_msg("stop", [])
 
 
 # ---------------------------------------------------------------- searching
@@ -89,14 +90,13 @@ def test_a_search_says_how_far_it_is_and_can_be_cancelled(explorer):
     wait_for(lambda: "≤ 2.0 % above optimum" in line(explorer))
     length = explorer.result.schedule.makespan  # still HEFT's, with which the oracle begins
     for words in (
-        "<b>oracle</b> is running · ",
+        "oracle is running · ",
         "improving",
         f"best {units.seconds(length)}",
-        " s</div>",
         "60 ops on 4 devices",
     ):
         assert words in line(explorer)
-    assert shown(explorer.line.running) and explorer.line.bar.value == 0.25 and explorer.gantt.stale
+    assert shown(explorer.line.running) and explorer.line.running.share == 0.25 and explorer.gantt.stale
     stop(explorer)
     assert explorer.schedule.makespan == length and explorer.schedule.placement.partitioner == "oracle"
     assert "Stopped by hand" in line(explorer) and not shown(explorer.line.running) and not explorer.gantt.stale
@@ -164,7 +164,7 @@ def test_words_come_at_most_ten_times_a_second():
     """However often a search is shown, and whatever it reports."""
     line = SearchLine(lambda: None)
     heard = []
-    line.doing.observe(lambda change: heard.append(change["new"]), "value")
+    line.running.observe(lambda change: heard.append(change["new"]), "said")
     search = RunningCall("quick", lambda elapsed: False)
     until = time.monotonic() + 1.2
     while time.monotonic() < until:
@@ -234,7 +234,7 @@ def test_a_plan_that_was_reported_is_not_lost(explorer):
     def absorbed(problem: pl.Problem, *, progress=silent, cancel=never) -> pl.Placement:
         progress(Progress("improving", None, 1.0))
         begun.set()
-        while not explorer.line.cancel.disabled:
+        while not explorer.line.running.stopping:
             time.sleep(0.01)
         time.sleep(3 * leaving.GRACE)
         assert cancel()

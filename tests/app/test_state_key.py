@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from explorer_hands import figures
 
 import placelab as pl
 from placelab.app.explorer.state import initial_state
@@ -74,12 +75,12 @@ def test_every_result_carries_the_key_of_its_state(explorer, monkeypatch):
     now = keyed(explorer.state)
     assert explorer.now == now
     chart = explorer.gantt.model_id
-    figures = explorer.numbers.text.model_id
+    figures = explorer.numbers.figures.model_id
     states = [message.get("state", {}) for message in sent]
     announced = next(i for i, message in enumerate(sent) if message.get("own") == "now")
     drawn = next(i for i, message in enumerate(sent) if [f"{chart}.schedule"] in message.get("buffer_paths", ()))
     assert announced < drawn and states[drawn][f"{chart}.result_of"] == now
-    written = next(state for state in states[drawn:] if f"{figures}.value" in state)
+    written = next(state for state in states[drawn:] if f"{figures}.items" in state)
     assert written[f"{figures}.result_of"] == now
     assert explorer.comparison.table.result_of == now.partition(":")[0]
 
@@ -101,4 +102,4 @@ def test_a_pair_without_a_result_leaves_the_keys_of_before(explorer):
     explorer.change(lambda state: replace(state, partitioner="failing-here", scheduler="fifo"))
     explorer.settled(60)
     assert explorer.gantt.result_of == shown != explorer.now
-    assert explorer.numbers.text.result_of == explorer.now and "no schedule" in explorer.numbers.text.value
+    assert explorer.numbers.figures.result_of == explorer.now and "no schedule" in figures(explorer)

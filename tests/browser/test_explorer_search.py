@@ -74,6 +74,31 @@ def test_a_search_shows_progress_and_is_cancelled(explore, screenshot):  # noqa:
     screenshot("stopped")
 
 
+HOLDS = """
+import time
+import numpy as np
+
+@pl.partitioner(slow=True)
+def holds(problem):
+    "One call of C for five seconds, in which no other thread of Python gets a turn, as where a solver builds its model."
+    time.sleep(1)
+    begun = time.perf_counter()
+    sum(range(2_000_000))
+    sum(range(int(5 * 2_000_000 / (time.perf_counter() - begun))))
+    return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
+"""
+
+
+def test_seconds_go_on_while_the_kernel_says_nothing(explore):  # noqa: F811
+    """The page counts them."""
+    hand = explore('"topcuoglu"', tab=RESTING)
+    hand.notebook.execute(HOLDS)
+    hand.menu("Partitioner").select_option("holds")
+    for seconds in (2, 4):
+        expect(running(hand)).to_contain_text(f"holds is running · {seconds} s")
+    expect(running(hand)).to_be_hidden()
+
+
 def test_a_preview_while_a_hand_drags(explore, screenshot):  # noqa: F811
     """A drag shows a labelled preview, its release the full result."""
     hand = explore('"convolutional_network"')

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from browser.bare_page import show
 from playwright.sync_api import Page
 
 import placelab as pl
+from placelab.app.explorer.application import Readable
 from placelab.app.explorer.panels.numbers import ORDER, Numbers, strip, with_change, with_order, with_stars
 from placelab.app.explorer.panels.panel import Message
 
-CSS = (Path(__file__).parents[2] / "widgets" / "explorer" / "explorer.css").read_text()
 CUT = """() => [...document.querySelectorAll(".pl-figures [data-key]")].map((figure) => {
   const row = document.querySelector(".pl-figures").getBoundingClientRect(), box = figure.getBoundingClientRect();
   return [figure.dataset.key, box.top < row.bottom - 1, box.right <= row.right + 0.5];
@@ -31,15 +30,8 @@ def test_figures_fit_or_drop_out_whole(page: Page, warning: str, screenshot):
     numbers = Numbers(Message())
     numbers.show(with_change(items, schedule, before), warning, "")
     page.set_viewport_size({"width": 1112, "height": 300})
-    page.set_content(
-        f"<style>{CSS}</style>"
-        '<body style="margin:0;font:13px sans-serif">'
-        f'<div class="placelab-explorer" style="width:1112px"><div class="pl-box pl-numbers" style="height:34px">'
-        f'<div class="pl-html pl-figures"><div class="pl-content">{numbers.text.value}</div></div>'
-        '<div class="pl-box pl-notices">'
-        f'<div class="pl-html pl-warning"><div class="pl-content">{numbers.warning.value}</div></div>'
-        "</div></div></div>"
-    )
+    show(page, Readable([numbers.box]))
+    page.locator(".placelab-explorer").evaluate("row => (row.style.cssText = 'width: 1112px; margin: -12px')")
     screenshot("row")
     figures = page.evaluate(CUT)
     seen = [key for key, visible, _ in figures if visible]

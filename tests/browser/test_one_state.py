@@ -45,7 +45,7 @@ def test_results_that_come_out_of_order_are_never_mixed(page: Page, explorer, sc
     assert explorer.settled(60)
     after = state_of(explorer)
     gantt = explorer.gantt.model_id
-    text = explorer.numbers.text.model_id
+    text = explorer.numbers.figures.model_id
 
     def receive(*names: str, of: dict) -> None:
         page.evaluate("news => model.receive(news)", {name: of[name] for name in names})
@@ -57,14 +57,14 @@ def test_results_that_come_out_of_order_are_never_mixed(page: Page, explorer, sc
     expect(table).not_to_contain_class(COMPUTING)  # it is of the problem, which is the same
     expect(figures).to_contain_text(explorer_time(before, text))
     screenshot("computing")
-    receive(f"{text}.result_of", f"{text}.value", of=after)
+    receive(f"{text}.result_of", f"{text}.items", of=after)
     expect(figures).not_to_contain_class(COMPUTING)
     expect(chart).to_contain_class(COMPUTING)
     receive(*(name for name in after if name.startswith(f"{gantt}.")), of=after)
     expect(chart).not_to_contain_class(COMPUTING)
     receive(*after, of=after)
     expect(root.locator(f".{COMPUTING}")).to_have_count(0)
-    receive(f"{text}.result_of", f"{text}.value", of=before)  # late, as from another thread
+    receive(f"{text}.result_of", f"{text}.items", of=before)  # late, as from another thread
     expect(figures).to_contain_class(COMPUTING)
     expect(chart).not_to_contain_class(COMPUTING)
 
@@ -228,4 +228,4 @@ def state_of(explorer) -> dict:
 
 def explorer_time(state: dict, text: str) -> str:
     """The makespan as the numbers write it."""
-    return state[f"{text}.value"].partition('data-key="makespan"')[2].partition("<b>")[2].partition("</b>")[0]
+    return next(item["value"] for item in state[f"{text}.items"] if item["key"] == "makespan")

@@ -36,7 +36,9 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, psuti
     folder = tmp_path_factory.mktemp("work")
     printed = tmp_path_factory.mktemp("printed") / "errors.txt"
     with printed.open("w") as errors:
-        server = subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True)
+        server = subprocess.Popen(
+            command, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True
+        )
     try:
         url = re.search(r"http://\S+", server.stdout.readline())[0]
         jupyterlab.wait_until_listening(int(re.search(r":(\d+)/", url)[1]), server)

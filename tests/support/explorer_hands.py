@@ -53,8 +53,13 @@ def look(explorer: Explorer) -> None:
 
 
 def message(explorer: Explorer) -> str:
-    """The sentence for errors and notes, or of the panel of a strategy that failed, as HTML."""
-    return explorer.message.text.value + explorer.failure_panel.text.value
+    """The sentence for errors and notes, as HTML, and that of the panel of a strategy that failed."""
+    return explorer.message.text.value + explorer.failure_panel.said.failure.get("sentence", "")
+
+
+def figures(explorer: Explorer) -> str:
+    """Labels and values in the row of numbers."""
+    return " ".join(f"{item['label']} {item['value']}" for item in explorer.numbers.figures.items)
 
 
 def edit(explorer: Explorer, kind: str, **message: Any) -> None:

@@ -1,7 +1,8 @@
 /** The controls: what a menu, a button or a box looks like; what they show, `placelab.app.widgets.controls` says. */
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { COMPUTING, follow } from "../shared/current.ts";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { COMPUTING } from "../shared/current.ts";
+import { Failed, Figures, Par, Running, Table } from "./displays.tsx";
 import { type Part, partOf, type Whole } from "./part.ts";
 import type {
   BoundedIntTextTraits,
@@ -11,7 +12,6 @@ import type {
   ComboboxTraits,
   ControlTraits,
   DropdownTraits,
-  FloatProgressTraits,
   FloatSliderTraits,
   HTMLTraits,
   IntTextTraits,
@@ -22,62 +22,10 @@ import type {
   TextTraits,
   ToggleButtonTraits,
 } from "./traits.ts";
+import { type Given, sets, useComputing, useLook, useTraits } from "./use.ts";
 import { VIEWS } from "./views.ts";
 
-interface Given<T> {
-  model: Part<T>;
-  whole: Whole;
-}
 type Draw = (given: Given<never>) => JSX.Element;
-
-/**
- * The traits of a control, drawn again with each message that changes one.
- *
- * It listens in the task that draws: a message that came between, before an effect after the paint, would never be shown.
- */
-function useTraits<T, K extends keyof T & string>(model: Part<T>, ...names: K[]): Pick<T, K> {
-  const [, again] = useState({});
-  useLayoutEffect(() => {
-    const changed = () => again({});
-    for (const name of names) model.on(`change:${name}`, changed);
-    return () => names.forEach((name) => model.off(`change:${name}`, changed));
-  }, [model]);
-  return Object.fromEntries(names.map((name) => [name, model.get(name)])) as Pick<T, K>;
-}
-
-/** Sets a trait and tells the kernel. */
-function sets<T, K extends keyof T & string>(model: Part<T>, name: K): (value: T[K]) => void {
-  return (value) => {
-    model.set(name, value);
-    model.save_changes();
-  };
-}
-
-/** {@link COMPUTING} while a part shows the result of another state than the newest, else "". */
-function useComputing(model: Part<PartTraits>): string {
-  const [computing, set] = useState("");
-  useLayoutEffect(() => {
-    const outdated = (is: boolean) => set(is ? COMPUTING : "");
-    const { look, end } = follow(model.whole, () => model.get("result_of"), outdated);
-    look();
-    model.on("change:result_of", look);
-    return () => {
-      end();
-      model.off("change:result_of", look);
-    };
-  }, [model]);
-  return computing;
-}
-
-/** Class, place and width of a control. */
-function useLook(model: Part<ControlTraits>, kind: string): { class: string; style: JSX.CSSProperties } {
-  const { hidden, classes, width } = useTraits(model, "hidden", "classes", "width");
-  const computing = useComputing(model);
-  const style: JSX.CSSProperties = {};
-  if (hidden) style.display = "none";
-  if (width) style.width = width;
-  return { class: [kind, ...classes, computing].filter(Boolean).join(" "), style };
-}
 
 const typed = (event: Event) => (event.currentTarget as HTMLInputElement).value;
 /** Keys that are typed are no shortcuts of the notebook. */
@@ -286,16 +234,6 @@ function LogSlider(given: Given<FloatSliderTraits>) {
   return <Slider {...given} powers />;
 }
 
-function Progress({ model }: Given<FloatProgressTraits>) {
-  const { value, tooltip } = useTraits(model, "value", "tooltip");
-  const percent = Math.round(100 * value);
-  return (
-    <div {...useLook(model, "pl-progress")} role="progressbar" aria-valuenow={percent} aria-label={tooltip}>
-      <div style={{ width: `${percent}%` }} />
-    </div>
-  );
-}
-
 // -------------------------------------------------------------------- boxes
 
 function box(kind: string) {
@@ -351,7 +289,11 @@ export const CONTROLS: Record<string, Draw> = {
   IntSlider: Slider,
   FloatSlider: Slider,
   FloatLogSlider: LogSlider,
-  FloatProgress: Progress,
+  Running,
+  Failed,
+  Table,
+  Figures,
+  Par,
   Box: box("pl-box"),
   HBox: box("pl-box"),
   VBox: box("pl-box pl-column"),

@@ -109,9 +109,65 @@ export interface FloatSliderTraits extends ControlTraits {
   readout: boolean;
 }
 
-export interface FloatProgressTraits extends ControlTraits {
-  /** From 0 to 1. */
-  value: number;
+export interface RunningTraits extends ControlTraits {
+  title: string;
+  said: string;
+  /** That it had taken when this was sent. */
+  seconds: number;
+  /** From 0 to 1; less than 0 where nobody knows. */
+  share: number;
+  /** What the button says. */
+  stop: string;
+  stopping: boolean;
+}
+
+/** An error, its line and those around it, each a number, a text, and whether it failed. */
+export interface Failure {
+  sentence?: string;
+  place?: string;
+  lines?: [number, string, boolean][];
+  traceback?: string;
+  /** Whether it is in a cell. */
+  cell?: boolean;
+}
+
+export interface FailedTraits extends ControlTraits {
+  /** Empty for none. */
+  failure: Failure;
+}
+
+export interface TableRow {
+  /** The first names the row. */
+  cells: string[];
+  key?: string;
+  title?: string;
+  tone?: string;
+}
+
+export interface TableTraits extends ControlTraits {
+  head: string[];
+  rows: TableRow[];
+  /** In place of the rows. */
+  note: string;
+}
+
+export interface FigureItem {
+  key: string;
+  label: string;
+  value: string;
+  title: string;
+  tone: string;
+}
+
+export interface FiguresTraits extends ControlTraits {
+  items: FigureItem[];
+}
+
+export interface ParTraits extends ControlTraits {
+  bound: number;
+  best: number;
+  shown: number;
+  said: string;
 }
 
 export interface BoxTraits extends ControlTraits {

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import traitlets
 from ipywidgets import Widget
-from traitlets import Bool, CFloat, CInt, Float, Int, List, Unicode
+from traitlets import Bool, CFloat, CInt, Dict, Float, Int, List, Unicode
 
 from placelab.app.widgets.whole import Part, PartComm, references
 
@@ -256,10 +256,76 @@ class FloatLogSlider(FloatSlider):
     """A slider for a power of ten; `min`, `max` and `step` are of its exponent."""
 
 
-class FloatProgress(Control):
-    """A bar that is filled up to `value`, from 0 to 1."""
+# -------------------------------------------------------------------- what is only shown
 
-    value = CFloat(0.0).tag(sync=True)
+
+class Running(Control):
+    """What runs, how far it is, and a button that ends it; the page counts its seconds on.
+
+    Attributes
+    ----------
+    title, said
+        What runs; how far it is and why it takes long.
+    seconds
+        That it had taken when this was sent.
+    share
+        Of the work, from 0 to 1; less than 0 where nobody knows.
+    stop, stopping
+        What the button says, and whether it was pressed.
+    on_stop
+        Called when it is pressed.
+    """
+
+    title = Unicode("").tag(sync=True)
+    said = Unicode("").tag(sync=True)
+    seconds = Float(0.0).tag(sync=True)
+    share = Float(-1.0).tag(sync=True)
+    stop = Unicode("Stop").tag(sync=True)
+    stopping = Bool(False).tag(sync=True)
+    on_stop: Callable[[], object] = staticmethod(lambda: None)
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(**traits)
+        self.on_msg(lambda _, content, __: self.on_stop() if content == "stop" else None)
+
+
+class Failed(Control):
+    """An error with its line and its traceback: `failure` has ``sentence``, ``place``, ``lines``, ``traceback``, ``cell``."""
+
+    failure = Dict().tag(sync=True)
+
+
+class Table(Control):
+    """Texts in rows.
+
+    Attributes
+    ----------
+    head
+        Over the columns; empty for none.
+    rows
+        Each with its ``cells``, of which the first names the row, and if wanted ``key``, ``title`` and ``tone``.
+    note
+        A sentence in place of the rows.
+    """
+
+    head: List[str] = List(Unicode()).tag(sync=True)
+    rows: List[dict] = List(Dict()).tag(sync=True)
+    note = Unicode("").tag(sync=True)
+
+
+class Figures(Control):
+    """Numbers in a row, as the `numbers` of the chart: key, label, value, title, tone."""
+
+    items: List[dict] = List(Dict()).tag(sync=True)
+
+
+class Par(Control):
+    """A line with three ticks: what is proven, the best known, what is shown; `said` has them in words."""
+
+    bound = Float(0.0).tag(sync=True)
+    best = Float(0.0).tag(sync=True)
+    shown = Float(0.0).tag(sync=True)
+    said = Unicode("").tag(sync=True)
 
 
 # -------------------------------------------------------------------- boxes

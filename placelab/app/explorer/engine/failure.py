@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from html import escape
 from math import sqrt
 
 import numpy as np
@@ -40,7 +39,7 @@ class Failure:
     sentence
         What went wrong, on one line.
     traceback
-        HTML, for a ``<pre>``: the calls from the first line outside placelab on, of all where that is none; "" for errors of
+        The calls from the first line outside placelab on, of all where that is none; "" for errors of
         placelab that no such line has raised.
     place
         Function and file of the last line outside placelab; "" for none.
@@ -64,19 +63,12 @@ class Failure:
         return {"source": self.cell, "line": line} if self.cell else {}
 
     @property
-    def lines(self) -> str:
-        """HTML of the code; "" where there is none."""
-        rows = [
-            f"<li{' class=pl-failing' * marked}><i>{n}</i><code>{escape(text)}</code></li>"
-            for n, text, marked in self.code
-        ]
-        return f'<p class="pl-about">{escape(self.place)}</p><ol class="pl-lines">{"".join(rows)}</ol>' if rows else ""
-
-    @property
-    def details(self) -> str:
-        """HTML of the traceback, closed at first; "" where there is none."""
-        text = f"<pre>{self.traceback}</pre>"
-        return f'<details class="pl-traceback"><summary>Traceback</summary>{text}</details>' if self.traceback else ""
+    def shown(self) -> dict[str, object]:
+        """What the page shows, as :class:`placelab.app.widgets.controls.Failed` has it."""
+        lines = [list(line) for line in self.code]
+        return dict(
+            sentence=self.sentence, place=self.place, lines=lines, traceback=self.traceback, cell=bool(self.cell)
+        )
 
 
 def failure_of(error: BaseException, state: State) -> Failure:
@@ -131,7 +123,7 @@ def sentence(error: BaseException) -> str:
 def _trace(error: BaseException, lines: Sequence[traceback.FrameSummary]) -> str:
     causes = traceback.format_exception(error.__cause__) if error.__cause__ else []
     text = "".join([*causes, *traceback.format_list(lines), *traceback.format_exception_only(error)])
-    return escape(text if len(text) <= LONGEST_TRACEBACK else f"… {text[-LONGEST_TRACEBACK:]}")
+    return text if len(text) <= LONGEST_TRACEBACK else f"… {text[-LONGEST_TRACEBACK:]}"
 
 
 def _is_users(file: str) -> bool:

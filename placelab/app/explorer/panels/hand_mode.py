@@ -12,7 +12,7 @@ from placelab.analysis.improving import HandMove, best_move, improve
 from placelab.app.explorer.engine.solving import Result, RunningCall
 from placelab.app.explorer.panels import tray
 from placelab.app.explorer.panels.held import Held, Target
-from placelab.app.explorer.panels.result_view import SearchLine
+from placelab.app.explorer.panels.search_line import SearchLine
 from placelab.app.explorer.session import Session
 from placelab.app.explorer.state import HandPlan
 from placelab.app.widgets.gantt_chart import Gantt

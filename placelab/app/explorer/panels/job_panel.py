@@ -15,7 +15,7 @@ from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.jobs import STAGES, one_step, with_job
 from placelab.app.explorer.panels.numbers import job_details, job_items
-from placelab.app.explorer.panels.panel import Item, Shared, button, item
+from placelab.app.explorer.panels.panel import Shared, button, item
 from placelab.app.explorer.panels.plan_page import PlanPage
 from placelab.app.explorer.panels.training_run import TrainingRun
 from placelab.app.explorer.planned import planned_of
@@ -271,7 +271,9 @@ def distribution(
     )
 
 
-INVITATION = "A job is many copies or parts of this model at work together. Choose one above; undo or <b>One step</b> leads back."
+INVITATION = (
+    "A job is many copies or parts of this model at work together. Choose one above; undo or One step leads back."
+)
 PLAN_TIP = (
     "Train a decoder of the tab Layers under a plan: data, tensor, pipeline, expert parallelism; search the fastest"
 )
@@ -308,7 +310,7 @@ class JobPanel(Background):
         self.page = w.ToggleButton(description="Training run", tooltip=RUN_TIP)
         self.page.add_class("pl-pages")
         self.page.observe(self._turn, "value")
-        self.numbers = w.HTML().add_class("pl-job-numbers")
+        self.numbers = w.Table().add_class("pl-job-numbers")
         self.run = TrainingRun()
         self.orders = Orders()
         self.side = w.VBox([self.numbers, self.orders.box]).add_class("pl-job-side")
@@ -359,7 +361,10 @@ class JobPanel(Background):
             items = [each for each in job_items(schedule) if each["key"] != "activations" or not details]
             with self.numbers.hold_sync():
                 self.numbers.result_of = of
-                self.numbers.value = _table([step, *items, *details])
+                self.numbers.note = ""
+                self.numbers.rows = [
+                    {**each, "cells": [each["label"], each["value"]]} for each in [step, *items, *details]
+                ]
         self.orders.shown.result_of = self.run.chart.result_of = of
         self.orders.follow(schedule)
         self.run.follow(schedule, self.page.value)
@@ -390,7 +395,7 @@ class JobPanel(Background):
         if asked is None or state is None:
             return
         job, field = asked
-        self._say(f"Making {escape(job.title)} …" if job else "")
+        self._say(f"Making {job.title} …" if job else "")
         try:
             made = _remade(state, job)
         except Exception as error:
@@ -415,7 +420,7 @@ class JobPanel(Background):
 
     def _say(self, text: str) -> None:
         self.numbers.result_of = ""
-        self.numbers.value = f"<p>{text}</p>" if text else ""
+        self.numbers.note, self.numbers.rows = text, []
 
     def _turn(self, _: Any = None) -> None:
         running = self.page.value
@@ -429,12 +434,3 @@ class JobPanel(Background):
 
 def _remade(state: State, job: Job | None) -> State:
     return one_step(state) if job is None else with_job(state, job)
-
-
-def _table(items: list[Item]) -> str:
-    rows = (
-        f'<tr title="{escape(each["title"])}" class="{escape(each["tone"])}" data-key="{escape(each["key"])}">'
-        f"<th scope='row'>{escape(each['label'])}</th><td>{escape(each['value'])}</td></tr>"
-        for each in items
-    )
-    return f"<table>{''.join(rows)}</table>"

@@ -30,7 +30,6 @@ POLL = 0.1  # seconds between two looks whether a hand moves
 LIMIT = 300.0  # seconds of one search
 MOST = 10_000  # ops; of more, only where the switch is pressed: what is under way then holds up a drag
 SAME = 1e-9  # relative; makespans that differ by rounding
-LONG, HIGH, EDGE = 118.0, 16.0, 6.0  # of the par line, in its own units
 TIP = "Looks for a shorter schedule whenever nothing else has been done for two seconds"
 
 
@@ -59,7 +58,7 @@ class BestKnown(Background):
         self._setting = False
         self._worker = Worker(self._search, "best known")
         self.chip = button("", "", self.show_best).add_class("pl-chip")
-        self.par = w.HTML().add_class("pl-par")
+        self.par = w.Par()
         self.switch = w.ToggleButton(value=True, description="search", tooltip=TIP).add_class("pl-search")
         self.switch.observe(self._switched, "value")
         self.box = w.HBox([self.chip, self.par, self.switch]).add_class("pl-best")
@@ -95,7 +94,8 @@ class BestKnown(Background):
         self.switch.hidden = far == "optimal"  # nothing is left to look for
         with self.par.hold_sync():
             self.par.result_of = of
-            self.par.value = par(schedule.makespan, best, bound, time)
+            self.par.bound, self.par.best, self.par.shown = bound, best, schedule.makespan
+            self.par.said = f"proven ≥ {time(bound)}, best known {time(best)}, shown {time(schedule.makespan)}"
 
     def show_best(self) -> None:
         """Show the best known schedule, as a step of the history."""
@@ -174,27 +174,3 @@ def with_schedule(state: State, schedule: Schedule) -> State:
     if plan.makespan <= schedule.makespan * (1 + SAME) or not known:
         return state.with_hand(plan.placement, BEST_KNOWN)
     return replace(state.with_strategy("partitioner", placement.partitioner), scheduler=schedule.scheduler)
-
-
-def par(shown: float, best: float, bound: float, time: Callable[[float], str]) -> str:
-    """A line with three ticks, as SVG: what is proven, the best known, what is shown [s].
-
-    >>> "proven ≥ 66 s, best known 73 s, shown 80 s" in par(80.0, 73.0, 66.0, "{:.0f} s".format)
-    True
-    """
-    least, most = min(bound or best, best), max(shown, best)
-    width = most - least
-    at = lambda t: EDGE + (LONG - 2 * EDGE) * ((t - least) / width if width > 0 else 0.5)  # noqa: E731
-    middle = HIGH / 2
-    said = f"proven ≥ {time(bound)}, best known {time(best)}, shown {time(shown)}"
-    parts = [
-        f'<line class="span" x1="{at(least):.1f}" x2="{at(best):.1f}" y1="{middle}" y2="{middle}"/>',
-        f'<line class="over" x1="{at(best):.1f}" x2="{at(most):.1f}" y1="{middle}" y2="{middle}"/>',
-        f'<line class="proven" x1="{at(least):.1f}" x2="{at(least):.1f}" y1="{middle - 5}" y2="{middle + 5}"/>',
-        f'<circle class="known" cx="{at(best):.1f}" cy="{middle}" r="3.5"/>',
-        f'<path class="shown" d="M{at(shown) - 4:.1f} 1h8l-4 6z"/>',
-    ]
-    return (
-        f'<svg role="img" aria-label="{said}" viewBox="0 0 {LONG} {HIGH}" width="{LONG}" height="{HIGH}">'
-        f"<title>{said}</title>{''.join(parts)}</svg>"
-    )

@@ -450,25 +450,24 @@ class Numbers:
     Attributes
     ----------
     box
-        The row; `text` is the widget with the numbers.
+        The row; `figures` are the numbers.
     """
 
     def __init__(self, *notices: w.Widget, chip: w.Widget | None = None) -> None:
-        self.text = w.HTML().add_class("pl-figures")
+        self.figures = w.Figures().add_class("pl-figures")
         self.warning = w.HTML().add_class("pl-warning")
         self.warning.hidden = True
         said = w.HBox([*notices, self.warning]).add_class("pl-notices")
         beside = [chip] if chip is not None else []
-        self.box = w.HBox([self.text, *beside, said]).add_class("pl-numbers")
+        self.box = w.HBox([self.figures, *beside, said]).add_class("pl-numbers")
 
     def show(self, items: Sequence[Item], warning: str, of: str) -> None:
         """Show the numbers of the state with the key `of`, as :func:`numbers` writes them, and a warning."""
         first = sorted(items, key=lambda item: ORDER.index(item["key"]) if item["key"] in ORDER else len(ORDER))
         all_of_them = " · ".join(f"{item['label']} {item['value']}" for item in first)
-        figures = "".join(_figure(item, all_of_them * (not i)) for i, item in enumerate(first))
-        with self.text.hold_sync():
-            self.text.result_of = of
-            self.text.value = f'<div role="list">{figures}</div>'
+        with self.figures.hold_sync():
+            self.figures.result_of = of
+            self.figures.items = [_figure(item, all_of_them * (not i)) for i, item in enumerate(first)]
         self.warning.value = f'<div role="status" title="{escape(warning)}">{escape(warning)}</div>' if warning else ""
         self.warning.hidden = not warning
 
@@ -503,13 +502,8 @@ def no_schedule(pair: str) -> list[Item]:
     ]
 
 
-def _figure(item: Item, rest: str) -> str:
-    label = LABELS.get(item["key"], item["label"])
-    value = item["value"]
-    if item["key"] == "critical":
-        value = value.replace(" % ·", " ·")
-    tip = f"{item['label']}. {item['title']}" + (f"\n{rest}" if rest else "")
-    return (
-        f'<span role="listitem" class="{escape(item["tone"])}" data-key="{escape(item["key"])}" title="{escape(tip)}">'
-        f"<i>{escape(label)}</i> <b>{escape(value)}</b></span>"
-    )
+def _figure(item: Item, rest: str) -> Item:
+    """A number as the row has it: with a shorter label, and all that is known of it under the pointer."""
+    value = item["value"].replace(" % ·", " ·") if item["key"] == "critical" else item["value"]
+    title = f"{item['label']}. {item['title']}" + (f"\n{rest}" if rest else "")
+    return {**item, "label": LABELS.get(item["key"], item["label"]), "value": value, "title": title}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import typing
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from html import escape
 from typing import Annotated, Any, Literal
@@ -279,7 +279,7 @@ class CostsPicker:
         self.toggle = w.ToggleButton(tooltip=SOURCES_TIP)
         self.sliders = {name: _factor(*words) for name, words in FACTORS.items()}
         self.reset = button("× 1", "Both factors 1 again", lambda: self._set(compute=1.0, transfer=1.0))
-        self.sources = w.HTML().add_class("pl-sources")
+        self.sources = w.Table().add_class("pl-sources")
         sliders = w.HBox([*self.sliders.values(), self.reset]).add_class("pl-factors")
         self.panel = w.VBox([sliders, self.sources]).add_class("pl-open").add_class("pl-costs")
         self.menu.observe(lambda change: self._set(costs=COSTS[change["new"]]), "value")
@@ -315,7 +315,7 @@ class CostsPicker:
         wanted = (self._graph, self._used)
         if self.toggle.value and self._graph is not None and wanted != self._tabled:
             self._tabled = wanted
-            self.sources.value = _table(sources(self._graph), self._used)
+            self.sources.rows = [_source(label, text, label in self._used) for label, text in sources(self._graph)]
 
     def _set(self, key: str = "", **changes: Any) -> None:
         if not self._quiet:
@@ -340,10 +340,6 @@ def _columns(graph: OpGraph, cluster: Cluster) -> list[str]:
     return [graph.time_types[j] for j in columns if j >= 0]
 
 
-def _table(rows: list[tuple[str, str]], used: Collection[str]) -> str:
-    """A row for each source; rows of used columns are marked."""
-    return f"<table>{''.join(f'<tr>{_head(a, a in used)}<td>{escape(b)}</td></tr>' for a, b in rows)}</table>"
-
-
-def _head(label: str, used: bool) -> str:
-    return f'<th class="pl-used" title="{USED}">✓ {escape(label)}</th>' if used else f"<th>{escape(label)}</th>"
+def _source(label: str, text: str, used: bool) -> dict[str, Any]:
+    """A row of the table of sources; that of a column in use is marked."""
+    return {"cells": [f"✓ {label}", text], "title": USED, "tone": "pl-used"} if used else {"cells": [label, text]}
