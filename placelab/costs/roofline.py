@@ -15,6 +15,7 @@ from placelab.problem.graph import OpGraph
 from placelab.problem.graph_columns import known_speeds
 from placelab.problem.hardware import DEVICES, Spec, chosen
 
+BACKWARD = ".backward"  # after the name of an op: its gradient of inputs
 DEFAULT = ("rtx2080ti", "h100")
 TO_MATRIX_UNITS = PRODUCTS | {"call"}  # called functions spend most of their time on products
 TOUCHED_PER_GRADIENT = {  # of an optimiser: the gradient read, the variable and each slot read and written
@@ -81,7 +82,8 @@ def estimate(
 
     Notes
     -----
-    Bytes of an op: each input once, outputs and persistent bytes. Exceptions: a gather or a slice counts twice the outputs and
+    Bytes of an op: each input once, outputs and persistent bytes; of a product called ``op.backward``, which makes the gradient
+    of the inputs of ``op``, the weights that ``op`` holds, too. Exceptions: a gather or a slice counts twice the outputs and
     the smaller inputs; an op that fills its output, the outputs; an optimiser, the variable and its slots, read and written;
     an op that writes into a variable and has no output, its largest input once or twice more. Views, control flow,
     parameters, inputs and constants take no time, not even the overhead, unless their compute is above 0: they start nothing
@@ -182,8 +184,22 @@ def bytes_touched(graph: OpGraph, kinds: list[str], of: np.ndarray) -> np.ndarra
     rows = _are(kinds, of, "gather")
     fills = _are(kinds, of, "fill", "random")
     touched = np.select([rows, fills], [read - table + 2 * written, written], read + written + held)
+    touched += _weights_again(graph, _are(kinds, of, *PRODUCTS))
     per_gradient, writes = (np.array([f(kind) for kind in kinds], dtype=float)[of] for f in (_per_gradient, _writes))
     return np.maximum(touched, per_gradient * largest) + np.where(written == 0, writes * largest, 0.0)
+
+
+def _weights_again(graph: OpGraph, product: np.ndarray) -> np.ndarray:
+    """Bytes of weights that products read to make gradients of inputs, which the forward op holds."""
+    found = np.zeros(graph.n_ops)
+    names = graph.names.tolist()
+    back = [v for v in np.flatnonzero(product & (graph.persistent == 0)).tolist() if names[v].endswith(BACKWARD)]
+    if back:
+        number = dict(zip(names, range(len(names)), strict=True))
+        for v in back:
+            forward = number.get(names[v].removesuffix(BACKWARD), -1)
+            found[v] = graph.persistent[forward] if forward >= 0 else 0.0
+    return found
 
 
 def _read(graph: OpGraph) -> tuple[np.ndarray, np.ndarray]:

@@ -36,7 +36,7 @@ from placelab.plans.rank_passes import RankPasses
 from placelab.plans.scattered_gradients import scattered_ends
 from placelab.plans.simulated_memory import simulated_peaks
 from placelab.plans.stage_memory import as_frame, rank_bytes
-from placelab.plans.stage_pipeline import Step, check_passes, costed, placed, run_placed, unit_pipeline
+from placelab.plans.stage_pipeline import Step, alone, check_passes, costed, placed, run_placed, unit_pipeline
 from placelab.plans.stage_ranks import MERGED, layout_of, rank_of, splits, stages_of
 from placelab.problem.cluster import Cluster
 from placelab.problem.hardware import SPECS
@@ -78,7 +78,7 @@ class PlanResult:
     bubble: float
     exposed: float
     memory: pd.DataFrame
-    _pipeline: Placement
+    _pipeline: Callable[[], Placement]
     _made: Callable[[Ranks, Schedule], Placement]
 
     @property
@@ -125,7 +125,7 @@ class PlanResult:
             raise UnsupportedError(
                 f"ranks is {ranks!r:.60}; expected {', '.join(map(repr, RANKS[:-1]))} or {RANKS[-1]!r}"
             )
-        return self._pipeline if ranks == "one" else self._placements(ranks)
+        return self._pipeline() if ranks == "one" else self._placements(ranks)
 
     @cached_property
     def _placements(self) -> Callable[[Ranks], Placement]:
@@ -430,30 +430,31 @@ class Planner:
         each = {"F": [f for f, _, _ in passes], "BW": [b + w for _, b, w in passes]}
         return actions(self.model.layers, m), each, lambda unit: seconds(plan, joined(sizes, unit))
 
-    def _simulated(self, plan: Plan, step: Step, m: int) -> tuple[Placement, np.ndarray, np.ndarray, float]:
+    def _simulated(
+        self, plan: Plan, step: Step, m: int
+    ) -> tuple[Callable[[], Placement], np.ndarray, np.ndarray, float]:
         """The pipeline, the end of each rank and of what its stream scatters meanwhile, the seconds in which all are busy."""
+        pipeline = cache(lambda: placed(costed(self._unit(plan, m), step, plan), plan.schedule, step.both))
+        if (plan.pp, plan.chunks, plan.schedule) == (1, 1, "1f1b"):
+            end, last = alone(step, m)
+            return pipeline, np.array([end]), np.array([last]), end
+        schedule = run_placed(pipeline(), plan.schedule)
+        ends = np.array([schedule.finish[schedule.device == d].max() for d in range(plan.pp)])
+        twins = layout_of(plan.schedule, plan.chunks) == "dual"
+        sent = np.maximum(ends, scattered_ends(schedule, step.scatter, twins)) if step.scatter else ends
+        return pipeline, ends, sent, float((schedule.finish - schedule.start).sum())
+
+    def _unit(self, plan: Plan, m: int) -> Problem:
+        """The pipeline with passes of 1 s."""
         ranks = self._ranks(plan)
         c = self.cluster
         inner = np.ix_(ranks, ranks)
         small = Cluster(
             [1.0] * plan.pp, bandwidth=c.bandwidth[inner], latency=c.latency[inner], names=[c.names[d] for d in ranks]
         )
-        key = (
-            "unit",
-            plan.pp,
-            m,
-            plan.chunks,
-            splits(plan.schedule),
-            layout_of(plan.schedule, plan.chunks),
-            tuple(ranks),
-        )
-        unit = self._once(key, lambda: unit_pipeline(m, plan, small))
-        placement = placed(costed(unit, step, plan), plan.schedule, step.both)
-        schedule = run_placed(placement, plan.schedule)
-        ends = np.array([schedule.finish[schedule.device == d].max() for d in range(plan.pp)])
-        twins = layout_of(plan.schedule, plan.chunks) == "dual"
-        sent = np.maximum(ends, scattered_ends(schedule, step.scatter, twins)) if step.scatter else ends
-        return placement, ends, sent, float((schedule.finish - schedule.start).sum())
+        layout = layout_of(plan.schedule, plan.chunks)
+        key = "unit", plan.pp, m, plan.chunks, splits(plan.schedule), layout, tuple(ranks)
+        return self._once(key, lambda: unit_pipeline(m, plan, small))
 
     def _flop(self) -> float:
         """Of a step: forward, and twice as many backward."""

@@ -125,7 +125,9 @@ def held_activations(schedule: str, saved: Any, microbatches: int, chunks: int =
     if getattr(rule, "needs", "") != "pipeline":
         raise UnsupportedError(f"{schedule!r} is no scheduler of pipelines; gpipe, 1f1b and others are")
     saved = np.asarray(saved, float)
-    order = _order(rule.name, len(saved) // chunks, microbatches, chunks)
+    ranks = len(saved) // chunks
+    few = min(microbatches, ranks) if rule.name == "1f1b" else microbatches  # of which further ones do not keep more
+    order = _order(rule.name, ranks, few, chunks)
     held = [np.cumsum(saved[stage] * sign).max(initial=0.0) for stage, sign in order.changes]
     return np.array(held), order.rank
 

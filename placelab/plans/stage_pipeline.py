@@ -74,6 +74,23 @@ def costed(unit: Problem, step: Step, plan: Plan) -> Problem:
     return unit.replace(graph=made)
 
 
+def alone(step: Step, m: int) -> tuple[float, float]:
+    """The end of a single stage's passes, those of a micro-batch after the other's, and of what its stream scatters.
+
+    Added up as the simulator does, to the last digit.
+
+    >>> alone(Step((1.0,), (2.0,), (0.0,), 0.0, (0.0,), scatter=(4.0,)), 3)
+    (9.0, 15.0)
+    """
+    finish = np.add.accumulate(np.tile([step.forward[0], step.backward[0] + step.weight[0]], m))
+    sent = end = float(finish[-1])
+    if step.scatter:
+        sent = 0.0
+        for made in finish[1::2].tolist():
+            sent = max(sent, made) + step.scatter[0]
+    return end, max(end, sent)
+
+
 def placed(problem: Problem, schedule: str, both: tuple[float, ...] = ()) -> Placement:
     """A pipeline's placement; passes that run together are one op."""
     return together(problem, schedule, seconds=both or None) if schedule in MERGED else place(problem, "hash")

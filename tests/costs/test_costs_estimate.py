@@ -153,6 +153,19 @@ def test_the_bytes_an_op_touches(kind, inputs, outputs, persistent, expected):
     assert touched(kind, inputs, outputs, persistent) == expected
 
 
+def test_gradients_of_inputs_read_the_weights():
+    """Of a product, whose forward op holds them; gradients of weights read inputs only, and ops of other kinds none."""
+    names = ["x", "up", "up.backward", "up.weight_gradient", "norm", "norm.backward"]
+    kind = ["get_attr", "aten.linear", "aten.linear", "aten.linear", "aten.rms_norm", "aten._fused_rms_norm_backward"]
+    held = [0.0, 100.0, 0.0, 0.0, 7.0, 0.0]
+    edges = [(0, 1), (1, 2), (1, 3), (0, 4), (4, 5)]
+    graph = pl.OpGraph.from_arrays(names, [0.0] * 6, edges, edge_bytes=[10.0] * 5, persistent=held, kind=kind)
+    found = dict(zip(graph.names.tolist(), bytes_touched(graph, *distinct(graph.kind)).tolist(), strict=True))
+    assert {name: found[name] for name in names[2:]} == {
+        "up.backward": 110, "up.weight_gradient": 10, "norm": 27, "norm.backward": 10
+    }  # fmt: skip
+
+
 def test_a_tensor_that_is_read_twice_is_read_once():
     """As in x · x; two tensors of one op count as two."""
     twice = pl.OpGraph.from_arrays(
