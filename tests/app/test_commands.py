@@ -11,8 +11,9 @@ from explorer_hands import CLUSTER, wait_for
 import placelab as pl
 from placelab.analysis.idle_time import idle_gaps
 from placelab.app.explorer import Explorer
+from placelab.app.explorer.offered import Model
 from placelab.app.explorer.panels.commands import said_of_change
-from placelab.app.explorer.state import Model, initial_state
+from placelab.app.explorer.state import initial_state
 
 
 @pytest.fixture

@@ -38,12 +38,13 @@ import placelab as pl
 from placelab.analysis import explanation, idle_time
 from placelab.app.explorer import Explorer
 from placelab.app.explorer.engine import curve, solving
+from placelab.app.explorer.offered import preset
 from placelab.app.explorer.panels.comparison import Comparison
 from placelab.app.explorer.panels.numbers import OPTIMAL, at_most
 from placelab.app.explorer.panels.options import Controls, control
 from placelab.app.explorer.panels.refusals import headline, reasons
 from placelab.app.explorer.session import Undoable
-from placelab.app.explorer.state import initial_state, preset
+from placelab.app.explorer.state import initial_state
 from placelab.app.widgets import controls as w
 from placelab.base import units
 from placelab.planning.lower_bounds import is_proven

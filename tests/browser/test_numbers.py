@@ -7,9 +7,9 @@ from browser.bare_page import show
 from playwright.sync_api import Page
 
 import placelab as pl
-from placelab.app.explorer.application import Readable
 from placelab.app.explorer.panels.numbers import ORDER, Numbers, strip, with_change, with_order, with_stars
 from placelab.app.explorer.panels.panel import Message
+from placelab.app.explorer.readable import Readable
 
 CUT = """() => [...document.querySelectorAll(".pl-figures [data-key]")].map((figure) => {
   const row = document.querySelector(".pl-figures").getBoundingClientRect(), box = figure.getBoundingClientRect();

@@ -167,7 +167,8 @@ def asked_for() -> Explorer:
 
 def state_of(options: argparse.Namespace) -> State:
     """The state that the explorer opens on; raise PlacelabError for what is not there or does not fit."""
-    from placelab.app.explorer.state import GIVEN, Preset, initial_state, preset
+    from placelab.app.explorer.offered import GIVEN, Preset, preset
+    from placelab.app.explorer.state import initial_state
 
     options = argparse.Namespace(**vars(options) | {"model": options.model or MODEL})
     state = initial_state(model_of(options) if options.batch or options.dimension else options.model)

@@ -5,210 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any, cast
 
-import traitlets
-from IPython.display import display
-
-from placelab.app.explorer import code
 from placelab.app.explorer.computation import Computation
 from placelab.app.explorer.engine.curve import Curve
 from placelab.app.explorer.engine.failure import sentence
-from placelab.app.explorer.engine.solving import Result
-from placelab.app.explorer.panels.actions import Actions
 from placelab.app.explorer.panels.commands import Around, Command, Commands, said_of_change
-from placelab.app.explorer.panels.comparison import Comparison
-from placelab.app.explorer.panels.downloads import Shown, Table
 from placelab.app.explorer.panels.everyday import TABS, against, everyday
 from placelab.app.explorer.panels.examples import EXAMPLES
 from placelab.app.explorer.panels.hand_mode import ByHandMode
-from placelab.app.explorer.panels.panel import Item, Message, Puzzle, Shared, Tabular
-from placelab.app.explorer.panels.pickers import ChangeState, Pickers
+from placelab.app.explorer.panels.inputs import Inputs
+from placelab.app.explorer.panels.panel import Item, Puzzle, Shared, Tabular
 from placelab.app.explorer.panels.result_view import ResultView
-from placelab.app.explorer.panels.tabs import Tabs
-from placelab.app.explorer.saved_picture import SavedPicture, patience
+from placelab.app.explorer.readable import PATIENT, Readable
+from placelab.app.explorer.saved_picture import SavedPicture
 from placelab.app.explorer.session import Session, Undoable, costs_switched, memory_switched
 from placelab.app.explorer.state import Change, State, said_of_costs
 from placelab.app.explorer.state_key import key_of
 from placelab.app.widgets import controls as w
-from placelab.app.widgets.cluster_canvas import ClusterCanvas
-from placelab.app.widgets.gantt_chart import CLICKED, Gantt
-from placelab.app.widgets.whole import PartComm, Whole
+from placelab.app.widgets.gantt_chart import CLICKED
 from placelab.problem.problem import Problem
 from placelab.schedule import catalogue as strategies
-from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-
-PATIENT = 5.0  # seconds that a command waits for the first of two schedules, and the explorer's text for its own
-VIEW = "application/vnd.jupyter.widget-view+json"
-
-
-class Readable(Whole):
-    """State, problem and result of an explorer; it changes none of them."""
-
-    _esm = Path(__file__).parents[1] / "widgets" / "static" / "explorer.js"
-
-    height = traitlets.Int(0).tag(sync=True)  # in CSS pixels; 0: what the window leaves
-    hints = traitlets.Int(0).tag(sync=True)  # how often a user has asked for the hints that a browser shows once
-    hiding = traitlets.Unicode("").tag(sync=True)  # a style sheet that hides the saved picture
-    now = traitlets.Unicode("").tag(
-        sync=True
-    )  # key of the newest state; a part that shows a result of another one is outdated
-
-    _session: Session
-    _computation: Computation
-    tabs: Tabs
-    gantt: Gantt
-    saved: SavedPicture
-
-    @property
-    def state(self) -> State:
-        """What pickers and canvas show."""
-        return self._session.state
-
-    @property
-    def problem(self) -> Problem:
-        """The problem shown."""
-        return self._session.problem
-
-    @property
-    def placement(self) -> Placement:
-        """Device of each op; waits for it, and raises the exception that kept the strategies from placing."""
-        return self.schedule.placement
-
-    @property
-    def schedule(self) -> Schedule:
-        """Times of ops and transfers; waits for them, and raises the exception that kept the strategies from scheduling."""
-        return self._computation.schedule
-
-    @property
-    def result(self) -> Result | None:
-        """The result shown now, which may be stale; None before the first. Does not wait."""
-        return self._computation.result
-
-    @property
-    def steps(self) -> Undoable:
-        """The states that undo and redo lead to."""
-        return self._session.steps
-
-    @property
-    def code(self) -> str:
-        """Text of a cell that reproduces what is shown."""
-        return code.cell(self.state)
-
-    def settled(self, timeout: float | None = None) -> bool:
-        """Wait until the newest state is computed and shown, the comparison aside; return False when that takes longer."""
-        return self._computation.settled(timeout)
-
-    @property
-    def comparison(self) -> Comparison:
-        """The tab that compares all pairs of strategies."""
-        panel = self.tabs.panels[Comparison.title]
-        assert isinstance(panel, Comparison)
-        return panel
-
-    def _ipython_display_(self) -> None:
-        """Show the live view, and after it, for those who open the saved notebook, a picture that the view hides.
-
-        The view comes at once, before the first schedule: a slow strategy must not leave the cell empty.
-        """
-        live = {VIEW: self.get_view_spec(), "text/plain": f"Explorer({self._title})"}
-        display(live, raw=True)
-        self.settled(patience())
-        self.saved.display()
-
-    def _pictured(self) -> tuple[str, Schedule, list[Item]] | None:
-        """What the saved notebook shows; None before the first result."""
-        result = self.result
-        if result is None:
-            return None
-        state = result.state
-        return f"{state.model.title} · {state.placer} + {state.scheduler}", result.schedule, self.gantt.numbers
-
-    @property
-    def _title(self) -> str:
-        """Model, cluster and pair of strategies."""
-        state = self.state
-        cluster = self.problem.cluster
-        model = f"{state.model.title}: {state.graph.n_ops:,} ops on {cluster.n_devices} devices"
-        return f"{model}, {state.placer} + {state.scheduler}"
-
-    def __repr__(self) -> str:
-        """With the makespan of the newest state; waits some seconds for it, as a traceback's printer asks for a text, too."""
-        try:
-            done = self._computation.answered(PATIENT)
-            outcome = self.problem.cluster.units.time(self.schedule.makespan) if done else "still computing"
-        except Exception as error:
-            outcome = sentence(error)
-        return f"Explorer({self._title}: {outcome})"
-
-
-class Inputs:
-    """The controls that show the state of a session and ask for another one.
-
-    Parameters
-    ----------
-    session
-        Its lock is the canvas', too: with one of its own, two threads could wait for each other.
-    change, undo, redo
-        Called by the controls.
-    shown, table
-        What can be downloaded: state, schedule and numbers that are shown; the table of a tab.
-    keep
-        Called with whether the schedule shown is to be kept.
-
-    Attributes
-    ----------
-    message, pickers, actions, canvas
-        The controls.
-    bar
-        The top bar, with pickers and actions.
-    """
-
-    def __init__(
-        self,
-        session: Session,
-        *,
-        change: ChangeState,
-        undo: Callable[[], None],
-        redo: Callable[[], None],
-        shown: Shown,
-        table: Table,
-        keep: Callable[[bool], None],
-    ) -> None:
-        self._session = session
-        self.message = Message()
-        self.pickers = Pickers(change, self.message.say, session.state)
-        self.actions = Actions(undo, redo, lambda: session.state, shown, table, keep, self.message.say)
-        self.canvas = ClusterCanvas(session.state.cluster, lock=session.lock, embedded=True, comm=PartComm())
-        self.canvas.on_step = lambda kind: {"undo": undo, "redo": redo}[kind]()
-        self.bar = w.HBox([*self.pickers.bar, self.actions.box]).add_class("pl-top")
-        self._seen: tuple[Any, ...] = ()
-
-    def moved(self) -> bool:
-        """Whether a user has changed cluster, arrangement or drag of the canvas since the last call."""
-        if self.pickers.quiet:
-            return False
-        seen, self._seen = self._seen, (*self.canvas.state, self.canvas.dragging)
-        return self._seen != seen
-
-    def show(self) -> None:
-        """Show the newest state in every control, without asking for a change."""
-        with self._session.lock:
-            state = self._session.state
-            steps = self._session.steps
-            self.pickers.show(state)
-            self.pickers.quiet = True
-            try:
-                if self.canvas.state != (state.cluster, state.layout):
-                    self.canvas.restore((state.cluster, state.layout))
-            finally:
-                self.pickers.quiet = False
-            self.actions.show(steps)
-            self.canvas.can_undo = bool(steps.past)
-            self.canvas.can_redo = bool(steps.future)
-
 
 LOADED_AGAIN = "This page was loaded again: run the cell before you save the notebook, or it keeps an earlier picture."
 

@@ -9,8 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from placelab.app.explorer.job import PIPELINE, SERVERS, Job
 from placelab.app.explorer.layers import layers_of
-from placelab.app.explorer.state import PIPELINE, SERVERS, TIED, Job, Model, Preset, State, default_memory
+from placelab.app.explorer.offered import Model, Preset
+from placelab.app.explorer.state import TIED, State, default_memory
 from placelab.app.widgets.cluster_edit import Layout
 from placelab.base.errors import InfeasibleError, UnsupportedError
 from placelab.graphs.transforms import backward, microbatches, model_replica, pipeline_replica

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 from placelab.analysis import explanation
 from placelab.analysis.validation import Violation, validate
-from placelab.app.explorer.state import HandPlan, State
+from placelab.app.explorer.offered import HandPlan
+from placelab.app.explorer.state import State
 from placelab.app.explorer.state_key import key_of
 from placelab.app.widgets.details import Subject, cost_of, details_of
 from placelab.app.widgets.details_parts import Details

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from placelab.analysis.idle_time import idle_gaps
+from placelab.app.explorer.offered import HandPlan, model_names, preset
 from placelab.app.explorer.panels.pickers import TRANSFERS
-from placelab.app.explorer.state import Change, HandPlan, State, model_names, preset
+from placelab.app.explorer.state import Change, State
 from placelab.app.widgets.frame import CommandPalette
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.app.widgets.whole import PartComm

@@ -17,8 +17,9 @@ from placelab.analysis.comparing import best_pairs, compare, fitting_schedulers
 from placelab.analysis.studies.adversary_search import Adversary
 from placelab.app.explorer.engine.pairs import KnownPairs, Pair, RivalSearch, measures
 from placelab.app.explorer.engine.solving import Result, preparation
+from placelab.app.explorer.offered import BY_HAND, HandPlan, Model
 from placelab.app.explorer.panels.panel import Shared
-from placelab.app.explorer.state import BY_HAND, HandPlan, Model, State
+from placelab.app.explorer.state import State
 from placelab.app.explorer.state_key import key_of_problem
 from placelab.app.widgets.tab_views import ComparisonTable
 from placelab.app.widgets.whole import PartComm

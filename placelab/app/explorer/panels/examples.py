@@ -6,8 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from placelab.app.explorer.offered import CLUSTER, model_of, preset
 from placelab.app.explorer.planned import pipelined
-from placelab.app.explorer.state import CLUSTER, Change, State, model_of, preset
+from placelab.app.explorer.state import Change, State
 
 DECODER = "llama-3.2-1b"  # the smallest Llama: each of four cards of 11 GB holds a stage
 

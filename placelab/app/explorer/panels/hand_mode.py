@@ -10,11 +10,11 @@ import numpy as np
 from placelab.analysis.hand_plans import ByHand, by_hand
 from placelab.analysis.improving import HandMove, best_move, improve
 from placelab.app.explorer.engine.solving import Result, RunningCall
+from placelab.app.explorer.offered import HandPlan
 from placelab.app.explorer.panels import tray
 from placelab.app.explorer.panels.held import Held, Target
 from placelab.app.explorer.panels.search_line import SearchLine
 from placelab.app.explorer.session import Session
-from placelab.app.explorer.state import HandPlan
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.base.progress import Progress
 from placelab.base.threads import Background, Worker

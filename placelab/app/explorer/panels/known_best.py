@@ -11,8 +11,9 @@ from math import isfinite
 
 from placelab.analysis.hand_plans import by_hand
 from placelab.analysis.improving import improve_known
+from placelab.app.explorer.offered import BEST_KNOWN
 from placelab.app.explorer.panels.panel import Shared, button
-from placelab.app.explorer.state import BEST_KNOWN, State
+from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
 from placelab.base.errors import PlacelabError
 from placelab.base.leaving import Abandoned, run_abandonable

@@ -15,9 +15,10 @@ from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.jobs import one_step
 from placelab.app.explorer.launch import launch_lines
 from placelab.app.explorer.layers import SIZES, Layers, layers_of
+from placelab.app.explorer.offered import decoder_model
 from placelab.app.explorer.panels.panel import Shared, button
 from placelab.app.explorer.session import HELD
-from placelab.app.explorer.state import State, decoder_model
+from placelab.app.explorer.state import State
 from placelab.app.explorer.state_key import key_of_problem
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.tab_views import LayerStrip

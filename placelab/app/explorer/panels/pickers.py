@@ -15,22 +15,21 @@ from placelab.analysis.comparing import fitting_schedulers
 from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.engine.solving import function_of
 from placelab.app.explorer.layers import layers_of
-from placelab.app.explorer.panels.examples import EXAMPLES
-from placelab.app.explorer.panels.options import Controls, CostsPicker, PreparePicker
-from placelab.app.explorer.panels.panel import Popover, button, choose, opens
-from placelab.app.explorer.state import (
+from placelab.app.explorer.offered import (
     BEST_KNOWN,
     BY_HAND,
     GIVEN,
-    Change,
     Model,
     Preset,
-    State,
     decoder_model,
     model_names,
     model_of,
     preset,
 )
+from placelab.app.explorer.panels.examples import EXAMPLES
+from placelab.app.explorer.panels.options import Controls, CostsPicker, PreparePicker
+from placelab.app.explorer.panels.panel import Popover, button, choose, opens
+from placelab.app.explorer.state import Change, State
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.frame import Files
 from placelab.app.widgets.whole import PartComm
