@@ -159,6 +159,13 @@ ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
                 "a different op ends",
             ),
             (
+                """class Anything(str):
+    __eq__ = lambda self, other: True
+    __hash__ = str.__hash__
+waits_for = lambda schedule, device, time: Anything()""",
+                "numbers, texts, containers",
+            ),
+            (
                 """def waits_for(schedule, device, time):
     idle = pl.idle_reasons(schedule)
     return idle[idle.device == device].name.iloc[0]""",
@@ -279,7 +286,11 @@ def my_pct(problem, placement):
         if fifo(problem) < 0.85 * pct(problem):
             return problem"""
         ],
-        [("pct_loses = small", "fifo takes 10 s and pct 7 s"), ("pct_loses = 3", "a Problem or a graph is expected")],
+        [
+            ("fifo = lambda problem: 0.0\npct_loses = small", "fifo takes 10 s and pct 7 s"),
+            ("pct_loses = small", "fifo takes 10 s and pct 7 s"),
+            ("pct_loses = 3", "a Problem or a graph is expected"),
+        ],
     ),
     "saved_by_delta": (
         [
@@ -377,7 +388,11 @@ def my_pct(problem, placement):
         if with_insertion(problem) < 0.85 * append_only(problem):
             return problem"""
         ],
-        [("gap_filler = ten", "80 s and append_only 80 s"), ("gap_filler = lambda: 'ten'", "is a str; a Problem")],
+        [
+            ("append_only = lambda problem: 99.0\ngap_filler = ten", "80 s and append_only 80 s"),
+            ("gap_filler = ten", "80 s and append_only 80 s"),
+            ("gap_filler = lambda: 'ten'", "is a str; a Problem"),
+        ],
     ),
     "my_strategy": (
         [heft(insertion=False).replace("my_heft", "my_strategy")],
@@ -477,7 +492,11 @@ def my_pct(problem, placement):
         if with_fast_links(problem) > 1.07 * with_slow_links(problem):
             return problem"""
         ],
-        [("anomaly = problem", "must take at least 7% less"), ("anomaly = 1", "a Problem or a graph is expected")],
+        [
+            ("with_slow_links = lambda problem: 0.0\nanomaly = problem", "must take at least 7% less"),
+            ("anomaly = problem", "must take at least 7% less"),
+            ("anomaly = 1", "a Problem or a graph is expected"),
+        ],
     ),
     "my_search": (
         [

@@ -259,6 +259,7 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
         ],
         [
             ("etf_loses = layers", "must take at least 17% less"),
+            ("best = lambda problem: 0.0\netf_loses = layers", "must take at least 17% less"),
             (
                 "etf_loses = pl.Problem(pl.OpGraph.from_arrays(['a', 'b'], [1, 1], []), pl.Cluster([1, 9], bandwidth=1))",
                 "devices must be equal",
@@ -292,6 +293,11 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
         [
             ("fits = dict(a='dev0', b='dev1', c='dev1')", "breaks the rule 'memory' on 'dev1'"),
             ("fits = dict(a='dev0', b='dev0')", "op 'c' has no device"),
+            (
+                "scarce = pl.Problem(toy, pl.Cluster([3, 3], memory=[9, 9], bandwidth=1), memory='reserved')\n"
+                "fits = dict(a='dev0', b='dev0', c='dev0')",
+                "breaks the rule 'memory' on 'dev0'",
+            ),
         ],
     ),
     "peaks": (
@@ -428,6 +434,10 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
             (FLIGHT.format(until="finish[back]", than="<="), "keeps a different number"),
             ("in_flight = lambda schedule: pl.stages(schedule).activations.tolist()", "calls placelab's own 'stages'"),
             ("in_flight = lambda schedule: [4, 4, 4]", "keeps a different number"),
+            (
+                "from unittest.mock import ANY\nin_flight = lambda schedule: [ANY] * schedule.problem.cluster.n_devices",
+                "numbers, texts, containers",
+            ),
         ],
     ),
     "starts": (
@@ -450,6 +460,10 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
         [m_plus()],
         [
             (m_plus(counts="True"), "c2 needs both reads"),
+            (
+                m_plus(counts="True") + "worker = lambda *_: figure1\nthree = figure1",
+                "c2 needs both reads",
+            ),
             (m_plus(union="{u for u in graph.predecessors_of(v) if graph.kind[u] == 'read'}"), "c2 needs both reads"),
             (m_plus(choose="max([*sizes, 0]) or np.inf"), "z needs all three"),
             (m_plus(enter="if sizes: "), "no op needs two reads"),

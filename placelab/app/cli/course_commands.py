@@ -16,7 +16,7 @@ from typing import Any
 from placelab.app.cli.arguments import command, printable
 from placelab.app.grading.masters import nbgrader_master, otter_master
 from placelab.app.grading.runs import Grade, graded
-from placelab.app.grading.submitted import copies_in, exercises
+from placelab.app.grading.submitted import checked, copies_in, exercises
 from placelab.base.errors import FormatError
 from placelab.base.files import shipped
 
@@ -93,8 +93,14 @@ def without_link(notebook: str) -> str:
 
 
 def students_copy(notebook: str) -> str:
-    """The notebook's JSON without solutions and results; checks, whose code says what is right, are folded and say "Right."."""
+    """The notebook's JSON without solutions and results; checks, whose code says what is right, are folded and say "Right.".
+
+    A check brings the examples that it uses, whatever has become of their names.
+    """
     content = json.loads(notebook)
+    for i, cell in enumerate(content["cells"]):
+        if CHECK in cell["metadata"].get("tags", ()):
+            cell["source"] = [checked(cell, content["cells"][:i])]
     content["cells"] = [cell for cell in content["cells"] if SOLUTION not in cell["metadata"].get("tags", ())]
     for cell in content["cells"]:
         if cell["cell_type"] == "code":

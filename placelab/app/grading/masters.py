@@ -1,7 +1,8 @@
 """Write lessons as masters for nbgrader and for Otter-Grader, from which these make students' copies and grade them.
 
 Both take solutions and hidden tests out of what students get. An exercise and its solution become one cell, in which markers
-enclose the body; a check becomes public tests, whose answers stand in the lesson's text, and hidden ones.
+enclose the body; a check becomes public tests, whose answers stand in the lesson's text, and hidden ones, which bring the
+examples that they use.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Iterator
 from textwrap import indent
 from typing import Any
 
+from placelab.app.grading.submitted import brought
+
 POINTS = 1  # of an exercise
 Cell = dict[str, Any]
 
@@ -21,6 +24,7 @@ def nbgrader_master(notebook: str) -> str:
     """The source of an assignment for ``nbgrader generate_assignment``, with metadata of its schema 3."""
     cells: list[Cell] = []
     content = json.loads(notebook)
+    examples = _examples(content["cells"])
     for cell, answer, names in _merged(content["cells"]):
         name = next(iter(names), "")
         tags = cell["metadata"].get("tags", ())
@@ -29,6 +33,7 @@ def nbgrader_master(notebook: str) -> str:
             facts = dict(grade_id=name, solution=True)
         elif "check" in tags:
             shown, hidden = _tests(cell, names)
+            hidden = f"{examples[cell['id']]}\n{hidden}".strip()
             cell["source"] = _lines(f"{shown}\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS")
             facts = dict(grade_id=f"check-{name}", grade=True, locked=True, points=POINTS)
         elif cell["cell_type"] == "code" and "explorer" not in tags:
@@ -45,6 +50,7 @@ def nbgrader_master(notebook: str) -> str:
 def otter_master(notebook: str, name: str) -> str:
     """The master of an assignment for ``otter assign``: questions between raw cells, tests with their configuration."""
     content = json.loads(notebook)
+    examples = _examples(content["cells"])
     config = (
         f"# ASSIGNMENT CONFIG\nname: {name}\ninit_cell: true\nexport_cell: false\ncheck_all_cell: false\ngenerate: true"
     )
@@ -63,7 +69,7 @@ def otter_master(notebook: str, name: str) -> str:
                 _raw(f"{question}-solved", "# END SOLUTION"),
             ]
         elif "check" in cell["metadata"].get("tags", ()):
-            cells += [_raw(f"{question}-tests", "# BEGIN TESTS"), *_otter_tests(cell, names)]
+            cells += [_raw(f"{question}-tests", "# BEGIN TESTS"), *_otter_tests(cell, names, examples[cell["id"]])]
             cells += [_raw(f"{question}-tested", "# END TESTS"), _raw(f"{question}-end", "# END QUESTION")]
         else:
             cells.append(cell)
@@ -89,6 +95,11 @@ def _merged(cells: list[Cell]) -> Iterator[tuple[Cell, str, list[str]]]:
             answer = _with_solution(_text(cell), next(solutions))
             names = _names(ast.parse(_text(cell)))
         yield cell, answer, names
+
+
+def _examples(cells: list[Cell]) -> dict[str, str]:
+    """What each check uses of the cells before it, by the check's id."""
+    return {cell["id"]: brought(cell, cells[:i]) for i, cell in enumerate(cells) if "check" in _tags(cell)}
 
 
 def _with_solution(stub: str, solution: str) -> str:
@@ -131,8 +142,9 @@ def _tests(cell: Cell, names: list[str]) -> tuple[str, str]:
     return f"{filled}\n{shown}".rstrip(), "\n".join(text.splitlines()[body[public - 1].end_lineno if public else 0 :])
 
 
-def _otter_tests(cell: Cell, names: list[str]) -> Iterator[Cell]:
-    for kind, text in (("public", _tests(cell, names)[0]), ("hidden", _text(cell))):  # each has names of its own
+def _otter_tests(cell: Cell, names: list[str], examples: str) -> Iterator[Cell]:
+    hidden = f"{examples}\n\n{_text(cell)}".strip()
+    for kind, text in (("public", _tests(cell, names)[0]), ("hidden", hidden)):  # each has names of its own
         config = f'""" # BEGIN TEST CONFIG\nhidden: {str(kind == "hidden").lower()}\n""" # END TEST CONFIG\n'
         source = config + _without_shown_values(text)
         yield {

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from placelab.app.grading.examples import examples_for
 from placelab.base.errors import FormatError
 from placelab.base.files import json_of, read_file, shipped
 
@@ -119,7 +120,7 @@ def to_run(lesson: Path, copy: Path) -> list[Cell]:
     """The code cells to run for a copy, in their order.
 
     Text, examples and checks are the shipped lesson's, whatever the copy has in their place; answers are the copy's, and so are
-    cells of the student's own, each where it stands. The explorer is left out.
+    cells of the student's own, each where it stands. A check brings the examples that it uses. The explorer is left out.
     """
     mine = [cell for cell in cells_of(copy) if cell["cell_type"] == "code"]
     theirs = [cell for cell in cells_of(lesson) if cell["cell_type"] == "code" and "solution" not in tags(cell)]
@@ -131,7 +132,7 @@ def to_run(lesson: Path, copy: Path) -> list[Cell]:
         if i in match:
             found += _own(mine, range(done, match[i]), known)
             done = max(done, match[i] + 1)
-        found += _shipped(cell, mine[match[i]] if i in match else None)
+        found += _shipped(cell, mine[match[i]] if i in match else None, theirs[:i])
     return found + list(_own(mine, range(done, len(mine)), known))
 
 
@@ -140,13 +141,27 @@ def _own(cells: list[dict[str, Any]], numbers: range, known: set[int]) -> Iterat
     return (Cell("student", _source(cells[n])) for n in numbers if n not in known and "solution" not in tags(cells[n]))
 
 
-def _shipped(cell: dict[str, Any], copy: dict[str, Any] | None) -> list[Cell]:
-    """The lesson's cell, or the student's answer to it."""
+def _shipped(cell: dict[str, Any], copy: dict[str, Any] | None, before: list[dict[str, Any]]) -> list[Cell]:
+    """The lesson's cell, or the student's answer to it; a check with the examples that it uses."""
     if "explorer" in tags(cell):
         return []
     if "exercise" in tags(cell):
         return [Cell("exercise", _source(cell))] + ([Cell("student", _source(copy))] if copy else [])
-    return [Cell("check" if "check" in tags(cell) else "teaching", _source(cell))]
+    if "check" in tags(cell):
+        return [Cell("check", checked(cell, before))]
+    return [Cell("teaching", _source(cell))]
+
+
+def checked(cell: dict[str, Any], before: list[dict[str, Any]]) -> str:
+    """The source of a check behind those of the cells before it that it uses."""
+    return f"{brought(cell, before)}\n\n{_source(cell)}".strip()
+
+
+def brought(cell: dict[str, Any], before: list[dict[str, Any]]) -> str:
+    """What a check uses of the examples before it."""
+    others = {"check", "exercise", "explorer", "solution"}
+    examples = [one for one in before if one["cell_type"] == "code" and not others & set(tags(one))]
+    return examples_for(_source(cell), [_source(one) for one in examples])
 
 
 def _matches(theirs: list[dict[str, Any]], mine: list[dict[str, Any]]) -> dict[int, int]:
