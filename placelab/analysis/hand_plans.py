@@ -12,6 +12,7 @@ import numpy as np
 from placelab.base.errors import FormatError, InfeasibleError, expect
 from placelab.base.index_arrays import frozen
 from placelab.kernels.plan import places as kernels
+from placelab.planning.plan_arrays import total
 from placelab.problem.graph import OpGraph
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
@@ -255,7 +256,7 @@ class ByHand:
             known = ", ".join(problem.cluster.names[d] for d in problem.feasible(v))
             group = "" if len(problem.members(v)) == 1 else "with its colocation group "
             return f"op {problem.graph.names[v]!r} {group}may only run on {known}, not on {name!r}"
-        held = float(problem.lasting[moving].sum())
+        held = total(problem.lasting[moving])
         if held > problem.capacity[device] and (self.placement.device[moving] != device).any():
             these = repr(str(problem.graph.names[block[0]])) if len(moving) == 1 else f"{len(moving)} ops that move"
             return f"device {name!r} has {problem.capacity[device]:,.0f} bytes; {these} alone would keep {held:,.0f}"
@@ -283,14 +284,9 @@ class ByHand:
 
     def _earliest(self, block: np.ndarray, d: int, lane: np.ndarray, first: int, last: int, ready: float) -> int:
         """The position by earliest start: of the first gap that is long enough, else behind what starts before `ready`."""
-        begin = self.schedule.start[lane]
-        end = self.schedule.finish[lane]
-        took = float(self.placement.problem.exec_table()[block, d].sum())
-        free = np.maximum(np.concatenate([[0.0], end]), ready)
-        until = np.concatenate([begin, [np.inf]])
-        fits = np.flatnonzero(free[first : last + 1] + took <= until[first : last + 1] * (1 + ROUNDING))
-        behind = int((begin < ready).sum())
-        return first + int(fits[0]) if len(fits) else min(max(behind, first), max(last, first))
+        begin, end = frozen(self.schedule.start[lane]), frozen(self.schedule.finish[lane])
+        took = total(self.placement.problem.exec_table(block)[:, d])
+        return int(kernels.first_gap(begin, end, first, last, ready, took, ROUNDING))
 
     def _ready(self, v: int, device: int) -> float:
         """When the inputs of an op are on a device if nothing else moves [s]."""

@@ -12,7 +12,9 @@ import numpy as np
 
 from placelab.analysis.hand_plans import ByHand, by_hand
 from placelab.base.errors import expect
+from placelab.base.index_arrays import frozen
 from placelab.base.progress import Progress, Report, never, silent
+from placelab.kernels.plan.places import shorter
 from placelab.planning.lower_bounds import best_bound
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Limits, checked
@@ -98,13 +100,13 @@ def best_move(
         plans = [moved for _, _, moved in some]
         devices = np.stack([moved.placement.device for moved in plans])
         found = makespans(problem, devices, sequences=np.stack([moved.planned for moved in plans]))
-        for i in np.argsort(found, kind="stable").tolist():
-            least = plan.makespan if best is None else best[0]
-            if not found[i] < least * (1 - SAVES):
-                break
+        least = plan.makespan if best is None else best[0]
+        tried = np.zeros(len(found), np.uint8)
+        while (i := int(shorter(frozen(found), tried, least, SAVES))) >= 0:
             if len(plan.schedule.oom) or not len(plans[i].schedule.oom):
                 best = (float(found[i]), *some[i])
                 break
+            tried[i] = 1
         last = problem.graph.index(some[-1][0])
         report(Progress("trying moves", (path.index(last) + 1) / len(path)))
     if best is None:

@@ -4,8 +4,6 @@ Pages that recompute have the same code (``widgets/kernels``). Sums are in the o
 decided before stays as it is.
 """
 
-from math import inf
-
 from placelab.kernels.jit import helper, kernel
 from placelab.kernels.plan.look_up import exec_time
 
@@ -151,46 +149,19 @@ def delays(latency, send, delay):
             delay[i * k + j] = sent + latency[i * k + j]
 
 
-# ---------------------------------------------------------------- numbers in the decimal unit in which they are whole
+@kernel
+def speed_ups(speed, column, known, factor):
+    """How much faster each device is than the one on which its column of times was measured, to `factor`.
 
-
-@helper
-def shifted(x, power, down):
-    """A number times a power of ten, or divided by it: no power of a tenth is a float."""
-    return x / power if down else x * power
+    1 where its speed is not known (NaN), or the device has no column (-1).
+    """
+    for d in range(len(speed)):
+        j = column[d]
+        factor[d] = speed[d] / known[j] if j >= 0 and known[j] == known[j] else 1.0
 
 
 @kernel
-def common_divisor(values, parts, power, down, rounding):
-    """The greatest whole number that divides all values times `parts`, shifted; -1 where not all of them are whole.
-
-    Infinite and unknown values are left out; `rounding` is relative. O(n).
-    """
-    common = 0
-    for i in range(len(values)):
-        if not (-inf < values[i] < inf):
-            continue
-        x = shifted(values[i] * parts, power, down)
-        whole = float(round(x))
-        if abs(x - whole) > rounding * x:
-            return -1
-        other = int(whole)
-        while common != 0:
-            rest = other % common
-            other = common
-            common = rest
-        common = other
-    return common
-
-
-@kernel
-def whole_again(values, parts, power, down, second, up, result):
-    """Values that are whole times `parts`, shifted: the nearest whole numbers, shifted again, over `parts`. O(n).
-
-    Infinite and unknown values stay.
-    """
-    for i in range(len(values)):
-        x = values[i]
-        if -inf < x < inf:
-            x = shifted(float(round(shifted(x * parts, power, down))), second, not up) / parts
-        result[i] = x
+def add_by(key, values, total):
+    """Add each value to the total that its key names, one after the other. O(values)."""
+    for i in range(len(key)):
+        total[key[i]] += values[i]

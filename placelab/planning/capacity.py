@@ -10,6 +10,7 @@ import numpy as np
 from placelab.base.errors import InfeasibleError
 from placelab.base.index_arrays import frozen
 from placelab.kernels import blocks
+from placelab.kernels.costs import add_by
 from placelab.kernels.plan.first_fit import first_fit
 from placelab.kernels.plan.traffic import unit_inputs
 from placelab.planning import plan_arrays
@@ -246,7 +247,9 @@ def _inputs(problem: Problem, home: np.ndarray | None) -> np.ndarray:
         once[first[np.diff(graph.edge_storage[first], prepend=-1) != 0]] = True
         shared = np.bincount(graph.tensor_storage, minlength=graph.n_tensors)[graph.edge_storage] > 1
         size = np.where(shared, np.where(once, graph.storage_bytes[graph.edge_storage], 0.0), size)
-    return frozen(np.bincount(graph.consumer, size, minlength=graph.n_ops).astype(np.float64))
+    held = np.zeros(graph.n_ops)
+    add_by(graph.consumer, frozen(size), held)
+    return frozen(held)
 
 
 def _chained(problem: Problem, home: np.ndarray) -> np.ndarray:

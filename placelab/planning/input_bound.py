@@ -15,7 +15,9 @@ from placelab.base.interrupts import need
 from placelab.base.once import once
 from placelab.kernels import blocks
 from placelab.kernels.plan import input_heads as kernels
+from placelab.kernels.plan import least_times as times
 from placelab.kernels.plan.input_heads import force
+from placelab.planning import plan_arrays
 from placelab.problem.problem import Problem
 
 if TYPE_CHECKING:
@@ -68,11 +70,9 @@ def windows(problem: Problem) -> Windows:
 @once
 def least_exec(problem: Problem) -> np.ndarray:
     """Least time of each op over the devices it may run on [s], shape (n_ops,)."""
-    if problem.restricted:
-        return frozen(problem.exec_table(otherwise=np.inf).min(axis=1))
-    fastest = np.zeros(problem.columns)
-    np.maximum.at(fastest, problem.column, problem.divisor)
-    return frozen((problem.cost_table / fastest).min(axis=1))
+    least = np.empty(problem.graph.n_ops)
+    times.least_times(plan_arrays.times(problem), plan_arrays.eligible(problem), np.empty(problem.columns), least)
+    return frozen(least)
 
 
 @once
@@ -83,8 +83,8 @@ def input_bound(problem: Problem) -> float:
 
 def longest_window(problem: Problem) -> float:
     """The longest head + time + tail of an op [s]."""
-    found = windows(problem)
-    return float((found.head + found.time + found.tail).max())
+    time, head, tail = windows(problem)
+    return times.longest_window(head, time, tail)
 
 
 def fullest_window(problem: Problem) -> float:
@@ -128,22 +128,22 @@ def least_transfers(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     the same where no device may run both ends; shape (n_edges,) each."""
     graph = problem.graph
     kinds, row = _device_sets(problem)
-    pair = row[graph.producer] * len(kinds) + row[graph.consumer]
-    cost = np.full(graph.n_edges, np.inf)
-    always = np.zeros(graph.n_edges)
+    pairs, pair = np.unique(row[graph.producer] * len(kinds) + row[graph.consumer], return_inverse=True)
     bandwidth = problem.cluster.narrowest if problem.transfer_model.shared else problem.cluster.bandwidth
-    for number in np.unique(pair):
-        source = kinds[number // len(kinds)]
-        destination = kinds[number % len(kinds)]
-        edges = np.flatnonzero(pair == number)
+    ends = [(kinds[number // len(kinds)], kinds[number % len(kinds)]) for number in pairs.tolist()]
+    found = []
+    for source, destination in ends:
         links = source[:, None] & destination & ~np.eye(len(source), dtype=bool)
-        for latency, rate in _best_links(problem.cluster.latency[links], bandwidth[links]):
-            cost[edges] = np.minimum(cost[edges], latency + graph.edge_bytes[edges] / rate)
-        if not (source & destination).any():
-            always[edges] = cost[edges]
+        found.append(_best_links(problem.cluster.latency[links], bandwidth[links]))
+    ptr = np.cumsum([0, *map(len, found)])
+    latency, rate = np.array([link for links in found for link in links]).reshape(-1, 2).T
+    apart = np.array([not (source & destination).any() for source, destination in ends], bool)
     group = problem.group
     together = (group[graph.producer] >= 0) & (group[graph.producer] == group[graph.consumer])
-    cost[together] = np.inf
+    cost, always = np.empty(graph.n_edges), np.zeros(graph.n_edges)
+    whole = (frozen(pair.reshape(-1).astype(np.int32)), frozen(ptr.astype(np.int32)))
+    marks = (frozen(apart.view(np.uint8)), frozen(together.view(np.uint8)))
+    times.least_transfers(*whole, frozen(latency), frozen(rate), *marks, graph.edge_bytes, cost, always)
     return cost, always
 
 
@@ -206,7 +206,7 @@ def _heads(time: np.ndarray, inputs: blocks.Awaited) -> np.ndarray:
 def shares(problem: Problem) -> np.ndarray:
     """Seconds that each op takes of all devices together, at least."""
     if problem.graph.time is None and not problem.restricted:
-        return frozen(problem.graph.compute / problem.cluster.speed.sum())
+        return frozen(problem.graph.compute / plan_arrays.total(problem.cluster.speed))
     return frozen(windows(problem).time / problem.cluster.n_devices)
 
 

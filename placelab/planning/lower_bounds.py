@@ -14,7 +14,7 @@ from placelab.kernels.plan import ranks as kernels
 from placelab.planning.favourite_child import infinite_machine_bound
 from placelab.planning.input_bound import input_bound, least_exec, witness
 from placelab.planning.memory_plan import can_bind
-from placelab.planning.plan_arrays import successors
+from placelab.planning.plan_arrays import successors, total
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import checked
 from placelab.schedule.placement import Placement
@@ -131,8 +131,8 @@ def critical_length(problem: Problem, weight: np.ndarray) -> float:
 
 def _total_work(problem: Problem, least: np.ndarray) -> float:
     if problem.graph.time is None and not problem.restricted:
-        return float(problem.graph.compute.sum() / problem.cluster.speed.sum())
-    return float(least.sum() / problem.cluster.n_devices)
+        return total(problem.graph.compute) / total(problem.cluster.speed)
+    return total(least) / problem.cluster.n_devices
 
 
 def transfers_of(problem: Problem, device: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

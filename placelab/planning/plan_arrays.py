@@ -80,6 +80,11 @@ def halves() -> np.ndarray:
     return np.empty(HALVES)
 
 
+def total(values: np.ndarray) -> float:
+    """The sum of numbers, added in the same order on all machines and in pages that recompute."""
+    return float(costs.sum_of(frozen(values), halves()))
+
+
 def eligible(problem: Problem) -> blocks.Eligible:
     """Restrictions and groups."""
     return blocks.Eligible(*problem.allowed_flags(), problem.group, np.empty(problem.n_groups, np.int32))

@@ -9,6 +9,7 @@ import numpy as np
 
 from placelab.base.errors import FormatError
 from placelab.base.index_arrays import frozen
+from placelab.kernels.costs import speed_ups
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 
@@ -42,9 +43,10 @@ def time_table(graph: OpGraph, cluster: Cluster) -> Times:
     keys: dict[tuple, int] = {}
     column = np.zeros(k, dtype=np.int32)
     divisor = np.ones(k)
-    for d, (name, kind) in enumerate(zip(cluster.names, cluster.types, strict=True)):
-        j = graph.time_column(name, kind)
-        faster = cluster.speed[d] / known[j] if j >= 0 and known[j] == known[j] else 1.0
+    measured = [graph.time_column(name, kind) for name, kind in zip(cluster.names, cluster.types, strict=True)]
+    factor = np.empty(k)
+    speed_ups(cluster.speed, frozen(np.array(measured, np.int32)), frozen(known), factor)
+    for d, (j, faster) in enumerate(zip(measured, factor.tolist(), strict=True)):
         shared = j >= 0 and complete[j]
         divisor[d] = faster if shared else 1.0
         column[d] = keys.setdefault((j, None, None) if shared else (j, cluster.speed[d], faster), len(keys))

@@ -7,14 +7,14 @@ by these bits. Sums of 1, 2 … are exact.
 from __future__ import annotations
 
 from dataclasses import replace
-from math import floor, inf, log10
+from math import inf, isnan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from placelab.base.index_arrays import frozen
 from placelab.base.once import once
-from placelab.kernels.costs import common_divisor, whole_again
+from placelab.kernels.whole_numbers import LOW, decimal_places, decimal_unit, longest_time, whole_again
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import INDICES, OpGraph
 from placelab.problem.problem import Problem
@@ -22,7 +22,8 @@ from placelab.problem.problem import Problem
 DIGITS = 11  # of the largest cost, so that sums of thousands are exact
 PARTS = 30  # speeds and bandwidths may be thirds, sevenths … up to this
 ROUNDING = 2e-15  # relative: what conversions between units leave
-WIDEST = 290  # decimal places
+NEAR = 4.6e-15  # relative: what counts as a power of ten
+POWERS = frozen(np.array([float(f"1e{power}") for power in range(-LOW, 309)]))  # of ten; read, not computed
 
 
 class Numbers(NamedTuple):
@@ -39,14 +40,7 @@ class Numbers(NamedTuple):
     def of(cls, *columns: Any, parts: int = 1) -> Numbers:
         """The numbers in these columns, of up to so many `parts`; NaN and infinite ones are left out."""
         numbers = frozen(np.concatenate([np.ravel(column) for column in columns]).astype(np.float64))
-        largest = numbers[np.isfinite(numbers)].max(initial=0.0)
-        if largest == 0:
-            return cls(columns, -inf, 1)
-        leading = float(-floor(log10(largest) + ROUNDING))
-        for q in range(1, parts + 1) if abs(leading) < WIDEST else ():
-            if (places := _places(numbers, q, leading + DIGITS)) < inf:
-                return cls(columns, places, q)
-        return cls(columns, leading, 0)
+        return cls(columns, *decimal_places(numbers, parts, DIGITS, ROUNDING, NEAR, POWERS))
 
     def times_ten_to(self, power: float) -> list[np.ndarray]:
         """The columns times 10 ** `power`: the same bits, whatever unit they come in, if they are whole."""
@@ -59,7 +53,7 @@ class Numbers(NamedTuple):
     def _whole(self, column: np.ndarray, power: float) -> np.ndarray:
         result = np.empty(column.size)
         given = frozen(column.reshape(-1).copy()), self.parts
-        whole_again(*given, 10.0 ** abs(self.places), self.places < 0, 10.0 ** abs(power), power >= 0, result)
+        whole_again(*given, _ten_to(abs(self.places)), self.places < 0, _ten_to(abs(power)), power >= 0, result)
         return frozen(result.reshape(column.shape))
 
 
@@ -88,11 +82,9 @@ def in_whole_costs(problem: Problem) -> Whole:
         return Whole(problem, 1.0, 1.0)
     speed = Numbers.of(cluster.speed, graph.time_speed, parts=PARTS)
     rate = Numbers.of(cluster.bandwidth, [link.bandwidth for link in cluster.links], parts=PARTS)
-    carried = sent.places - rate.places if rate.places > -inf else -inf
-    unit = max(work.places - speed.places, carried, seconds.places)
-    ops = max(work.places, unit + speed.places)
-    sizes = max(sent.places, unit + rate.places) if problem.memory == "none" and carried > -inf else 0.0
-    if not (unit or ops or sizes) or abs(unit) > WIDEST or log10(_longest(problem)) + unit > DIGITS + 1:
+    places = (kind.places for kind in (work, sent, seconds, speed, rate))
+    unit, ops, sizes = decimal_unit(*places, problem.memory == "none", _longest(problem), DIGITS + 1, NEAR, POWERS)
+    if isnan(unit):
         return Whole(problem, 1.0, 1.0)
     compute, transfer_ops = work.times_ten_to(ops)
     device_speed, time_speed = speed.times_ten_to(ops - unit)
@@ -116,27 +108,22 @@ def in_whole_costs(problem: Problem) -> Whole:
             bandwidth=bandwidth,
             latency=latency,
             links=tuple(replace(link, bandwidth=x) for link, x in zip(cluster.links, shared.tolist(), strict=True)),
-            units=replace(cluster.units, second=10.0**unit),
+            units=replace(cluster.units, second=_ten_to(unit)),
         ),
     )
     object.__setattr__(changed, "transfer_ops", transfer_ops.item())
-    return Whole(changed, 10.0**unit, 10.0**ops)
+    return Whole(changed, _ten_to(unit), _ten_to(ops))
 
 
 def _longest(problem: Problem) -> float:
     """An upper bound on each op's, transfer's and Send op's time and each latency [s]; unknown and infinite ones are left out."""
     graph = problem.graph
     cluster = problem.cluster
-    slowest = min([cluster.bandwidth.min(), *(link.bandwidth for link in cluster.links)])
-    times = np.concatenate(
-        [
-            np.append(graph.compute, problem.transfer_ops) / cluster.speed.min(),
-            graph.tensor_bytes / slowest,
-            np.ravel(cluster.latency),
-            [] if graph.time is None else np.ravel(graph.time),
-        ]
-    )
-    return times[np.isfinite(times)].max(initial=0.0) or 1.0
+    time = np.empty(0) if graph.time is None else graph.time
+    shared = np.array([link.bandwidth for link in cluster.links], np.float64)
+    columns = (graph.tensor_bytes, cluster.latency, time, cluster.speed, cluster.bandwidth, shared)
+    flat = (frozen(column.reshape(-1)) for column in columns)
+    return longest_time(frozen(graph.compute), float(problem.transfer_ops), *flat)
 
 
 def _graph_of(graph: OpGraph, **costs: Any) -> OpGraph:
@@ -151,12 +138,10 @@ def _cluster_of(cluster: Cluster, **costs: Any) -> Cluster:
     return made
 
 
-def _places(numbers: np.ndarray, parts: int, finest: float) -> float:
-    """The least number of decimal places with which numbers times `parts` are whole; infinite where the `finest` does not do."""
-    common = str(common_divisor(numbers, parts, 10.0 ** abs(finest), finest < 0, ROUNDING))
-    return inf if common == "-1" else finest - len(common) + len(common.rstrip("0"))
+def _ten_to(power: float) -> float:
+    return float(POWERS[min(int(power) + LOW, len(POWERS) - 1)])
 
 
 def _shifted(x: Any, places: float) -> np.ndarray:
     """Numbers times 10 ** `places`, exact where they can be: no power of a tenth is a float."""
-    return np.multiply(x, 10.0**places) if places >= 0 else np.divide(x, 10.0**-places)
+    return np.multiply(x, _ten_to(places)) if places >= 0 else np.divide(x, _ten_to(-places))

@@ -13,6 +13,7 @@ import numpy as np
 from placelab.base.index_arrays import frozen
 from placelab.base.once import once
 from placelab.base.shown import bundle
+from placelab.kernels.costs import add_by
 from placelab.kernels.explain import explain
 from placelab.kernels.explain import memory_curves as kernels
 from placelab.problem.problem import Problem
@@ -166,7 +167,7 @@ def _curves(schedule: Schedule) -> Curves:
     k = problem.cluster.n_devices
     model = problem.memory
     if model == "reserved":
-        return np.arange(k + 1), frozen(np.zeros(k)), frozen(np.bincount(p, graph.memory, minlength=k))
+        return np.arange(k + 1), frozen(np.zeros(k)), _by_device(problem, p, graph.memory)
     lasting = np.zeros(graph.n_ops) if model == "edges" else graph.persistent
     changes = _changes(schedule, to_finish=model != "edges")
     order = np.argsort(changes.time, kind=None if _whole(changes.bytes) else "stable").astype(np.int32)
@@ -175,11 +176,18 @@ def _curves(schedule: Schedule) -> Curves:
     last = first.astype(np.int32)
     time = np.empty(most.sum())
     size = np.empty(most.sum())
-    level = np.bincount(p, lasting, minlength=k)
+    level = _by_device(problem, p, lasting)
     kernels.memory_levels(order, changes, level, last, time, size)
     points = np.concatenate([np.arange(a, b + 1) for a, b in zip(first, last, strict=True)])
     ptr = np.concatenate([[0], np.cumsum(last - first + 1)])
     return ptr, frozen(time[points]), frozen(size[points])
+
+
+def _by_device(problem: Problem, device: np.ndarray, held: np.ndarray) -> np.ndarray:
+    """Bytes of the ops on each device."""
+    level = np.zeros(problem.cluster.n_devices)
+    add_by(frozen(device), frozen(held), level)
+    return level
 
 
 def _changes(schedule: Schedule, to_finish: bool) -> kernels.Changes:

@@ -395,7 +395,7 @@ def by_hand(schedule: pl.Schedule, random: Random) -> tuple[list[list], dict]:
     moves = []
     seen = []
     for _ in range(7):
-        ops = random.sample(range(problem.graph.n_ops), min(random.choice((1, 1, 2, 3)), problem.graph.n_ops))
+        ops = random.sample(range(problem.graph.n_ops), min(random.choice((1, 1, 2, 3, 12)), problem.graph.n_ops))
         if len(ops) == 2:
             try:
                 plan = plan.swap(*names[ops].tolist())
@@ -506,8 +506,9 @@ MISTAKES = {  # file, what stands there, and what a mistake would put there
         "ascending(gaps.begin.subarray(0, idle))",
         "ascending(gaps.begin.subarray(0, idle)).reverse()",
     ),
-    "a level of memory": ("memory.ts", "held[d]! += memory.lasting[v]!", "held[d]! = memory.lasting[v]!"),
-    "a latency in a bound": ("bounds.ts", "latency + edgeBytes[e]! / bandwidth", "edgeBytes[e]! / bandwidth"),
+    "a level of memory": ("kernels.generated.ts", "(total[key[i]] + values[i])", "values[i]"),
+    "a latency in a bound": ("kernels.generated.ts", "(latency[i] + (size[e] / rate[i]))", "(size[e] / rate[i])"),
+    "a unit of time": ("kernels.generated.ts", "(work - speed)", "(work + speed)"),
     "a tie in a kernel": ("kernels.generated.ts", "heap[(j + 1)] < code", "heap[(j + 1)] > code"),
     "costs that are whole": (
         "kernels.generated.ts",

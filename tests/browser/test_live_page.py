@@ -822,7 +822,10 @@ def test_a_drag_of_many_ops_goes_on_while_its_pictures_are_computed(page, tmp_pa
     frames, pictures = page.evaluate(WATCHED)
     assert 0 < pictures < frames
     settled(page)
-    assert makespans(page) == (of_the_library(page, schedule),) * 2
+    found = schedule_of_the_library(page, schedule)
+    assert makespans(page) == (found.makespan,) * 2
+    expect(page.locator(".pl-live .gap")).to_have_attribute("data-bound", str(best_bound(found.problem)))
+    assert len(page.workers) == 2  # another one computes what takes longer than a picture
 
 
 def test_a_page_that_may_have_no_worker_computes_by_itself(page, schedule, tmp_path):

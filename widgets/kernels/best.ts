@@ -1,11 +1,14 @@
 /** The move of one op of the critical path that shortens a plan most: placelab.analysis.improving, to the last bit. */
+
 import { lacking, lanesOf, moved, type Plan, placesOf } from "./hand.ts";
+import { shorter } from "./kernels.generated.ts";
 import { isShort } from "./memory.ts";
 import type { Placed, Problem } from "./problem.ts";
-import { simulate } from "./simulate.ts";
+import { type Run, simulate } from "./simulate.ts";
 import { pathOf } from "./wire.ts";
 
 const SAVES = 1e-9; // of the makespan; less is rounding
+const AT_ONCE = 64; // plans of which the shortest is taken first, as in Python
 
 export interface Move {
   readonly op: number;
@@ -19,6 +22,20 @@ export function* bestMoves(problem: Problem, plan: Plan, may: (op: number, devic
   const { shape } = problem;
   const short = isShort(problem, plan.run);
   let best: Move | null = null;
+  let some: (Move & { run: Run })[] = [];
+  const better = () => {
+    const [makespans, tried] = [Float64Array.from(some, (each) => each.makespan), new Uint8Array(some.length)];
+    const least: number = best === null ? plan.run.makespan : best.makespan;
+    for (let i = shorter(makespans, tried, least, SAVES); i >= 0; i = shorter(makespans, tried, least, SAVES)) {
+      const { run, ...move } = some[i]!;
+      if (short || !isShort(problem, run)) {
+        best = move;
+        break;
+      }
+      tried[i] = 1;
+    }
+    some = [];
+  };
   for (const op of pathOf(problem, plan.run)) {
     for (let device = 0; device < shape.nDevices; device++) {
       if (!may(op, device) || lacking(problem, plan, [op], device)) continue;
@@ -27,12 +44,13 @@ export function* bestMoves(problem: Problem, plan: Plan, may: (op: number, devic
       const there = moved(shape, plan, [op], device, places, places.start);
       if (isSame(plan, there, shape.nDevices)) continue;
       const run = simulate(problem, there, "planned");
-      const least: number = best === null ? plan.run.makespan : best.makespan;
-      if (run.makespan < least * (1 - SAVES) && (short || !isShort(problem, run)))
-        best = { op, device, makespan: run.makespan, plan: there };
+      some.push({ op, device, makespan: run.makespan, plan: there, run });
+      if (some.length === AT_ONCE) better();
       yield best;
     }
   }
+  better();
+  yield best;
 }
 
 function isSame(a: Placed, b: Placed, k: number): boolean {

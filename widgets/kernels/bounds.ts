@@ -1,5 +1,5 @@
 /** The best lower bound on the makespan: placelab.planning.lower_bounds.best_bound, to the last bit. */
-import { heads, least_span, upward } from "./kernels.generated.ts";
+import { heads, least_span, least_times, least_transfers, longest_window, upward } from "./kernels.generated.ts";
 import { CONTENTION, grouped, type Problem, pointers, successors } from "./problem.ts";
 import { largestOf, sum } from "./ranks.ts";
 import { ascending, numbers } from "./sorted.ts";
@@ -31,22 +31,12 @@ export function bestBound(problem: Problem, allowed: Allowed): number {
 
 /** Least time of each op over the devices that it may run on. */
 function leastExec({ shape, times }: Problem, allowed: Allowed): Float64Array {
-  const { cost, column, divisor, columns } = times;
-  const rows = numbers(shape.nOps);
-  if (allowed)
-    return Float64Array.from(rows, (v) => {
-      let least = Infinity;
-      for (let d = 0; d < divisor.length; d++)
-        if ((allowed[v]! >> d) & 1) least = Math.min(least, cost[v * columns + column[d]!]! / divisor[d]!);
-      return least;
-    });
-  const fastest = new Float64Array(columns);
-  divisor.forEach((x, d) => (fastest[column[d]!] = Math.max(fastest[column[d]!]!, x)));
-  return Float64Array.from(rows, (v) => {
-    let least = Infinity;
-    for (let c = 0; c < columns; c++) least = Math.min(least, cost[v * columns + c]! / fastest[c]!);
-    return least;
-  });
+  const { nOps: n, nDevices: k } = shape;
+  const flags = new Uint8Array(allowed ? n * k : k).fill(1);
+  if (allowed) for (let v = 0; v < n; v++) for (let d = 0; d < k; d++) flags[v * k + d] = (allowed[v]! >> d) & 1;
+  const least = new Float64Array(n);
+  least_times(times, { allowed: flags, stride: allowed ? k : 0 }, new Float64Array(times.columns), least);
+  return least;
 }
 
 function criticalLength(problem: Problem, weight: Float64Array): number {
@@ -68,8 +58,7 @@ function inputBound(problem: Problem, time: Float64Array, allowed: Allowed): num
   const head = headsOf(time, producer, consumer, cost, always);
   const tail = headsOf(time.slice().reverse(), turned(consumer), turned(producer), cost, always).reverse();
   const found = { time, head, tail };
-  const longest = largestOf(head.map((each, v) => each + time[v]! + tail[v]!));
-  return Math.max(longest, fullest(problem, found, allowed));
+  return Math.max(longest_window(head, time, tail), fullest(problem, found, allowed));
 }
 
 /** Heads of ops with these edges. */
@@ -145,23 +134,27 @@ function pools({ shape, costs }: Problem, time: Float64Array, allowed: Allowed):
  */
 function leastTransfers({ shape, costs, edgeBytes }: Problem, allowed: Allowed): [Float64Array, Float64Array] {
   const { nDevices: k, nEdges, producer, consumer, group } = shape;
-  const cost = new Float64Array(nEdges);
-  const always = new Float64Array(nEdges);
+  const [cost, always, pair] = [new Float64Array(nEdges), new Float64Array(nEdges), new Int32Array(nEdges)];
   const told = allowed && new Set(allowed).size <= SETS ? allowed : null;
   const rate = shape.contention === CONTENTION.fair ? narrowest(shape, costs) : costs.bandwidth;
-  const known = new Map<string, [number, number][]>();
+  const known = new Map<string, number>();
+  const found: [number, number][] = []; // links, pair by pair of sets of devices
+  const [ptr, apart] = [[0], [] as boolean[]];
   const everywhere = 2 ** k - 1;
   for (let e = 0; e < nEdges; e++) {
     const [from, to] = told ? [told[producer[e]!]!, told[consumer[e]!]!] : [everywhere, everywhere];
     const key = `${from} ${to}`;
-    if (!known.has(key)) known.set(key, bestLinks(from, to, k, costs.latency, rate));
-    let least = Infinity;
-    for (const [latency, bandwidth] of known.get(key)!) least = Math.min(least, latency + edgeBytes[e]! / bandwidth);
-    cost[e] = least;
-    if (told && (from & to) === 0) always[e] = least;
-    const mine = group[producer[e]!]!;
-    if (mine >= 0 && mine === group[consumer[e]!]) cost[e] = Infinity;
+    if (!known.has(key)) {
+      known.set(key, known.size);
+      found.push(...bestLinks(from, to, k, costs.latency, rate));
+      ptr.push(found.length);
+      apart.push(told !== null && (from & to) === 0);
+    }
+    pair[e] = known.get(key)!;
   }
+  const [latency, bandwidth] = [0, 1].map((of) => Float64Array.from(found, (link) => link[of]!));
+  const together = Uint8Array.from(producer, (v, e) => Number(group[v]! >= 0 && group[v] === group[consumer[e]!]));
+  least_transfers(pair, ptr, latency, bandwidth, apart.map(Number), together, edgeBytes, cost, always);
   return [cost, always];
 }
 

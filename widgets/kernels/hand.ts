@@ -1,6 +1,7 @@
 /** Schedules by hand: placelab.analysis.hand_plans, to the last bit. What is legal, kernels decide. */
-import { in_sequence, mark_before_and_behind, order_all } from "./kernels.generated.ts";
-import { durations, MEMORY, type Placed, type Problem, pointers, type Shape } from "./problem.ts";
+import { first_gap, in_sequence, mark_before_and_behind, order_all } from "./kernels.generated.ts";
+import { MEMORY, type Placed, type Problem, pointers, type Shape } from "./problem.ts";
+import { sum } from "./ranks.ts";
 import type { Run } from "./simulate.ts";
 import { ascending, numbers } from "./sorted.ts";
 
@@ -74,13 +75,9 @@ export function lacking({ shape }: Problem, { device }: Placed, block: readonly 
   const { group, memory } = shape;
   const groups = new Set(block.map((v) => group[v]!).filter((g) => g >= 0));
   const moves = (v: number) => block.includes(v) || groups.has(group[v]!);
-  let held = 0;
-  let leaves = false;
-  device.forEach((d, v) => {
-    if (!moves(v)) return;
-    held += memory.lasting[v]!;
-    leaves ||= d !== where;
-  });
+  const moving = [...device.keys()].filter(moves);
+  const held = sum(Float64Array.from(moving, (v) => memory.lasting[v]!));
+  const leaves = moving.some((v) => device[v] !== where);
   return memory.model !== MEMORY.none && leaves && held > memory.capacity[where]! ? held : 0;
 }
 
@@ -159,21 +156,15 @@ function readyAt({ shape, costs }: Problem, { device, run }: Plan, op: number, w
 /** The position by earliest start: of the first gap that is long enough, else behind what starts before `ready`. */
 function earliest(
   problem: Problem,
-  { device, run }: Plan,
+  { run }: Plan,
   block: readonly number[],
   where: number,
   { lane, first, last, ready }: Omit<Places, "start">,
 ): number {
-  const there = device.slice();
-  for (const v of block) there[v] = where;
-  const times = durations(problem, there);
-  const took = block.reduce((sum, v) => sum + times[v]!, 0);
-  for (let i = first; i <= last; i++) {
-    const free = Math.max(i > 0 ? run.finish[lane[i - 1]!]! : 0, ready);
-    if (free + took <= (i < lane.length ? run.start[lane[i]!]! : Infinity) * (1 + ROUNDING)) return i;
-  }
-  const behind = lane.filter((v) => run.start[v]! < ready).length;
-  return Math.min(Math.max(behind, first), Math.max(last, first));
+  const { cost, column, columns, divisor } = problem.times;
+  const took = sum(Float64Array.from(block, (v) => cost[v * columns + column[where]!]! / divisor[where]!));
+  const [begin, end] = [run.start, run.finish].map((times) => Float64Array.from(lane, (v) => times[v]!));
+  return first_gap(begin, end, first, last, ready, took, ROUNDING);
 }
 
 /** All ops in one order that holds edges and devices' orders; of those that could come next the least `rank`. */

@@ -171,6 +171,42 @@ function delays(latency, send, delay) {
   }
 }
 
+function speed_ups(speed, column, known, factor) {
+  let d, j;
+  for (let d_1 = 0, end_1 = speed.length; d_1 < end_1; d_1 += 1) {
+    d = d_1;
+    j = column[d];
+    factor[d] = (((j >= 0) && (known[j] === known[j])) ? (speed[d] / known[j]) : 1.0);
+  }
+}
+
+function add_by(key, values, total) {
+  let i;
+  for (let i_1 = 0, end_1 = key.length; i_1 < end_1; i_1 += 1) {
+    i = i_1;
+    total[key[i]] = (total[key[i]] + values[i]);
+  }
+}
+
+function decade(x, near, powers) {
+  let high, low, middle;
+  low = 0;
+  high = (powers.length - 1);
+  while ((low < high)) {
+    middle = Math.floor(((low + high) + 1) / 2);
+    if ((powers[middle] <= (x * (1.0 + near)))) {
+      low = middle;
+    } else {
+      high = (middle - 1);
+    }
+  }
+  return (low - 323);
+}
+
+function ten_to(power, powers) {
+  return powers[$min((323 + power), (powers.length - 1))];
+}
+
 function shifted(x, power, down) {
   return (down ? (x / power) : (x * power));
 }
@@ -197,6 +233,100 @@ function common_divisor(values, parts, power, down, rounding) {
     common = other;
   }
   return common;
+}
+
+function decimal_places(values, parts, digits, rounding, near, powers) {
+  let common, finest, i, largest, leading, q, zeros;
+  largest = 0.0;
+  for (let i_1 = 0, end_1 = values.length; i_1 < end_1; i_1 += 1) {
+    i = i_1;
+    if ((largest < values[i] && values[i] < Infinity)) {
+      largest = values[i];
+    }
+  }
+  if ((largest === 0.0)) {
+    return [(-Infinity), 1];
+  }
+  leading = (0 - decade(largest, near, powers));
+  if ((Math.abs(leading) < 290)) {
+    finest = (leading + digits);
+    for (let q_2 = 1, end_2 = (parts + 1); q_2 < end_2; q_2 += 1) {
+      q = q_2;
+      common = common_divisor(values, q, ten_to(Math.abs(finest), powers), (finest < 0), rounding);
+      if ((common >= 0)) {
+        zeros = 0;
+        while (((common > 0) && ($mod(common, 10) === 0))) {
+          common = Math.floor(common / 10);
+          zeros = (zeros + 1);
+        }
+        return [Number((finest - zeros)), q];
+      }
+    }
+  }
+  return [Number(leading), 0];
+}
+
+function longest_time(compute, sends, tensor_bytes, latency, time, speed, bandwidth, shared) {
+  let d, i, longest, narrowest, slowest, t, took, v;
+  slowest = Infinity;
+  for (let d_1 = 0, end_1 = speed.length; d_1 < end_1; d_1 += 1) {
+    d = d_1;
+    slowest = $min(slowest, speed[d]);
+  }
+  narrowest = Infinity;
+  for (let i_2 = 0, end_2 = bandwidth.length; i_2 < end_2; i_2 += 1) {
+    i = i_2;
+    narrowest = $min(narrowest, bandwidth[i]);
+  }
+  for (let i_3 = 0, end_3 = shared.length; i_3 < end_3; i_3 += 1) {
+    i = i_3;
+    narrowest = $min(narrowest, shared[i]);
+  }
+  longest = (sends / slowest);
+  for (let v_4 = 0, end_4 = compute.length; v_4 < end_4; v_4 += 1) {
+    v = v_4;
+    took = (compute[v] / slowest);
+    if ((longest < took && took < Infinity)) {
+      longest = took;
+    }
+  }
+  for (let t_5 = 0, end_5 = tensor_bytes.length; t_5 < end_5; t_5 += 1) {
+    t = t_5;
+    took = (tensor_bytes[t] / narrowest);
+    if ((longest < took && took < Infinity)) {
+      longest = took;
+    }
+  }
+  for (let i_6 = 0, end_6 = latency.length; i_6 < end_6; i_6 += 1) {
+    i = i_6;
+    if ((longest < latency[i] && latency[i] < Infinity)) {
+      longest = latency[i];
+    }
+  }
+  for (let i_7 = 0, end_7 = time.length; i_7 < end_7; i_7 += 1) {
+    i = i_7;
+    if ((longest < time[i] && time[i] < Infinity)) {
+      longest = time[i];
+    }
+  }
+  return ((longest > 0.0) ? longest : 1.0);
+}
+
+function decimal_unit(work, sent, seconds, speed, rate, sized, longest, digits, near, powers) {
+  let carried, in_unit, nan, ops, sizes, unit;
+  nan = (Infinity - Infinity);
+  carried = ((rate > (-Infinity)) ? (sent - rate) : (-Infinity));
+  unit = $max($max((work - speed), carried), seconds);
+  ops = $max(work, (unit + speed));
+  sizes = ((sized && (carried > (-Infinity))) ? $max(sent, (unit + rate)) : 0.0);
+  if ((((unit === 0.0) && (ops === 0.0) && (sizes === 0.0)) || (Math.abs(unit) > 290))) {
+    return [nan, nan, nan];
+  }
+  in_unit = shifted(longest, ten_to(Math.trunc(Math.abs(unit)), powers), (unit < 0.0));
+  if ((in_unit > (ten_to(digits, powers) * (1.0 + near)))) {
+    return [nan, nan, nan];
+  }
+  return [unit, ops, sizes];
 }
 
 function whole_again(values, parts, power, down, second, up, result) {
@@ -5021,4 +5151,97 @@ function least_span(order, head, place, tail, work, most, added) {
   return span;
 }
 
-export { sum_of, row_means, mean_times, mean_transfer, total_times, durations, delays, common_divisor, whole_again, path_by_means, device_of_path, memory_waits, queue_bases, in_sequence, upward, downward, round_to_steps, join_across_borders, repair_ties, precedence_order, in_order, as_ready, earliest_first, optimistic_cost, choose_ready, choose_least, one_by_one, path_computation_time, group_transfers, run_events, link_items, walk_back, idle_gaps, memory_changes, memory_levels, mark_before_and_behind, order_all, heads, least_span };
+function least_times(times, eligible, fastest, least) {
+  let c, d, k, v;
+  k = times.divisor.length;
+  if ((eligible.stride > 0)) {
+    for (let v_1 = 0, end_1 = least.length; v_1 < end_1; v_1 += 1) {
+      v = v_1;
+      least[v] = Infinity;
+      for (let d_2 = 0, end_2 = k; d_2 < end_2; d_2 += 1) {
+        d = d_2;
+        if (may_run(v, d, eligible)) {
+          least[v] = $min(least[v], exec_time(v, d, times));
+        }
+      }
+    }
+    return;
+  }
+  for (let c_3 = 0, end_3 = times.columns; c_3 < end_3; c_3 += 1) {
+    c = c_3;
+    fastest[c] = 0.0;
+  }
+  for (let d_4 = 0, end_4 = k; d_4 < end_4; d_4 += 1) {
+    d = d_4;
+    fastest[times.column[d]] = $max(fastest[times.column[d]], times.divisor[d]);
+  }
+  for (let v_5 = 0, end_5 = least.length; v_5 < end_5; v_5 += 1) {
+    v = v_5;
+    least[v] = Infinity;
+    for (let c_6 = 0, end_6 = times.columns; c_6 < end_6; c_6 += 1) {
+      c = c_6;
+      least[v] = $min(least[v], (times.cost[((v * times.columns) + c)] / fastest[c]));
+    }
+  }
+}
+
+function least_transfers(pair, ptr, latency, rate, apart, together, size, cost, always) {
+  let e, i, least, p;
+  for (let e_1 = 0, end_1 = cost.length; e_1 < end_1; e_1 += 1) {
+    e = e_1;
+    p = pair[e];
+    least = Infinity;
+    for (let i_2 = ptr[p], end_2 = ptr[(p + 1)]; i_2 < end_2; i_2 += 1) {
+      i = i_2;
+      least = $min(least, (latency[i] + (size[e] / rate[i])));
+    }
+    if ((apart[p] !== 0)) {
+      always[e] = least;
+    }
+    cost[e] = ((together[e] !== 0) ? Infinity : least);
+  }
+}
+
+function longest_window(head, time, tail) {
+  let longest, v;
+  longest = 0.0;
+  for (let v_1 = 0, end_1 = time.length; v_1 < end_1; v_1 += 1) {
+    v = v_1;
+    longest = $max(longest, ((head[v] + time[v]) + tail[v]));
+  }
+  return longest;
+}
+
+function first_gap(start, finish, first, last, ready, took, rounding) {
+  let behind, free, i, n;
+  n = start.length;
+  for (let i_1 = first, end_1 = (last + 1); i_1 < end_1; i_1 += 1) {
+    i = i_1;
+    free = $max(((i > 0) ? finish[(i - 1)] : 0.0), ready);
+    if (((i === n) || ((free + took) <= (start[i] * (1.0 + rounding))))) {
+      return i;
+    }
+  }
+  behind = 0;
+  for (let i_2 = 0, end_2 = n; i_2 < end_2; i_2 += 1) {
+    i = i_2;
+    if ((start[i] < ready)) {
+      behind = (behind + 1);
+    }
+  }
+  return $min($max(behind, first), $max(last, first));
+}
+
+function shorter(makespans, tried, least, saves) {
+  let best, i;
+  best = (-1);
+  for (let i_1 = 0, end_1 = makespans.length; i_1 < end_1; i_1 += 1) {
+    i = i_1;
+    if (((tried[i] === 0) && (makespans[i] < (least * (1.0 - saves))) && ((best < 0) || (makespans[i] < makespans[best])))) {
+      best = i;
+    }
+  }
+  return best;
+}
+
+export { sum_of, row_means, mean_times, mean_transfer, total_times, durations, delays, speed_ups, add_by, decimal_places, longest_time, decimal_unit, whole_again, path_by_means, device_of_path, memory_waits, queue_bases, in_sequence, upward, downward, round_to_steps, join_across_borders, repair_ties, precedence_order, in_order, as_ready, earliest_first, optimistic_cost, choose_ready, choose_least, one_by_one, path_computation_time, group_transfers, run_events, link_items, walk_back, idle_gaps, memory_changes, memory_levels, mark_before_and_behind, order_all, heads, least_span, least_times, least_transfers, longest_window, first_gap, shorter };

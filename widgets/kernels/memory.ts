@@ -1,5 +1,5 @@
 /** Memory in use on devices over time: placelab.schedule.schedule, to the last bit. */
-import { memory_changes, memory_levels } from "./kernels.generated.ts";
+import { add_by, memory_changes, memory_levels } from "./kernels.generated.ts";
 import { MEMORY, type Problem, pointers, type Shape } from "./problem.ts";
 import type { Run } from "./simulate.ts";
 import { ascending, numbers } from "./sorted.ts";
@@ -48,7 +48,7 @@ export function curvesOf(problem: Problem, run: Run): Curves {
 /** Bytes that ops keep for the whole run, per device. */
 function lastingOn({ nDevices, memory }: Shape, device: Int32Array): Float64Array {
   const held = new Float64Array(nDevices);
-  device.forEach((d, v) => (held[d]! += memory.lasting[v]!));
+  add_by(device, memory.lasting, held);
   return held;
 }
 

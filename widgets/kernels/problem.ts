@@ -1,6 +1,6 @@
 /** A problem as a page has it: what never changes in `Shape`, what a hand changes in `Costs`; and the blocks that kernels take of both. */
 import { reader } from "../shared/reader.ts";
-import { delays, durations as durationsOn, queue_bases } from "./kernels.generated.ts";
+import { add_by, delays, durations as durationsOn, queue_bases, speed_ups } from "./kernels.generated.ts";
 import { float64 } from "./made.ts";
 
 /** Codes of placelab/kernels/codes.py. */
@@ -209,9 +209,7 @@ export function newBytes(n: number, producer: Int32Array, bytes: Float64Array, s
   const made = new Float64Array(n);
   const held = bytes.slice();
   storage.forEach((first, t) => (held[first] = Math.max(held[first]!, bytes[t]!)));
-  held.forEach((size, t) => {
-    if (!storage.length || storage[t] === t) made[producer[t]!]! += size;
-  });
+  add_by(producer, storage.length ? held.map((size, t) => (storage[t] === t ? size : 0)) : held, made);
   return made;
 }
 
@@ -256,10 +254,8 @@ function timesOf(shape: Shape, costs: Costs): Times {
   const used = [...new Set(timeColumn)];
   const cost = new Float64Array(nOps * used.length);
   for (let v = 0; v < nOps; v++) used.forEach((j, c) => (cost[v * used.length + c] = costs.time[v * nTimes + j]!));
-  const divisor = costs.speed.map((speed, d) => {
-    const known = costs.timeSpeed[timeColumn[d]!]!;
-    return Number.isNaN(known) ? 1 : speed / known;
-  });
+  const divisor = new Float64Array(nDevices);
+  speed_ups(costs.speed, timeColumn, costs.timeSpeed, divisor);
   return { cost, column: timeColumn.map((j) => used.indexOf(j)), divisor, columns: used.length };
 }
 

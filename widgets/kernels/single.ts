@@ -1,5 +1,5 @@
 /** All ops on one device: placelab.strategies.partitioning.single, to the last bit. */
-import { total_times } from "./kernels.generated.ts";
+import { add_by, total_times } from "./kernels.generated.ts";
 import { MEMORY, newBytes, type Problem } from "./problem.ts";
 import { halves, largestOf, sum } from "./ranks.ts";
 import { consumerOps } from "./simulate.ts";
@@ -62,6 +62,6 @@ function inputs(shape: Problem["shape"], tensorBytes: Float64Array, edgeBytes: F
     }
   }
   const bytes = new Float64Array(nOps);
-  for (let e = 0; e < nEdges; e++) bytes[consumer[e]!]! += size[e]!;
+  add_by(consumer, size, bytes);
   return bytes;
 }

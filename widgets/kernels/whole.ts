@@ -1,11 +1,13 @@
 /** Costs in the decimal unit of time that makes them whole, in which partitioners plan: placelab.problem.whole_costs, to the last bit. */
-import { common_divisor, whole_again } from "./kernels.generated.ts";
+import { decimal_places, decimal_unit, longest_time, whole_again } from "./kernels.generated.ts";
 import { type Costs, MEMORY, type Shape } from "./problem.ts";
 
 const DIGITS = 11; // of the largest cost
 const PARTS = 30; // speeds and bandwidths may be thirds, sevenths … up to this
 const ROUNDING = 2e-15;
-const WIDEST = 290; // decimal places
+const NEAR = 4.6e-15;
+const LOW = 323; // of placelab/kernels/whole_numbers.py
+const POWERS = Float64Array.from({ length: LOW + 309 }, (_, i) => Number(`1e${i - LOW}`)); // read, not computed
 
 /** A kind of number: the least decimal places with which all of it is whole, times `parts`; 0 parts where none are. */
 interface Numbers {
@@ -34,13 +36,14 @@ export function wholeOf(shape: Shape, costs: Costs): Whole {
   if (!seconds.parts) return given;
   const speed = numbersOf([costs.speed, costs.timeSpeed], PARTS);
   const rate = numbersOf([costs.bandwidth, costs.linkBandwidth], PARTS);
-  const carried = rate.places > -Infinity ? sent.places - rate.places : -Infinity;
-  const unit = Math.max(work.places - speed.places, carried, seconds.places);
-  const ops = Math.max(work.places, unit + speed.places);
-  const sizes =
-    shape.memory.model === MEMORY.none && carried > -Infinity ? Math.max(sent.places, unit + rate.places) : 0;
-  if (!(unit || ops || sizes) || Math.abs(unit) > WIDEST || Math.log10(longest(costs)) + unit > DIGITS + 1)
-    return given;
+  const places = [work.places, sent.places, seconds.places, speed.places, rate.places] as const;
+  const sized = shape.memory.model === MEMORY.none;
+  const [unit, ops, sizes] = decimal_unit(...places, sized, longest(costs), DIGITS + 1, NEAR, POWERS) as [
+    number,
+    number,
+    number,
+  ];
+  if (Number.isNaN(unit)) return given;
   const whole = {
     compute: timesTenTo(costs.compute, work, ops),
     tensorBytes: timesTenTo(costs.tensorBytes, sent, sizes),
@@ -54,42 +57,24 @@ export function wholeOf(shape: Shape, costs: Costs): Whole {
   return { costs: whole, second: tenTo(unit) };
 }
 
+const known = new WeakMap<Float64Array, Numbers>(); // of columns that no hand changes, most of what there is to look at
+
 function numbersOf(columns: readonly Float64Array[], parts = 1): Numbers {
-  const finite = columns.map((column) => column.filter(Number.isFinite));
-  let largest = 0;
-  for (const column of finite) for (const x of column) if (x > largest) largest = x;
-  if (largest === 0) return { places: -Infinity, parts: 1 };
-  const leading = -decade(largest);
-  for (let q = 1; q <= parts && Math.abs(leading) < WIDEST; q++) {
-    const places = placesOf(finite, q, leading + DIGITS);
-    if (places < Infinity) return { places, parts: q };
-  }
-  return { places: leading, parts: 0 };
+  const [first, ...others] = columns.filter((column) => column.length);
+  if (!first) return numbersIn(new Float64Array(0), parts);
+  if (others.length) return numbersIn(Float64Array.from(columns.flatMap((column) => [...column])), parts);
+  if (!known.has(first)) known.set(first, numbersIn(first, parts));
+  return known.get(first)!;
 }
 
-/** The power of ten at or below x, above it by rounding at most. */
-function decade(x: number): number {
-  const power = Number(x.toExponential().split("e")[1]);
-  return x * (1 + ROUNDING * Math.LN10) >= tenTo(power + 1) ? power + 1 : power;
-}
-
-/** The least decimal places with which the numbers times `q` are whole; infinite where the finest do not do. */
-function placesOf(columns: readonly Float64Array[], q: number, finest: number): number {
-  let zeros = Infinity;
-  for (const column of columns) {
-    let common: number = common_divisor(column, q, tenTo(Math.abs(finest)), finest < 0, ROUNDING);
-    if (common < 0) return Infinity;
-    if (common === 0) continue; // of zeros alone
-    let own = 0;
-    for (; common % 10 === 0; common /= 10) own += 1;
-    zeros = Math.min(zeros, own);
-  }
-  return finest - zeros;
+function numbersIn(values: Float64Array, parts: number): Numbers {
+  const [places, found] = decimal_places(values, parts, DIGITS, ROUNDING, NEAR, POWERS) as [number, number];
+  return { places, parts: found };
 }
 
 function timesTenTo(column: Float64Array, { places, parts }: Numbers, power: number): Float64Array {
   if (places === -Infinity) return column;
-  if (!parts) return column.map((x) => shifted(x, power));
+  if (!parts) return column.map((x) => (power >= 0 ? x * tenTo(power) : x / tenTo(-power)));
   const result = new Float64Array(column.length);
   const then = power - places;
   whole_again(column, parts, tenTo(Math.abs(places)), places < 0, tenTo(Math.abs(then)), then >= 0, result);
@@ -98,15 +83,10 @@ function timesTenTo(column: Float64Array, { places, parts }: Numbers, power: num
 
 /** An upper bound of each time. */
 function longest({ compute, speed, tensorBytes, bandwidth, linkBandwidth, latency, time }: Costs): number {
-  const slowest = Math.min(least(bandwidth), least(linkBandwidth));
-  return Math.max(most(compute) / least(speed), most(tensorBytes) / slowest, most(latency), most(time)) || 1;
+  return longest_time(compute, 0, tensorBytes, latency, time, speed, bandwidth, linkBandwidth);
 }
 
-const most = (column: Float64Array) => column.reduce((top, x) => (Number.isFinite(x) && x > top ? x : top), 0);
-const least = (column: Float64Array) => column.reduce((low, x) => Math.min(x, low), Infinity);
-const shifted = (x: number, places: number) => (places >= 0 ? x * tenTo(places) : x / tenTo(-places));
-/** Read, not computed: `**` need not give the nearest number. */
-const tenTo = (power: number) => Number(`1e${power}`);
+const tenTo = (power: number) => POWERS[Math.min(power + LOW, POWERS.length - 1)]!;
 
 /** The nearest whole number, of two the even one. */
 export function rint(x: number): number {

@@ -13,6 +13,7 @@ import {
   TRANSFERS,
   withMemory,
 } from "../kernels/problem.ts";
+import { sum } from "../kernels/ranks.ts";
 import { type Run, simulate } from "../kernels/simulate.ts";
 import { packKept, packMemory, packRun, pathParts } from "../kernels/wire.ts";
 import type { Notices } from "../shared/apart.ts";
@@ -56,8 +57,6 @@ export interface Picture {
   readonly code: string;
   /** Device of each op. */
   readonly device: Int32Array;
-  /** A lower bound on the makespans of the problem [s]; null while it is not known. */
-  readonly bound: number | null;
   /** Stars of a puzzle; null where the cluster is not the puzzle's, or there is no puzzle. */
   readonly stars: number | null;
   /** For the chart; null where the saved schedule is to be shown. */
@@ -82,6 +81,14 @@ export interface Rest {
   readonly peak: readonly number[];
 }
 
+/** The newest state that was computed, as `written`. */
+interface Shown {
+  readonly of: string;
+  readonly problem: Problem;
+  readonly placed: Placed;
+  readonly run: Run;
+}
+
 /** Answers for one state after the other; it keeps the newest. */
 export class Engine {
   readonly #start: Start & { readonly placed: Placed };
@@ -91,8 +98,7 @@ export class Engine {
   readonly #mode: HandMode;
   #wish: Wish;
   #plans = 0; // by hand, that the page has been told to show
-  #shown: { problem: Problem; placed: Placed; run: Run };
-  #bound: { of: string; time: number } | null = null; // the newest that was computed
+  #shown: Shown;
 
   constructor(start: Start, notices: Notices) {
     const { shape, costs, setting, names, unitless } = start;
@@ -103,7 +109,7 @@ export class Engine {
     const placed = start.placed ?? place(problem, setting.partitioner);
     this.#start = { ...start, placed };
     this.#before = simulate(problem, placed, setting.scheduler);
-    this.#shown = { problem, placed, run: this.#before };
+    this.#shown = { of: written(this.#wish, this.#page), problem, placed, run: this.#before };
     const time = (x: number) => (unitless ? number(x) : seconds(x));
     const { show, tell, say } = notices as Record<string, (...given: unknown[]) => void>;
     this.#mode = new HandMode({
@@ -137,29 +143,25 @@ export class Engine {
   picture(wish: Wish, whole: boolean, curves: boolean, plans: number): Picture {
     this.#heed(wish, plans);
     const { setting } = this.#start;
-    const problem = this.#problemWith(wish);
-    const placed = this.#placedIn(wish, problem);
-    const run = simulate(problem, placed, wish.scheduler);
+    const { problem, placed, run } = this.#showing(wish);
     const rival = wish.against ? ran(problem, this.#rivalOf(wish, problem), wish.scheduler) : this.#before;
-    this.#shown = { problem, placed, run };
     return {
       makespan: run.makespan,
       before: rival.makespan,
       code: this.#code(wish, placed),
       device: run.device,
-      bound: this.#bound?.of === problemOfWish(wish) ? this.#bound.time : null,
       stars: setting.puzzle ? this.#starsOf(wish, setting.puzzle, problem, run) : null,
       drawn: isSaved(wish, setting) ? null : this.#drawn(problem, run, rival, whole, curves),
     };
   }
 
-  /** Of the picture that is shown. */
-  rest(): Rest {
-    const { problem, run } = this.#shown;
+  /** Of the picture of a wish. */
+  rest(wish: Wish): Rest {
+    const { problem, run } = this.#showing(wish);
     const { tensorBytes } = problem.costs;
     return {
       path: pathParts(problem, run),
-      moved: run.transfers.tensor.reduce((sum, t) => sum + tensorBytes[t]!, 0),
+      moved: sum(Float64Array.from(run.transfers.tensor, (t) => tensorBytes[t]!)),
       short: problem.shape.memory.model === MEMORY.none ? null : isShort(problem, run),
       peak: peaksOf(problem, run),
     };
@@ -169,11 +171,8 @@ export class Engine {
   bound(wish: Wish): number | null {
     const { setting } = this.#start;
     if (setting.allowed === undefined) return null;
-    const of = problemOfWish(wish);
     const known = isOfSavedProblem(wish, setting) ? Math.max(setting.proven, setting.puzzle?.optimum ?? 0) : 0;
-    if (this.#bound?.of !== of)
-      this.#bound = { of, time: Math.max(bestBound(this.#problemWith(wish), setting.allowed), known) };
-    return this.#bound.time;
+    return Math.max(bestBound(this.#problemWith(wish), setting.allowed), known);
   }
 
   /** With other values of the cluster, of the pair shown or of another one; NaN where it has no schedule. */
@@ -201,12 +200,12 @@ export class Engine {
     }
   }
 
-  /** What the whole would take with an op on each device, all else as it is shown. */
-  makespansOf(op: number): number[] {
-    const { problem, placed, run } = this.#shown;
+  /** What the whole would take with an op on each device, all else as a wish has it. */
+  makespansOf(wish: Wish, op: number): number[] {
+    const { problem, placed, run } = this.#showing(wish);
     return this.#start.setting.names.map((_, device) => {
       if (device === run.device[op]) return run.makespan;
-      return simulate(problem, moved(placed, this.#membersOf([[op, device]])), this.#wish.scheduler).makespan;
+      return simulate(problem, moved(placed, this.#membersOf([[op, device]])), wish.scheduler).makespan;
     });
   }
 
@@ -224,6 +223,17 @@ export class Engine {
 
   putBack(): void {
     this.#mode.putBack();
+  }
+
+  /** What a wish leads to; once computed, it is kept. */
+  #showing(wish: Wish): Shown {
+    const of = written(wish, this.#page);
+    if (this.#shown.of !== of) {
+      const problem = this.#problemWith(wish);
+      const placed = this.#placedIn(wish, problem);
+      this.#shown = { of, problem, placed, run: simulate(problem, placed, wish.scheduler) };
+    }
+    return this.#shown;
   }
 
   /** Takes a wish, of which the plan by hand is old where the page has not shown the newest yet. */
@@ -330,7 +340,7 @@ function ran(problem: Problem, placed: Placed, scheduler: string): Run {
 }
 
 /** What bounds depend on, as text. */
-function problemOfWish({ values, transfers }: Wish): string {
+export function problemOfWish({ values, transfers }: Wish): string {
   return JSON.stringify([transfers, ...values]);
 }
 

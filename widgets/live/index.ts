@@ -10,7 +10,7 @@ import { simulate } from "../kernels/simulate.ts";
 import { inWholeCosts } from "../kernels/whole.ts";
 import { packMemory, packRun } from "../kernels/wire.ts";
 import type { EngineHost } from "../shared/alone.ts";
-import { type Apart, here, inWorker, type Notices, said, serve } from "../shared/apart.ts";
+import { type Apart, type Ask, here, inWorker, type Notices, said, serve } from "../shared/apart.ts";
 import { subscribe } from "../shared/bus.ts";
 import { h } from "../shared/dom.ts";
 import type { Model } from "../shared/model.ts";
@@ -20,7 +20,7 @@ import { alone } from "./alone.ts";
 import type { Known } from "./canvas.ts";
 import { PAIRS, type Pair } from "./curve.ts";
 import { dialsOf, timedOf } from "./dials.ts";
-import { type Drawn, Engine, type Picture, type Start } from "./engine.ts";
+import { type Drawn, Engine, type Picture, problemOfWish, type Start } from "./engine.ts";
 import { graphOf } from "./file.ts";
 import { panel } from "./panel.ts";
 import { Past } from "./past.ts";
@@ -28,6 +28,7 @@ import type { LiveTraits, Said } from "./traits.ts";
 import { columnsOf, type Values } from "./values.ts";
 
 const SAVED = ["schedule", "kept", "memory", "numbers"] as const; // traits of the chart that a change replaces
+const MANY = 1_000; // ops; what takes longer than a picture of as many is computed by a second worker
 const REST = 150; // ms without a change, after which what takes longer is computed
 const LONG = 10_000; // ms without a picture, after which a sentence says so: a browser may end a worker, and tells nobody
 const AWAITED = "#file"; // the address of a page that another one sends a graph
@@ -89,6 +90,9 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
   let words = ""; // below the chart, once it shows what they are about
   let whole = true; // the hand drags nothing
   let shown: Shown = { device: new Int32Array(shape.nOps), makespan: Number.NaN, stars: null };
+  let bound = { of: "", time: 0 as number | null }; // the newest
+  let pictures = 0;
+  let answered: Promise<unknown> = Promise.resolve(); // once what was asked of a hand that rests is
   let picking = 0; // timers of what follows when the hand rests
   let resting = 0;
   const known: Known = { setting, saved: columns, unitless, timed: timedOf(shape, costs) };
@@ -109,12 +113,20 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
       },
     },
   );
+  let second: Promise<Ask<Engine>> | null = null;
+  /** What takes longer than a picture, so that none waits for it; the answer may come after newer pictures. */
+  const aside: Ask<Engine> = async (...question) => {
+    const silent = { show() {}, tell() {}, say() {} };
+    const another = () => engineFor({ ...given, setting, names: [], unitless }, silent);
+    if (apart && shape.nOps > MANY) second ??= another().then((it) => (it.apart ? it.ask : ask));
+    return ((await second) ?? ask)(...question);
+  };
   const curve = {
-    makespan: (values: Values, pair: Pair | null) => ask("makespanAt", controls.wish(), values, pair),
+    makespan: (values: Values, pair: Pair | null) => aside("makespanAt", controls.wish(), values, pair),
     others,
   };
   const makespan = (name: string, scheduler: string, asSaved: boolean) =>
-    ask("makespanOf", controls.wish(), name, scheduler, asSaved);
+    aside("makespanOf", controls.wish(), name, scheduler, asSaved);
   const controls = panel(known, dials, { changed, settled, undo, redo, makespan, curve });
   controls.element.dataset.apart = String(apart);
   controls.element.ariaBusy = "true";
@@ -187,13 +199,13 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
     }
   }
 
-  function show(wish: Wish, { makespan, before, code, device, stars, bound, drawn }: Picture): void {
+  function show(wish: Wish, { makespan, before, code, device, stars, drawn }: Picture): void {
     shown = { device, makespan, stars };
     if (drawn) draw(drawn);
     else for (const [name, value] of unchanged) model.set(name, value as never);
     controls.show({ makespan, before, code });
     if (setting.puzzle) controls.tellStars(stars);
-    if (setting.allowed !== undefined) controls.tellBound(bound);
+    if (setting.allowed !== undefined) controls.tellBound(bound.of === problemOfWish(wish) ? bound.time : null);
     pick(wish);
   }
 
@@ -207,16 +219,25 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
 
   /** What takes longer, once the hand rests; a lower bound after the change that is complete. */
   async function later(wish: Wish, final: boolean): Promise<void> {
+    const picture = ++pictures;
     clearTimeout(resting);
     const rests = new Promise((done) => {
       resting = window.setTimeout(done, REST);
     });
     await rests; // of an older picture for ever
-    const { path, moved, short, peak } = await ask("rest");
+    await answered; // of a slow machine, so that no questions pile up
+    if (picture !== pictures) return;
+    const asked = aside("rest", wish);
+    answered = asked.catch(() => null);
+    const { path, moved, short, peak } = await asked;
+    if (picture !== pictures) return; // it is of an older one
     controls.tellPath(path);
     controls.tellMoved(moved, short);
     controls.tellPeak(peak);
-    if (final && setting.allowed !== undefined) controls.tellBound(await ask("bound", wish));
+    const of = problemOfWish(wish);
+    if (!final || setting.allowed === undefined || bound.of === of) return;
+    bound = { of, time: await aside("bound", wish) };
+    if (picture === pictures) controls.tellBound(bound.time);
   }
 
   function others(): Pair[] {
@@ -233,7 +254,7 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
     if (op < 0 || hand || setting.partitioners.length === 1) return controls.offer(null); // some ops may not run everywhere
     controls.offer({ op, name: names[op] ?? `op ${op}`, device: shown.device[op]! });
     picking = window.setTimeout(async () => {
-      const makespans = await ask("makespansOf", op);
+      const makespans = await aside("makespansOf", controls.wish(), op);
       if (op === model.get("selection")) controls.tellOf(makespans);
     }, REST);
   }

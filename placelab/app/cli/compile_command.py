@@ -20,8 +20,9 @@ FIRST = (  # what each of two processes compiles, since numba compiles one kerne
     ("run_events",),
     ("upward", "round_to_steps", "join_across_borders", "repair_ties", "in_order", "group_transfers")
     + ("carriers", "link_items", "walk_back", "idle_gaps", "memory_changes", "memory_levels")
-    + ("heads", "least_span", "mean_times", "mean_transfer", "durations", "delays")
-    + ("common_divisor", "queue_bases", "in_sequence"),
+    + ("heads", "least_span", "least_times", "least_transfers", "longest_window", "sum_of", "mean_times")
+    + ("mean_transfer", "durations", "delays", "decimal_places", "longest_time", "decimal_unit", "add_by")
+    + ("queue_bases", "in_sequence"),
 )
 
 POLL = 0.5  # seconds between two looks at what is compiled

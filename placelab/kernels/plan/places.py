@@ -41,6 +41,35 @@ def mark_before_and_behind(order, home, block, succ_ptr, succ, lane, before, beh
 
 
 @kernel
+def first_gap(start, finish, first, last, ready, took, rounding):
+    """Where in a device's order ops that take so long in all may stand, by earliest start: the position of the first gap that is
+    long enough from `ready` on, else behind all that starts before; of the positions from `first` to `last`. O(ops).
+
+    `start` and `finish` are those of the device's ops, in order; `rounding` is relative.
+    """
+    n = len(start)
+    for i in range(first, last + 1):
+        free = max(finish[i - 1] if i > 0 else 0.0, ready)
+        if i == n or free + took <= start[i] * (1.0 + rounding):
+            return i
+    behind = 0
+    for i in range(n):
+        if start[i] < ready:
+            behind += 1
+    return min(max(behind, first), max(last, first))
+
+
+@kernel
+def shorter(makespans, tried, least, saves):
+    """The shortest plan not tried, the first of equals, that saves at least that share of the least; -1 for none. O(n)."""
+    best = -1
+    for i in range(len(makespans)):
+        if tried[i] == 0 and makespans[i] < least * (1.0 - saves) and (best < 0 or makespans[i] < makespans[best]):
+            best = i
+    return best
+
+
+@kernel
 def order_all(follows, waits, succ_ptr, succ, rank, ranked, heap, order):
     """Put all ops in one order that holds edges and devices' orders; of those that may come next, the least `rank`.
 

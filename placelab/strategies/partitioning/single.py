@@ -6,7 +6,7 @@ import numpy as np
 
 from placelab.base.errors import InfeasibleError
 from placelab.base.index_arrays import frozen
-from placelab.kernels.costs import sum_of, total_times
+from placelab.kernels.costs import total_times
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import listed, needs
 from placelab.problem.problem import Problem
@@ -51,7 +51,7 @@ def _short(problem: Problem) -> np.ndarray:
         return np.full(problem.cluster.n_devices, -np.inf)
     held, peak = needs(problem, np.zeros(problem.graph.n_ops))
     memory = problem.cluster.memory
-    needed = sum_of(held, plan_arrays.halves()) + peak.max()
+    needed = plan_arrays.total(held) + peak.max()
     return np.where(needed > memory * (1 + TOLERANCE), needed - memory, 0.0)
 
 
