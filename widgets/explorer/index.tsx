@@ -8,7 +8,7 @@ import type { Whole } from "./part.ts";
 import type { ExplorerTraits } from "./traits.ts";
 
 const CLASSES = ["placelab", "placelab-explorer"];
-const shown = new WeakMap<Whole, number>(); // how often the page shows each
+const shown = new WeakMap<Whole, number>(); // how often this page shows each
 
 function render({ model, el }: { model: Whole; el: HTMLElement }): () => void {
   const get = <K extends keyof ExplorerTraits>(name: K) => model.get(name) as ExplorerTraits[K];
@@ -27,11 +27,14 @@ function render({ model, el }: { model: Whole; el: HTMLElement }): () => void {
     );
   show();
   model.on("change:hints", show);
+  const stay = () => setTimeout(() => stillShown(model)); // what is set during a change is not sent
+  model.on("change:views", stay);
   const ends = [watchTheme(() => markTheme(el)), ...get("links").map(([from, to]) => follow(model, from, to))];
   count(model, 1);
   return () => {
     for (const end of ends) end();
     model.off("change:hints", show);
+    model.off("change:views", stay);
     draw(null, el);
     el.classList.remove(...CLASSES);
     count(model, -1);
@@ -46,6 +49,11 @@ function follow(model: Whole, from: string, to: string): () => void {
   };
   model.on(`change:${from}`, copy);
   return () => model.off(`change:${from}`, copy);
+}
+
+/** Says again how often this page shows the explorer, where another browser on the same kernel has said less, as when it was closed. */
+function stillShown(model: Whole): void {
+  if (Number(model.get("views")) < (shown.get(model) ?? 0)) count(model, 0);
 }
 
 /** Tells the kernel how often the page shows the explorer: it computes nothing for nobody. */
