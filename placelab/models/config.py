@@ -23,13 +23,14 @@ FAMILIES = (
     "deepseek_v3",
 )
 TIED = {"gemma", "gemma2", "gpt2"}  # unless the configuration says otherwise
+# Where sliding_window is missing.
 WINDOWS = {
     "mistral": 4096,
     "gemma2": 4096,
     "qwen2": 4096,
     "qwen3": 4096,
     "qwen3_moe": 4096,
-}  # where sliding_window is missing
+}
 ALL_SEE = 28  # first layers of qwen2 and qwen3 that have no window, where max_window_layers is missing
 KV_HEADS = {  # where num_key_value_heads is missing; null is as many as heads
     "mistral": 8,
@@ -70,7 +71,8 @@ def shape_of(config: Mapping[str, Any]) -> Shape:
     family = _family(config)
     if family == "gpt2":
         return _gpt2(config)
-    h, a = _size(config, "hidden_size"), _size(config, "num_attention_heads")
+    h = _size(config, "hidden_size")
+    a = _size(config, "num_attention_heads")
     layers = _size(config, "num_hidden_layers", MOST_LAYERS)
     latent = _latent(config) if family in LATENT else None
     k = (
@@ -113,7 +115,8 @@ def _family(config: Mapping[str, Any]) -> str:
 
 
 def _gpt2(config: Mapping[str, Any]) -> Shape:
-    h, a = _size(config, "n_embd"), _size(config, "n_head")
+    h = _size(config, "n_embd")
+    a = _size(config, "n_head")
     layers = _size(config, "n_layer", MOST_LAYERS)
     return Shape(
         family="gpt2",
@@ -160,7 +163,8 @@ def _experts(config: Mapping[str, Any], family: str, layers: int) -> dict[str, A
         return {"sparse": (False,) * layers}
     keys = EXPERTS.get(family, ("n_routed_experts",))
     key = next((key for key in keys if config.get(key) is not None), keys[0])
-    experts, chosen = _size(config, key), _size(config, "num_experts_per_tok")
+    experts = _size(config, key)
+    chosen = _size(config, "num_experts_per_tok")
     if chosen > experts:
         raise FormatError(f"num_experts_per_tok is {chosen}, more than {key}, {experts}")
     width = _size(config, "moe_intermediate_size", default=_size(config, "intermediate_size"))
@@ -180,7 +184,8 @@ def _sparse(config: Mapping[str, Any], family: str, layers: int) -> tuple[bool, 
     if family == "mixtral":
         return (True,) * layers
     if family == "qwen3_moe":
-        step, dense = _size(config, "decoder_sparse_step", default=1), _list(config, "mlp_only_layers")
+        step = _size(config, "decoder_sparse_step", default=1)
+        dense = _list(config, "mlp_only_layers")
         return tuple(i not in dense and (i + 1) % step == 0 for i in range(layers))
     first = _missing(config, "first_k_dense_replace", FIRST_DENSE, 0)
     first = _size(config, "first_k_dense_replace", MOST_LAYERS, default=first, least=0)

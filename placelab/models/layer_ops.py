@@ -135,7 +135,8 @@ class Layer:
         """GPT's dropout in training, which keeps a mask of a byte per element."""
         if not (self.shape.gpt and self.training):
             return x
-        name, size = f"{self.prefix}.{module}", self.tokens * self.shape.hidden
+        name = f"{self.prefix}.{module}"
+        size = self.tokens * self.shape.hidden
         outputs = (size * self.width, float(size))
         self.ops.append(Op(name, "aten.native_dropout", (x,), outputs, saved=((name, 1),)))
         return name, 0
@@ -169,7 +170,8 @@ class Layer:
 
     def _latent(self, matrices: dict[str, Matrix], x: Tensor) -> tuple[Tensor, ...]:
         """Queries, keys and values from their latents; absorbed: the latents themselves are keys and values."""
-        shape, r = self.shape, self.shape.latent
+        shape = self.shape
+        r = self.shape.latent
         assert r is not None
         if r.query:
             q = self.norm("self_attn.q_a_layernorm", self.linear(matrices["q_a_proj"], x), r.query)
@@ -181,23 +183,25 @@ class Layer:
         kv = self.norm("self_attn.kv_a_layernorm", latent, r.kv)
         up = matrices["kv_b_proj"]
         if self.absorbed:
-            q = self.linear(
-                up, q, shape.heads * (r.kv + r.rope)
-            )  # of queries; that of the context is in the same weights
+            # Of queries; that of the context is in the same weights.
+            q = self.linear(up, q, shape.heads * (r.kv + r.rope))
             return *self._positions((q, rope), shape.heads * (r.kv + r.rope), r.rope), kv
         name, _ = self.linear(up, kv, shape.heads * r.nope, shape.heads * r.value)
         return *self._positions((q, rope, (name, 0)), shape.query_size, shape.key_size), (name, 1)
 
     def _score_flop(self) -> tuple[float, float]:
         """FLOP of scores and of context."""
-        q, c = self.shape.query_size, self.shape.context_size
+        q = self.shape.query_size
+        c = self.shape.context_size
         if self.absorbed and (r := self.shape.latent):
-            q, c = self.shape.heads * (r.kv + r.rope), self.shape.heads * r.kv
+            q = self.shape.heads * (r.kv + r.rope)
+            c = self.shape.heads * r.kv
         return 2 * self.tokens * self.keys * q, 2 * self.tokens * self.keys * c
 
     def _fused(self, qkv: tuple[Tensor, ...]) -> Tensor:
         module = "attn.attention" if self.shape.gpt else "self_attn.attention"
-        name, tokens = f"{self.prefix}.{module}", self.tokens
+        name = f"{self.prefix}.{module}"
+        tokens = self.tokens
         out = float(tokens * self.shape.context_size * self.width)
         sums = () if self.shape.gpt else (float(SUM * self.shape.heads * tokens),)
         saved = (*qkv, *((name, i) for i in range(1 + len(sums))))
@@ -218,7 +222,8 @@ class Layer:
         name = f"{self.prefix}.{module}.softmax"
         p = self.put(f"{module}.softmax", "aten.softmax", (s,), probabilities, saved=((name, 0),))
         if gpt and self.training:
-            name, size = f"{self.prefix}.attn.attn_dropout", float(self.tokens * probabilities)
+            name = f"{self.prefix}.attn.attn_dropout"
+            size = float(self.tokens * probabilities)
             self.ops.append(Op(name, "aten.native_dropout", (p,), (size * self.width, size), saved=((name, 1),)))
             p = (name, 0)
         return self.put(f"{module}.context", "aten.matmul", (p, v), self.shape.context_size, flop=context, saved=(p, v))
@@ -243,9 +248,12 @@ class Layer:
 
     def _experts(self, matrices: list[Matrix], x: Tensor) -> Tensor:
         """Router, dispatch, the chosen experts, combination with what all tokens share."""
-        shape, tokens, module = self.shape, self.tokens, expert_module(self.shape)
+        shape = self.shape
+        tokens = self.tokens
+        module = expert_module(self.shape)
         router, *experts = matrices
-        gate, topk = f"{self.prefix}.{router.module}", f"{self.prefix}.{module}.topk"
+        gate = f"{self.prefix}.{router.module}"
+        topk = f"{self.prefix}.{module}.topk"
         logits = (float(SUM * shape.experts * tokens),)
         self.ops.append(Op(gate, "aten.linear", (x,), logits, tokens * router.flop, router.parameters, saved=(x,)))
         routed = float(tokens * shape.chosen)
@@ -267,5 +275,6 @@ class Layer:
 
         gate, up, down = matrices
         both = product(gate, x), product(up, x)
-        module, size = gate.module.rpartition(".")[0], shape.chosen * gate.outputs
+        module = gate.module.rpartition(".")[0]
+        size = shape.chosen * gate.outputs
         return product(down, self.put(f"{module}.act_fn", "aten.silu", both, size, saved=both))

@@ -130,11 +130,14 @@ class Matrix(NamedTuple):
 
 def attention_matrices(shape: Shape) -> list[Matrix]:
     """The products of a layer's attention but scores and context, in the order in which they run."""
-    h, out = shape.hidden, shape.context_size
+    h = shape.hidden
+    out = shape.context_size
     if shape.gpt:
         return [Matrix("attn.c_attn", h, 3 * h, 3 * h), Matrix("attn.c_proj", h, h, h)]
     if shape.latent:
-        r, query, bias = shape.latent, shape.query_size, int(shape.bias_in)
+        r = shape.latent
+        query = shape.query_size
+        bias = int(shape.bias_in)
         first = (
             [
                 Matrix("self_attn.q_a_proj", h, r.query, bias * r.query),
@@ -156,12 +159,15 @@ def attention_matrices(shape: Shape) -> list[Matrix]:
 
 def mlp_matrices(shape: Shape, sparse: bool) -> list[Matrix]:
     """The products of a layer's MLP, in the order in which they run."""
-    h, f = shape.hidden, shape.width
+    h = shape.hidden
+    f = shape.width
     if shape.gpt:
         return [Matrix("mlp.c_fc", h, f, f), Matrix("mlp.c_proj", f, h, h)]
     if not sparse:
         return _gated("mlp", h, f, shape.bias_mlp)
-    e, k, module = shape.experts, shape.chosen, expert_module(shape)
+    e = shape.experts
+    k = shape.chosen
+    module = expert_module(shape)
     router = Matrix(f"{module}.gate", h, e, e * shape.router_bias)
     experts = [m._replace(copies=e, active=k) for m in _gated(f"{module}.experts", h, shape.expert_width, False)]
     shared = _gated(f"{module}.shared_experts", h, shape.shared_width, False) if shape.shared_width else []
@@ -180,7 +186,8 @@ def _gated(module: str, h: int, f: int, bias: bool) -> list[Matrix]:
 
 def norms(shape: Shape) -> dict[str, int]:
     """Module → parameters of a layer's norms."""
-    h, latent = shape.hidden, shape.latent
+    h = shape.hidden
+    latent = shape.latent
     if shape.gpt:
         return {"ln_1": 2 * h, "ln_2": 2 * h}
     found = {"input_layernorm": h, "post_attention_layernorm": h}

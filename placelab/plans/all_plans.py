@@ -232,7 +232,8 @@ def _degrees(row: Mapping[str, Any]) -> str:
 
 def _plans(planner: Planner, space: Mapping[str, Sequence[Any]] | None) -> Iterator[Plan]:
     """All plans of a space; of pp = 1 one schedule, chunks where the schedule has them."""
-    n, shape = planner.cluster.n_devices, planner.model.shape
+    n = planner.cluster.n_devices
+    shape = planner.model.shape
     divisors = [d for d in range(1, n + 1) if n % d == 0]
     experts = [e for e in divisors if shape.experts and shape.experts % e == 0] or [1]
     usual: dict[str, Sequence[Any]] = dict(
@@ -262,7 +263,9 @@ def _given(space: Mapping[str, Sequence[Any]], usual: Mapping[str, Sequence[Any]
 
 
 def _makes_sense(found: Mapping[str, Any]) -> bool:
-    schedule, chunks, p = found["schedule"], found["chunks"], found["pp"]
+    schedule = found["schedule"]
+    chunks = found["chunks"]
+    p = found["pp"]
     if p == 1:
         return schedule == "1f1b" and chunks == 1
     chunked = {"interleaved": chunks > 1, "looped-bfs": chunks > 1, "zb-v": chunks == 2, "dualpipe-v": chunks == 2}
@@ -273,7 +276,9 @@ class _Search:
     """What was tried so far."""
 
     def __init__(self, planner: Planner, top: int, tp_across_hosts: bool) -> None:
-        self.planner, self.top, self.across = planner, top, tp_across_hosts
+        self.planner = planner
+        self.top = top
+        self.across = tp_across_hosts
         self.rows: list[dict[str, Any]] = []
         self.worst_first: list[float] = []  # negated seconds of the best `top`
         self.left: list[tuple[float, Plan, dict[str, Any]]] = []  # lower bound [s], plan that fits, its row

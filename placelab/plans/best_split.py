@@ -98,7 +98,8 @@ def split_layers(
     expect(cluster, Cluster, "split_layers(model, cluster)")
     wanted = _wanted(objective, phase, batch, sequence, context, microbatches, order, empty, headroom)
     facts = facts_of(model, cluster, wanted)
-    n, k = facts.memory.n_blocks, cluster.n_devices
+    n = facts.memory.n_blocks
+    k = cluster.n_devices
     if k > n and not empty:
         raise FormatError(f"{model.name} has {n} blocks, fewer than the {k} devices; give fewer devices, or empty=True")
     places = _fixed(fixed, model.layers, k)
@@ -132,11 +133,13 @@ def _free(types: list[int], blocks: int, empty: bool) -> Free:
 def _answer(
     model: Transformer, cluster: Cluster, wanted: Wanted, chain: Chain, route: Route, types: list[int]
 ) -> LayerSplit:
-    nodes, borders = chain.nodes, chain.borders
+    nodes = chain.nodes
+    borders = chain.borders
     n = borders[-1]
     if isinstance(route, Given):  # idle devices stand where they are
         ends = dict(zip(nodes, borders, strict=False))
-        starts, upcoming = [], n
+        starts = []
+        upcoming = n
         for d in reversed(range(route.n_devices)):
             upcoming = ends.get(d, upcoming)
             starts.append(upcoming)
@@ -239,8 +242,11 @@ def _ranges(facts: Facts, wanted: Wanted) -> Any:
 def _infeasible(model: Transformer, cluster: Cluster, wanted: Wanted, facts: Facts, fixed: bool) -> InfeasibleError:
     """What the model needs, what there is, and where the devices in their order are full."""
     limit = cluster.memory * (1 - wanted.headroom)
-    memory, n, k = facts.memory, facts.memory.n_blocks, cluster.n_devices
-    at, ends = 0, []
+    memory = facts.memory
+    n = facts.memory.n_blocks
+    k = cluster.n_devices
+    at = 0
+    ends = []
     for d in range(k):
         row = memory.of_ranges(slice(at, at + 1), in_flight(wanted, d, k))[0]
         fitting = np.flatnonzero(row[at:] <= limit[d])

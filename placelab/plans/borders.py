@@ -204,7 +204,8 @@ class Search:
 
     def _nodes(self, stages: int) -> list[tuple[Any, int]]:
         """Nodes with their stages, none before one that leads to it."""
-        level, found = self.route.after(None), dict[tuple[Any, int], None]()
+        level = self.route.after(None)
+        found = dict[tuple[Any, int], None]()
         for stage in range(stages):
             found |= dict.fromkeys((node, self._stage(stage)) for node in level)
             level = list(dict.fromkeys(after for node in level for after in self.route.after(node)))
@@ -225,7 +226,8 @@ class Search:
 
     def _cost(self, node: Any, stage: int, first: slice) -> np.ndarray:
         """Cost of each range on a node without its border, inf where it does not fit; shape (first blocks, n_blocks + 1)."""
-        kind, costs = self.route.type(node), self.costs
+        kind = self.route.type(node)
+        costs = self.costs
         size = costs.ranges(first, stage, self.stages)
         if self.objective == "memory":
             cost = size / costs.capacity[kind]
@@ -269,7 +271,8 @@ class Search:
         return self._may(place, self.route.place(after))
 
     def _may_end(self, node: Any, stage: int) -> bool:
-        place, last = self.route.place(node), self.route.n_devices - 1
+        place = self.route.place(node)
+        last = self.route.n_devices - 1
         if self.costs.staged and self.route.empty:
             return stage == self.stages - 1 and bool(self._may(place, last)[self.n])
         return (self.route.empty or place == last) and bool(self._may(place, last)[self.n])

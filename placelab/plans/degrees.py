@@ -91,7 +91,8 @@ class Plan:
 
     def why_not(self, shape: Shape, cluster: Cluster, batch: int) -> str:
         """The first relation that the plan breaks, in a sentence; "" for none. Memory is another question."""
-        t, k = self.tp, shape.kv_heads
+        t = self.tp
+        k = shape.kv_heads
         widths = {w for w in (shape.width, shape.expert_width if shape.experts else 0) if w}
         wrong = next((w for w in sorted(widths) if w % t), 0)
         rest = batch % (self.dp * self.microbatch)

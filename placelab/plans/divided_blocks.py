@@ -43,8 +43,11 @@ class DividedBlocks:
     """
 
     def __init__(self, model: Transformer, cluster: Cluster, sequence: int, precision: str, efficiency: float) -> None:
-        self.model, self.cluster, self.sequence = model, cluster, sequence
-        self.precision, self.efficiency = precision, efficiency
+        self.model = model
+        self.cluster = cluster
+        self.sequence = sequence
+        self.precision = precision
+        self.efficiency = efficiency
         self.found: dict[Any, Any] = {}
 
     def of(self, plan: Plan) -> dict[str, np.ndarray]:
@@ -63,10 +66,10 @@ class DividedBlocks:
 
         Tokens of the ranks that share experts have chosen them: few tokens do not choose all, but more than those of one rank.
         """
-        apart = (
-            plan.ep * plan.training().expert_tensor / plan.tp
-        )  # micro-batches whose tokens meet, and copies that they share
-        experts, routed = self.model.shape.experts, plan.microbatch * self.sequence * self.model.shape.chosen
+        # micro-batches whose tokens meet, and copies that they share
+        apart = plan.ep * plan.training().expert_tensor / plan.tp
+        experts = self.model.shape.experts
+        routed = plan.microbatch * self.sequence * self.model.shape.chosen
         return min(routed * apart, experts) / min(routed, experts) / apart if experts else 1.0
 
     def _once(self, key: Any, make: Callable[[], Any]) -> Any:

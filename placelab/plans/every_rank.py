@@ -113,7 +113,9 @@ def _passes(
     at = {v: k for k, v in enumerate(starting_order(one))}
     sent = {max(each.ops, key=at.__getitem__): each for each in scatters(one, _dual(ranks.plan))} if scattered else {}
     for v in at:
-        rank, phase, stage = int(one.device[v]), str(pipeline.phase[v]), int(pipeline.stage[v])
+        rank = int(one.device[v])
+        phase = str(pipeline.phase[v])
+        stage = int(pipeline.stage[v])
         label = str(graph.names[v])
         if phase == "FB":
             back = int(pipeline.backward[v, 1])
@@ -154,7 +156,8 @@ def _dual(plan: Plan) -> bool:
 
 def _gradients(ranks: RankPasses, gradients: Sequence[Gradients]) -> None:
     """Sum gradients over the devices that hold the same weights once the last op of each is over; of twins over both ranks."""
-    plan, stream = ranks.plan, GATHER if ranks.plan.zero == 2 else STREAM
+    plan = ranks.plan
+    stream = GATHER if ranks.plan.zero == 2 else STREAM
     for rank, sent in enumerate(gradients):
         twins = [rank, plan.pp - 1 - rank] if _dual(plan) else [rank]
         if twins[0] > twins[-1]:

@@ -235,7 +235,8 @@ def every_gathered_rank(
 
 def _rounds(each: Action, sizes: Sequence[Gradients], groups: Sequence[Groups]) -> list[tuple[str, float, Groups]]:
     """What is sent, its bytes, over which groups; what is of experts goes over the ranks that hold the same ones."""
-    whole, first = joined(sizes, each.blocks), each.kind == "gather"
+    whole = joined(sizes, each.blocks)
+    first = each.kind == "gather"
     rounds = ("", whole[first], groups[0]), ("/experts", whole[2 + first], groups[1])
     return [each for each in rounds if each[1]]
 

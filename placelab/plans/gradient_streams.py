@@ -90,7 +90,9 @@ class _Streams:
         )
 
     def _graph(self) -> OpGraph:
-        graph, new, cluster = self.graph, len(self.names), self.one.problem.cluster
+        graph = self.graph
+        new = len(self.names)
+        cluster = self.one.problem.cluster
         unread = np.setdiff1d(np.arange(graph.n_tensors), graph.edge_tensor)
         places = [*(cluster.names[d] for d in self.one.device.tolist())]
         places += [f"{cluster.names[rank]}/stream" for rank in self.ranks]
@@ -116,7 +118,8 @@ class _Streams:
         number = {name: v for v, name in enumerate(names)}
         order = [number[name] for name in made.names.tolist()]
         usual = {"microbatch": -1, "stage": -1, "phase": "AR", "replica": 0, "backward": None}
-        stored, new = self.graph.metadata[KEY], len(self.names)
+        stored = self.graph.metadata[KEY]
+        new = len(self.names)
         whole = {label: [*stored[label], *[value] * new] for label, value in usual.items() if label in stored}
         return {label: [column[v] for v in order] for label, column in whole.items()}
 

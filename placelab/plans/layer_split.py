@@ -192,14 +192,16 @@ class LayerSplit:
         return np.array([found.get(d, 0.0) for d in self.order])
 
     def _stage_seconds(self) -> list[float]:
-        facts, stages = self._facts, self.stages
+        facts = self._facts
+        stages = self.stages
         own = [float(facts.seconds[d, first:last].sum()) for d, first, last in stages]
         links = [float(facts.links[a, b]) for (a, *_), (b, *_) in pairwise(stages)]
         return [s + link for s, link in zip(own, [*links, 0.0], strict=True)]
 
     @cached_property
     def _stage_bytes(self) -> list[dict[str, float]]:
-        facts, stages = self._facts, self.stages
+        facts = self._facts
+        stages = self.stages
         return [
             facts.memory.by_category(first, last, in_flight(self.wanted, k, len(stages)))
             for k, (_, first, last) in enumerate(stages)
@@ -220,7 +222,9 @@ class LayerSplit:
         return Problem(graph, self.cluster, allowed=allowed)
 
     def _training(self) -> Problem:
-        facts, wanted, stages = self._facts, self.wanted, self.stages
+        facts = self._facts
+        wanted = self.wanted
+        stages = self.stages
         devices = [d for d, *_ in stages]
         forward, backward = (
             [float(times[d, first:last].sum()) for d, first, last in stages]
@@ -239,7 +243,8 @@ class LayerSplit:
             types=[self.cluster.types[d] for d in devices],
             hosts=[self.cluster.hosts[d] for d in devices],
         )
-        m, size = wanted.microbatches, border_bytes(self.model, wanted.run)
+        m = wanted.microbatches
+        size = border_bytes(self.model, wanted.run)
         return pipeline_training(forward, backward, microbatches=m, activation=saved, transfer=size, cluster=cluster)
 
 

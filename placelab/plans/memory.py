@@ -176,9 +176,12 @@ def training_bytes(model: Transformer, how: Training, batch: int, sequence: int)
     ----------
     Korthikanti et al. (2022); Rajbhandari et al. (2020), ZeRO; Narayanan et al. (2021).
     """
-    shape, width, tokens = model.shape, model.element_bytes, batch * sequence
+    shape = model.shape
+    width = model.element_bytes
+    tokens = batch * sequence
     kinds = {sparse: _layer(shape, sparse, how, width, tokens, sequence) for sparse in set(shape.sparse)}
-    table, norm = shape.vocabulary * shape.hidden / how.tensor, shape.hidden * (2 if shape.gpt else 1)
+    table = shape.vocabulary * shape.hidden / how.tensor
+    norm = shape.hidden * (2 if shape.gpt else 1)
     first = _Block(table + shape.positions * shape.hidden)
     last = _Block(table + norm, logits=(FLOAT32 + width) * tokens * shape.vocabulary / how.tensor)
     blocks = [first, *(kinds[sparse] for sparse in shape.sparse), last]
@@ -209,9 +212,11 @@ def inference_bytes(
     sequences_in_flight
         Batches whose caches are there at once.
     """
-    shape, width = model.shape, model.element_bytes
+    shape = model.shape
+    width = model.element_bytes
     parameters = {sparse: sum(_parameters(shape, sparse, Training())) for sparse in set(shape.sparse)}
-    table, norm = shape.vocabulary * shape.hidden, shape.hidden * (2 if shape.gpt else 1)
+    table = shape.vocabulary * shape.hidden
+    norm = shape.hidden * (2 if shape.gpt else 1)
     sizes = [table + shape.positions * shape.hidden, *(parameters[sparse] for sparse in shape.sparse), table + norm]
     by_window = {window: model.layer_kv_bytes(shape.windows.index(window), tokens) for window in set(shape.windows)}
     cache = [0, *(by_window[window] for window in shape.windows), 0]
@@ -236,7 +241,8 @@ class _Block(NamedTuple):
 
 def _layer(shape: Shape, sparse: bool, how: Training, width: int, tokens: int, sequence: int) -> _Block:
     own, experts = _parameters(shape, sparse, how)
-    t, matrices = how.tensor, [*attention_matrices(shape), *mlp_matrices(shape, sparse)]
+    t = how.tensor
+    matrices = [*attention_matrices(shape), *mlp_matrices(shape, sparse)]
     widths = shape.chosen * shape.expert_width + shape.shared_width if sparse else shape.width
     outer, inner = _saved(shape, sparse, how, width, sequence)
     full = how.recompute == "full"
@@ -264,7 +270,8 @@ def _largest(matrices: Sequence[Matrix], shape: Shape, how: Training) -> float:
 
 def _saved(shape: Shape, sparse: bool, how: Training, width: int, sequence: int) -> tuple[float, float]:
     """Bytes that a token leaves outside and inside of what tensor parallelism divides."""
-    keys, t = float(sequence), how.tensor
+    keys = float(sequence)
+    t = how.tensor
     inner = inner_bytes(shape, sparse, width, how.attention, keys)
     if how.recompute == "selective" and how.attention == "eager":
         inner -= score_bytes(shape, width, how.attention, keys)
@@ -286,7 +293,8 @@ def _parameters(shape: Shape, sparse: bool, how: Training) -> tuple[float, float
 
 def _share(matrix: Matrix, shape: Shape, how: Training) -> int:
     """Ranks of a tensor group among which a matrix is divided."""
-    name, t = matrix.module.rpartition(".")[2], how.tensor
+    name = matrix.module.rpartition(".")[2]
+    t = how.tensor
     if matrix.copies > 1:
         return how.expert_tensor
     if name in WHOLE:

@@ -55,12 +55,14 @@ class OneRank(RankPasses):
         """Add a collective as an op on the stream of each device that is modelled; it waits for all of these."""
         own = [d for d in members if d % self.wide == 0]
         waits = [op for d in own for op in after.get(d, ())]
-        word, seconds = WORDS.get(kind, "reduce"), self.over(kind, size, members) if own else 0.0
+        word = WORDS.get(kind, "reduce")
+        seconds = self.over(kind, size, members) if own else 0.0
         return {d: [self.add(label, stream * self.n + d, seconds, word, waits)] for d in own}
 
     def placement(self, like: Problem) -> Placement:
         """All ops in their order, on the devices that are modelled and their streams."""
-        c, streams = self.cluster, len(self.order) // self.n
+        c = self.cluster
+        streams = len(self.order) // self.n
         kept = [s * self.n + j * self.wide for s in range(streams) for j in range(self.plan.pp)]
         pairs = np.ix_(kept, kept)
         stream = np.arange(len(kept)) >= self.plan.pp

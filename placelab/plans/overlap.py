@@ -93,7 +93,8 @@ def together_order(forward: Sequence[Part], backward: Sequence[Part]) -> list[in
     problem = _problem(chains)
     schedule = _in_order(problem)
     waiting = [[str(problem.graph.names[v]) for v in schedule.order(d)][::-1] for d in range(len(WHERE))]
-    at, found = [0, 0], list[int]()
+    at = [0, 0]
+    found = list[int]()
     while any(waiting):
         for names in waiting:
             while names and int(names[-1][1:]) == at[c := "FB".index(names[-1][0])]:

@@ -73,7 +73,9 @@ class Collectives:
     """Collectives of plans of one model and length on a cluster; what plans share is computed once."""
 
     def __init__(self, model: Transformer, cluster: Cluster, sequence: int) -> None:
-        self.model, self.cluster, self.sequence = model, cluster, sequence
+        self.model = model
+        self.cluster = cluster
+        self.sequence = sequence
         self.found: dict[Any, Any] = {}
 
     def _once(self, key: Any, make: Callable[[], Any]) -> Any:
@@ -91,8 +93,10 @@ class Collectives:
         """Seconds of a collective by the slowest link of the ring."""
         if len(devices) < 2 or not size:
             return 0.0
-        ahead, c = [*devices[1:], devices[0]], self.cluster
-        slowest, latest = float(c.bandwidth[devices, ahead].min()), float(c.latency[devices, ahead].max())
+        ahead = [*devices[1:], devices[0]]
+        c = self.cluster
+        slowest = float(c.bandwidth[devices, ahead].min())
+        latest = float(c.latency[devices, ahead].max())
         return collective_time(kind, size, len(devices), bandwidth=slowest, latency=latest)
 
     def of_layers(self, plan: Plan, layers: range, group: np.ndarray) -> float:

@@ -237,8 +237,10 @@ class Planner:
         """Seconds and bytes of one plan."""
         plan = self.checked(plan)
         check_passes(plan.microbatches(self.batch), plan)
-        memory, step = self.memory(plan), self.step(plan)
-        m, p = plan.microbatches(self.batch), plan.pp
+        memory = self.memory(plan)
+        step = self.step(plan)
+        m = plan.microbatches(self.batch)
+        p = plan.pp
         key = (p, m, plan.chunks, plan.schedule, step, tuple(self._ranks(plan)))
         pipeline, ends, sent, work = self._once(("pipeline", key), lambda: self._simulated(plan, step, m))
         makespan = float(ends.max())
@@ -268,7 +270,8 @@ class Planner:
 
     def bytes(self, plan: Plan) -> np.ndarray:
         """Bytes of each rank by category, shape (ranks, categories)."""
-        blocks, m = self._block_bytes(plan), plan.microbatches(self.batch)
+        blocks = self._block_bytes(plan)
+        m = plan.microbatches(self.batch)
         rows = lambda: rank_bytes(blocks, plan.layers or (), m, plan.schedule, plan.chunks)  # noqa: E731
         key = "memory", plan.training(), plan.microbatch, plan.layers, m, plan.schedule, plan.chunks
         return self._once(key, rows)
@@ -280,7 +283,8 @@ class Planner:
 
     def simulated(self, plan: Plan, one: Schedule) -> pd.DataFrame:
         """As :meth:`memory`, with the simulated peak of a schedule of the plan instead of the formula."""
-        rows, ends = self.bytes(plan).copy(), _ends(plan)
+        rows = self.bytes(plan).copy()
+        ends = _ends(plan)
         beside = self._block_bytes(plan).peaks[list(OUTSIDE_OPS)]
         for rank, peak in enumerate(simulated_peaks(self.model, plan, self.sequence, one, ends)):
             own = [slice(*ends[s : s + 2]) for s in stages_of(plan.schedule, rank, plan.pp, plan.chunks)]
@@ -295,7 +299,8 @@ class Planner:
 
     def step(self, plan: Plan) -> Step:
         """Seconds of each stage and of what follows the last backward op."""
-        stages, ends = plan.pp * plan.chunks, _ends(plan)
+        stages = plan.pp * plan.chunks
+        ends = _ends(plan)
         passes = [self._passes(plan, ends[s], ends[s + 1], stage_devices(plan, s)) for s in range(stages)]
         both = self._both(plan, ends) if plan.schedule in MERGED else ()
         if not splits(plan.schedule):
@@ -322,7 +327,8 @@ class Planner:
 
     def _passes(self, plan: Plan, first: int, last: int, group: np.ndarray) -> tuple[float, float, float]:
         """Seconds of the passes F, B, W of some blocks on devices, collectives within them included."""
-        blocks, layers = self.blocks.of(plan), self.model.layers
+        blocks = self.blocks.of(plan)
+        layers = self.model.layers
         extra = self.collectives.of_layers(plan, range(max(first - 1, 0), min(last - 1, layers)), group)
         f, b, w = (float(blocks[phase][group, first:last].sum(axis=1).max()) for phase in "FBW")
         again = self._again(plan, group, max(first, 1), min(last, layers + 1))
@@ -331,7 +337,8 @@ class Planner:
     def _both(self, plan: Plan, ends: np.ndarray) -> tuple[float, ...]:
         """Seconds of each stage's forward pass together with the backward pass of the other stage of its device."""
         chains = self._chains(plan, ends)
-        n, found = len(chains), []
+        n = len(chains)
+        found = []
         for s in range(n):
             pair = chains[s][0], chains[n - 1 - s][1]  # DualPipe's twin, and the other chunk of a V
             found.append(self._once(("both", *pair), lambda pair=pair: overlap_seconds(*pair, prove=False).both))
@@ -355,21 +362,25 @@ class Planner:
 
     def _parts(self, plan: Plan, ends: Any) -> list[dict[str, list[Part]]]:
         """The parts of the passes of each stage."""
-        blocks, sparse, sizes = self.blocks.of(plan), self.model.shape.sparse, self.collectives.sizes(plan)
+        blocks = self.blocks.of(plan)
+        sparse = self.model.shape.sparse
+        sizes = self.collectives.sizes(plan)
         return [parts_of(blocks, sparse, *pair, sizes, plan.recompute) for pair in pairwise(np.asarray(ends).tolist())]
 
     def _ranks(self, plan: Plan) -> list[int]:
         return [plan.tp * plan.dp * j for j in range(plan.pp)]
 
     def _layers(self, plan: Plan) -> tuple[int, ...]:
-        n, layers = plan.pp * plan.chunks, self.model.layers
+        n = plan.pp * plan.chunks
+        layers = self.model.layers
         if layers % n == 0:
             return (layers // n,) * n
         kinds = [self._ranks(plan)[rank_of(plan.schedule, s, plan.pp, plan.chunks)] for s in range(n)]
         key = ("layers", plan.microbatch, tuple((self.cluster.types[d], float(self.cluster.speed[d])) for d in kinds))
 
         def split() -> tuple[int, ...]:
-            speed, types = self.cluster.speed[kinds], [self.cluster.types[d] for d in kinds]
+            speed = self.cluster.speed[kinds]
+            types = [self.cluster.types[d] for d in kinds]
             flat = Cluster(speed, bandwidth=np.inf, types=types)
             return split_layers(self.model, flat, phase="train", batch=plan.microbatch, sequence=self.sequence).counts
 
@@ -398,7 +409,8 @@ class Planner:
         """The step of all ranks, or of one of each stage with its streams, as the pipeline of one has it."""
         make = RankPasses if every else partial(OneRank, over=self.collectives.over)
         if plan.zero == 3:
-            step, parts = actions(self.model.layers, plan.microbatches(self.batch)), self._parts(plan, self._each())
+            step = actions(self.model.layers, plan.microbatches(self.batch))
+            parts = self._parts(plan, self._each())
             return every_gathered_rank(
                 plan, self.cluster, one.problem, step, parts, self.collectives.of_blocks(plan), make
             )
@@ -458,7 +470,8 @@ class Planner:
 
     def _flop(self) -> float:
         """Of a step: forward, and twice as many backward."""
-        frame, s = self.model.blocks, self.sequence
+        frame = self.model.blocks
+        s = self.sequence
         windows = [None, *self.model.shape.windows, None]
         keys = np.array([mean_keys(s, 0, w, "half") for w in windows])
         return 3.0 * self.batch * s * float((frame["flop"] + frame["flop_per_key"] * keys).sum())

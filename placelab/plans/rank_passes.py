@@ -28,7 +28,8 @@ class RankPasses:
 
     def __init__(self, plan: Plan, cluster: Cluster, streams: int = 1) -> None:
         self.plan = plan
-        self.n, self.wide = plan.devices, plan.dp * plan.tp
+        self.n = plan.devices
+        self.wide = plan.dp * plan.tp
         self.cluster = _with_streams(cluster, self.n, streams)
         self.exchanges = [group.tolist() for group in exchange_groups(plan)]
         self.whose = f"{self.n} ranks"
@@ -113,7 +114,8 @@ class RankPasses:
         """Add a part of a pass on each device of a pipeline rank; what comes next there has to wait for."""
         if part.kind == COMPUTE:
             return {d: [self.add(label, d, float(part.amount[d]), kind, after[d])] for d in after}
-        base, t = rank * self.wide, self.plan.tp
+        base = rank * self.wide
+        t = self.plan.tp
         groups = self.exchanges if part.kind == "all-to-all" else [range(q, q + t) for q in range(0, self.wide, t)]
         last = dict(after)
         for members in groups:
@@ -130,7 +132,8 @@ class RankPasses:
         stream: int = STREAM,
     ) -> Ends:
         """Add a collective on the streams of some devices; what each of them has to wait for."""
-        steps, base = _ring(kind, len(members)), stream * self.n
+        steps = _ring(kind, len(members))
+        base = stream * self.n
         things = [self.add(f"{label}/ready", base + d, 0.0, "ready", after.get(d, ())) for d in members]
         columns = (steps.destination, steps.share, steps.gather, steps.sent, steps.joined)
         for h, (to, share, gather, sent, joined) in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
@@ -171,7 +174,8 @@ class RankPasses:
 def _with_streams(cluster: Cluster, n: int, streams: int) -> Cluster:
     """The first devices of a cluster, at speed 1, and streams beside each, whose links are its device's."""
     own = np.arange((1 + streams) * n) % n
-    same, pairs = own[:, None] == own, np.ix_(own, own)
+    same = own[:, None] == own
+    pairs = np.ix_(own, own)
     names = list(cluster.names[:n])
     beside = [f"{name}/{kind}" for kind in ("stream", "gather")[:streams] for name in names]
     return Cluster(

@@ -47,6 +47,7 @@ def scattered_ends(one: Schedule, seconds: Sequence[float], twins: bool) -> np.n
     """When the stream of each rank has scattered the gradients of all passes, each `seconds` of its stage; shape (ranks,)."""
     ends = np.zeros(one.problem.cluster.n_devices)
     for stage, ops in scatters(one, twins):
-        ranks, made = one.device[list(ops)], one.finish[list(ops)].max()
+        ranks = one.device[list(ops)]
+        made = one.finish[list(ops)].max()
         ends[ranks] = max(float(ends[ranks].max()), float(made)) + seconds[stage]
     return ends

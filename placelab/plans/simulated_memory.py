@@ -127,7 +127,8 @@ class _Rank:
 
     def _chosen(self, stage: int, phase: str) -> list[tuple[int, bool]]:
         """The ops of a pass, and whether they run again: before the first backward op of their layer."""
-        ops, found = self.ops, list[tuple[int, bool]]()
+        ops = self.ops
+        found = list[tuple[int, bool]]()
         inside = np.flatnonzero((ops.block >= self.ends[stage]) & (ops.block < self.ends[stage + 1])).tolist()
         repeated: dict[int, list[int]] = {}
         for k in inside:
@@ -152,7 +153,8 @@ class _Rank:
             self.made += 1
 
     def _add(self, key: Pass, k: int, how: bool) -> None:
-        ops, op = self.ops, self.made
+        ops = self.ops
+        op = self.made
         self.made += 1
         for t in dict.fromkeys(ops.inputs[k]):
             inside = ops.block[t[0]] == ops.block[k]  # what another layer has made is kept

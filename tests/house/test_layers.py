@@ -179,6 +179,28 @@ def test_a_long_file_has_one_idea():
             warnings.warn(f"{relative(path)} has {lines} lines; is there a second idea in it?", stacklevel=1)
 
 
+@pytest.mark.parametrize("here", [here for here in ROOMS if here != "app"])
+def test_a_line_assigns_one_thing(here):
+    """`a, b = x, y` is two lines, unless it swaps; constants in capitals that number kinds may stand in one."""
+    for path in files_of(here):
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
+                (left, *_), right = node.targets, node.value
+                capitals = ast.unparse(left).isupper()
+                apart = isinstance(left, ast.Tuple) and not (words(left) & words(right) or capitals)
+                starred = any(isinstance(one, ast.Starred) for one in (*ast.walk(left), *right.elts))
+                assert starred or not apart, f"line {node.lineno} of {relative(path)}: write a line for each assignment"
+
+
+def words(code: ast.AST) -> set[str]:
+    """Names of variables and attributes in a piece of code."""
+    return {
+        node.attr if isinstance(node, ast.Attribute) else node.id
+        for node in ast.walk(code)
+        if isinstance(node, ast.Attribute | ast.Name)
+    }
+
+
 @pytest.mark.parametrize("here", [here for here in ROOMS if here not in VIEWS])
 def test_only_views_know_jupyter(here):
     """All computation works without a notebook; only files that draw or start Jupyter and Bokeh import them."""

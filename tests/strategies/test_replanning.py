@@ -84,9 +84,10 @@ def test_transformers_gain_from_planning_anew():
     assert run.makespan == plans[0].makespan and validate(run) == []
 
 
-def test_a_recurrent_network_gains_from_fewer_devices():
+@pytest.mark.parametrize("network", ["recurrent_network", pytest.param("dynamic_rnn", marks=pytest.mark.slow)])
+def test_a_recurrent_network_gains_from_fewer_devices(network):
     """LSTM cells over time are shorter on two of eight devices than where list schedulers spread them on all."""
-    problem = pl.Problem(pl.load("dynamic_rnn"), pl.clusters.nvlink_box(), memory="none")
+    problem = pl.Problem(pl.load(network), pl.clusters.nvlink_box(), memory="none")
     _, rows = catalogue_plans(problem, 0, **SILENT)
     known = {*pl.partitioners()}
     makespan = {row["partitioner"]: row["makespan"] for row in rows if not row["error"]}

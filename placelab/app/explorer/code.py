@@ -182,7 +182,8 @@ def _problem(state: State) -> str:
 def _spread_problem(state: State) -> str:
     """The problem of a split or a plan, with other rules and costs than its own."""
     assert state.spread is not None
-    own, shown = state.spread.problem(state.cluster), state.problem()
+    own = state.spread.problem(state.cluster)
+    shown = state.problem()
     rules = [f"{label}={getattr(shown, label)!r}" for label in CHOSEN if getattr(shown, label) != getattr(own, label)]
     problem = f"problem = {state.spread.problem_code}" + f".replace({', '.join(rules)})" * bool(rules)
     return problem + ".with_costs(graph=graph)" * (len(_scaled(state)) > 0)

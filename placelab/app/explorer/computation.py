@@ -220,7 +220,9 @@ class Computation(Background):
         if result.state is not state and not self._replace_scheduler(state, result.state):
             return self._view.rest(self.result)
         with self._answering(result.state, preview):
-            recovered, self.result, self.failure = self.failure, result, None
+            recovered = self.failure
+            self.result = result
+            self.failure = None
             self._view.show(result)
             if recovered:
                 self._view.recover()  # before anybody who waits for the result looks

@@ -25,12 +25,13 @@ from placelab.strategies.preparing.gradients import backward_part
 
 STAGES = ("contiguous", "layers")  # partitioners that give stages
 ETHERNET = 1.25e9, 50e-6  # 10 Gbit: bytes/s, s
+# Of a cluster; what a hand can change, besides links that are shared.
 COLUMNS = (
     "speed",
     "memory",
     "bandwidth",
     "latency",
-)  # of a cluster; what a hand can change, besides links that are shared
+)
 HELPERS = ("ps", "stream")  # types of devices that do not compute a model
 
 
@@ -177,7 +178,8 @@ def _machines(job: Job, present: Cluster) -> Preset:
     memory = start.memory.copy()
     ratio = start.speed / start.speed[at[0]]  # of servers and streams to workers
     speed = ratio * present.speed[like].max()
-    speed[at], memory[at] = present.speed[like], present.memory[like]
+    speed[at] = present.speed[like]
+    memory[at] = present.memory[like]
     bandwidth, latency = _links(start, present)
     carried = start.replace(speed=speed, memory=memory, bandwidth=bandwidth, latency=latency)
     return Preset(f"{n} workers", carried, code if _same(start, carried) else "")
@@ -199,10 +201,12 @@ def _links(start: Cluster, present: Cluster) -> tuple[np.ndarray, np.ndarray]:
     inside = host[:, None] == host
     fast = int(rate.argmax())
     slow = int(rate.argmin())
-    bandwidth[inside & ~own], latency[inside & ~own] = rate[fast], delay[fast]
+    bandwidth[inside & ~own] = rate[fast]
+    latency[inside & ~own] = delay[fast]
     several = len(set(present.hosts)) > 1
     apart = ~inside & (several | (bandwidth > rate[slow]))
-    bandwidth[apart], latency[apart] = rate[slow], delay[slow]
+    bandwidth[apart] = rate[slow]
+    latency[apart] = delay[slow]
     if np.isfinite(rate.max()):  # a worker hands over to its own stream at no cost worth counting
         bandwidth[own] = np.maximum(bandwidth[own], rate.max())
     return bandwidth, latency
@@ -225,7 +229,8 @@ def stages_of(job: Job, present: Cluster) -> Cluster:
     bandwidth, latency = (matrix[np.ix_(like, like)].copy() for matrix in (present.bandwidth, present.latency))
     twins = (like[:, None] == like) & ~np.eye(p, dtype=bool)
     if twins.any() and k > 1:
-        bandwidth[twins], latency[twins] = present.bandwidth[links].min(), present.latency[links].max()
+        bandwidth[twins] = present.bandwidth[links].min()
+        latency[twins] = present.latency[links].max()
     elif twins.any():
         bandwidth[twins], latency[twins] = ETHERNET  # no link is known
     names = [present.names[d] + (f" {i // k + 1}" if i >= k else "") for i, d in enumerate(like)]

@@ -140,7 +140,8 @@ class Layers:
         Where they have none now, the present place is among these, too.
         """
         split = self.split(cluster)
-        memory, room = _facts(self.best(cluster)).memory, split.capacity * (1 - self.headroom)
+        memory = _facts(self.best(cluster)).memory
+        room = split.capacity * (1 - self.headroom)
         stages = len(split.stages)
 
         def sizes(device: int, first: slice) -> np.ndarray:
@@ -172,7 +173,8 @@ def layers_of_split(split: LayerSplit) -> Layers:
     UnsupportedError
         Its devices are in another order than the cluster's, or some are idle.
     """
-    wanted, run = split.wanted, split.wanted.run
+    wanted = split.wanted
+    run = split.wanted.run
     if split.order != tuple(range(split.cluster.n_devices)) or len(split.stages) < len(split.order):
         raise UnsupportedError(
             "the explorer splits layers over all devices in the cluster's order; "

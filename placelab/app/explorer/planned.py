@@ -20,12 +20,13 @@ from placelab.problem.problem import Problem
 
 DEGREES = ("dp", "tp", "pp")  # whose product is the number of devices
 GIVES_WAY = {"dp": "tp", "tp": "pp", "pp": "tp"}  # moved: which of the others changes only if it must
+# Schedules with several stages per device, and how many.
 CHUNKED = {
     "interleaved": (2, 4),
     "looped-bfs": (2, 4),
     "zb-v": (2,),
     "dualpipe-v": (2,),
-}  # schedules with several stages per device, and how many
+}
 BATCH = 64
 GROUP = 8  # most devices of a tensor group, at first
 SEQUENCE = 4096
@@ -119,7 +120,8 @@ class Planned:
 
     def stops(self, name: str, cluster: Cluster) -> list[int]:
         """Values that a degree can have if others give way."""
-        shape, plan = self.model.shape, self.plan
+        shape = self.model.shape
+        plan = self.plan
         if name in DEGREES:
             return sorted({degrees[DEGREES.index(name)] for degrees in self.legal(cluster)})
         if name == "ep":
@@ -132,7 +134,8 @@ class Planned:
         """Another value of one field of the plan, one of its `stops`; other fields give way so that the plan stays legal."""
         plan = {field.name: getattr(self.plan, field.name) for field in fields(Plan)} | {name: value, "layers": None}
         if name == "zero" and value == 3:
-            name, plan["pp"] = "pp", 1
+            name = "pp"
+            plan["pp"] = 1
         plan |= dict(zip(DEGREES, self._degrees(name if name in DEGREES else "tp", plan, cluster), strict=True))
         if plan["pp"] == 1 or not self._chunks(plan["schedule"], plan["pp"]):
             plan["schedule"] = "1f1b"
@@ -235,6 +238,5 @@ def _problem(planned: Planned, cluster: Cluster) -> Problem:
     if planned.plan.pp > 1:
         return problem
     memory = np.where(np.arange(problem.cluster.n_devices) == 0, cluster.memory[0], np.inf)
-    return problem.replace(
-        cluster=problem.cluster.replace(memory=memory)
-    )  # no finite link says that times are in seconds
+    # No finite link says that times are in seconds.
+    return problem.replace(cluster=problem.cluster.replace(memory=memory))

@@ -209,9 +209,8 @@ class Decisions(View):
     choices = traitlets.List(traitlets.Unicode()).tag(sync=True)  # strategies to compare with
     against = traitlets.Unicode("").tag(sync=True)  # the one chosen, "" for none; both ways
     differs = traitlets.List(traitlets.Int(), [-1, -1]).tag(sync=True)  # rows, -1: none; first one in order, of devices
-    whole = traitlets.Bool(False).tag(
-        sync=True
-    )  # a chart beside shows everything, not what is decided so far; both ways
+    # A chart beside shows everything, not what is decided so far; both ways.
+    whole = traitlets.Bool(False).tag(sync=True)
     hides = traitlets.Bool(False).tag(sync=True)  # a prediction is awaited; from the browser
     candidates = traitlets.List(traitlets.Dict()).tag(sync=True)  # of the current step, from the browser
     note = traitlets.Unicode("").tag(sync=True)  # a sentence: why there is nothing, or what to know

@@ -114,7 +114,8 @@ def devices_of_layers(shares: Sequence[float], layers: int, offloaded: int) -> l
     if not total > 0:
         raise FormatError(f"-ts is {list(shares)!r:.200}; expected shares of 0 or more, one above 0")
     summed = (summed / total).astype(np.float32)
-    first, most = max(layers + 1 - offloaded, 0), min(offloaded, layers + 1)
+    first = max(layers + 1 - offloaded, 0)
+    most = min(offloaded, layers + 1)
     found = []
     for i in range(layers + 1):
         at = np.float32(i - first) / np.float32(most) if most else 0

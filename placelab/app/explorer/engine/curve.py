@@ -71,7 +71,8 @@ class Curve(Background):
         self._show = show
         self._keep = keep
         self._busy = busy
-        self._moved, self._may = 0.0, False  # when the hand moved last, and whether a value has not been computed since
+        self._moved = 0.0  # when the hand moved last
+        self._may = False  # whether a value has not been computed since
         self._drag: Asked | None = None
         self._gesture: int | None = None
         self._chosen: Asked | None = None

@@ -196,7 +196,8 @@ def why_long(state: State, problem: Problem) -> str:
     scheduler = schedulers().get(state.scheduler)
     called = [function, *([] if scheduler is None else [scheduler]), *(transforms()[name] for name in state.prepare)]
     own = not all(each.__module__.startswith("placelab.") for each in called)
-    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    n = problem.graph.n_ops
+    k = problem.cluster.n_devices
     size = f"{n:,} ops on {k} device{'s' * (k != 1)}"
     defaults = {name: default for name, (_, default) in function.options.items()}
     limit = {**defaults, **state.options_of("partitioner")}.get("time_limit")

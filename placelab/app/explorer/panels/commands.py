@@ -408,11 +408,13 @@ def _said_of_move(before: HandPlan, after: HandPlan, state: State) -> str:
 
 def _said_of_cluster(before: State, after: State) -> str:
     """The values of devices and links that differ."""
-    old, new = before.cluster, after.cluster
+    old = before.cluster
+    new = after.cluster
     if old.n_devices != new.n_devices:
         return f"{old.n_devices} → {new.n_devices} devices"
     for column in ("speed", "memory", "bandwidth", "latency"):
-        a, b = getattr(old, column), getattr(new, column)
+        a = getattr(old, column)
+        b = getattr(new, column)
         changed = (a != b) & ~(np.isnan(a) & np.isnan(b)) if a.ndim == 1 else (a != b)
         if changed.any():
             d = int(np.argwhere(changed)[0][0])

@@ -124,7 +124,8 @@ def _beside(before: Schedule | None, after: Schedule | None) -> str:
     """The partitioner of `before` if it and that of `after` record decisions, and they are two; else ""."""
     if before is None or after is None:
         return ""
-    one, other = before.placement.partitioner, after.placement.partitioner
+    one = before.placement.partitioner
+    other = after.placement.partitioner
     return one if one != other and {one, other} <= set(recording()) else ""
 
 

@@ -33,7 +33,8 @@ def pipeline() -> Change:
     """A training step of a Llama as a pipeline, a stage on each of four devices."""
     model = model_of(DECODER)
     assert model.layers is not None
-    transformer, source = model.layers.model, model.layers.source
+    transformer = model.layers.model
+    source = model.layers.source
 
     def change(state: State) -> State:
         changed = state.with_model(model).with_preset(preset(CLUSTER))

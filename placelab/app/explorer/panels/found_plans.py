@@ -54,7 +54,9 @@ class PlanSearch(Background):
 
     def start(self, planned: Planned, cluster: Cluster) -> None:
         """Begin a search; one that is under way ends."""
-        self._asked, self._stopped, self.running = (planned, cluster), False, True
+        self._asked = (planned, cluster)
+        self._stopped = False
+        self.running = True
         self._worker.wake()
 
     def stop(self) -> None:
@@ -77,7 +79,9 @@ class PlanSearch(Background):
         planned, cluster = asked
         found: dict[tuple, Record] = {}
         sent = monotonic()
-        self._of, self.records, self.status = question(planned, cluster), [], "searching …"
+        self._of = question(planned, cluster)
+        self.records = []
+        self.status = "searching …"
 
         def report(progress: Progress) -> None:
             nonlocal sent

@@ -136,7 +136,8 @@ class Held:
         lane = self._lane(device)
         there = lane[(schedule.start[lane] <= time) & (time < schedule.finish[lane])]
         if not len(there):
-            self.plan, self.moving = self.before, self.block
+            self.plan = self.before
+            self.moving = self.block
             return self._refuse(NO_BAR)
         self._swap(int(there[0]))
 
@@ -164,7 +165,10 @@ class Held:
     def _swap(self, other: int) -> None:
         """Exchange two ops, if that is legal."""
         if other == self.op:
-            self.plan, self.said, self.stopped, self.moving = self.before, "", False, self.block
+            self.plan = self.before
+            self.said = ""
+            self.stopped = False
+            self.moving = self.block
             return
         name = self._name(other)
         try:

@@ -112,7 +112,8 @@ class LayersPanel:
 
     def show(self, state: State, problem: Problem, dragging: bool) -> None:
         """Show the split of a state: it needs no schedule."""
-        self._state, self._problem = state, problem
+        self._state = state
+        self._problem = problem
         if self._visible:
             self._draw()
 
@@ -199,11 +200,16 @@ class LayersPanel:
 
     def _say(self, message: str) -> None:
         with self.view.hold_sync():
-            self.view.message, self.view.result_of = message, ""
-            self.view.devices, self.view.borders, self.view.rows, self.view.launch = [], [], [], []
+            self.view.message = message
+            self.view.result_of = ""
+            self.view.devices = []
+            self.view.borders = []
+            self.view.rows = []
+            self.view.launch = []
 
     def _traits(self, layers: Layers, state: State) -> dict[str, Any]:
-        split, best = layers.split(state.cluster), layers.best(state.cluster, "stage")
+        split = layers.split(state.cluster)
+        best = layers.best(state.cluster, "stage")
         shown = rows(split, 1 - layers.headroom)
         return dict(
             result_of=key_of_problem(state, self._problem) if self._problem is not None else "",
@@ -257,6 +263,7 @@ def said(split: LayerSplit, best: LayerSplit, missing: list[float]) -> str:
     if any(missing):
         lacking = [f"{d} lacks {si(lack, 'B')}" for d, lack in zip(split.devices, missing, strict=True) if lack]
         return f"does not fit: {', '.join(lacking)}"
-    slowest, least = float(split.seconds.max()), float(best.seconds.max())
+    slowest = float(split.seconds.max())
+    least = float(best.seconds.max())
     over = f", {percent(slowest / least - 1)} over the best" if slowest > least * (1 + TIE) else ""
     return f"slowest device {seconds(slowest)}{over} · one after the other {seconds(float(split.seconds.sum()))}"

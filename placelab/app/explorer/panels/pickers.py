@@ -171,9 +171,8 @@ class ModelPicker:
         self.panel = w.VBox([zone, self.path, begin, hint]).add_class("pl-popover")
         self.box = w.HBox([self.toggle, self.panel]).add_class("pl-pops").add_class("pl-open")
         self.menu.observe(self._chosen, "value")
-        self.toggle.observe(
-            self._list_files, "value"
-        )  # before the field is seen: new options clear what is typed in it
+        # Before the field is seen: new options clear what is typed in it.
+        self.toggle.observe(self._list_files, "value")
         opens(self.toggle, self.panel)
         self.path.observe(lambda change: self._typed(change["new"]), "value")
         self.path.on_msg(self._entered)
@@ -181,7 +180,8 @@ class ModelPicker:
     def show(self, model: Model) -> None:
         """Show which model is chosen, without calling `pick`."""
         self._opened[model.title] = model
-        self._title, self._quiet = model.title, True  # a menu whose options change has another value for a moment
+        self._title = model.title
+        self._quiet = True  # a menu whose options change has another value for a moment
         names = model_names()
         choose(self.menu, [*names, *(t for t in self._opened if t not in names)], model.title)
         self._quiet = False
@@ -200,7 +200,8 @@ class ModelPicker:
             self.opening.read(title, lambda: shows(self._opened.get(title) or model_of(title)))
 
     def _typed(self, path: str) -> None:
-        path, self._failed_path = path.strip(), ""
+        path = path.strip()
+        self._failed_path = ""
         if path:
             self._say("", "")
             self.opening.read(path, lambda: shows(model_of(path)))

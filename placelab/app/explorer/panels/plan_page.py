@@ -163,7 +163,8 @@ class PlanPage:
 
     def _asked(self, asked: dict[str, Any]) -> None:
         """Take the plan of a row or a remedy over, or keep it to compare with; what the browser sends may be anything."""
-        row, remedy = asked.get("row"), asked.get("remedy")
+        row = asked.get("row")
+        remedy = asked.get("remedy")
         if isinstance(remedy, int) and 0 <= remedy < len(self._remedies):
             plan = self._remedies[remedy].plan
             self._change(lambda planned, cluster: replace(planned, plan=plan), "")
@@ -251,7 +252,9 @@ class PlanPage:
             found = planned.result(state.cluster)
         except PlacelabError as error:
             with self.board.hold_sync():
-                self.board.stages, self.board.refused, self.board.remedies = [], str(error), []
+                self.board.stages = []
+            self.board.refused = str(error)
+            self.board.remedies = []
             return
         with self.board.hold_sync():
             self.board.stages = stages(found)
@@ -263,7 +266,8 @@ class PlanPage:
             self.board.remedies = [words for words, _ in offered]
 
     def _draw_found(self) -> None:
-        search, state = self.search, self._state
+        search = self.search
+        state = self._state
         self.find.description = "Stop" if search.running else "Search"
         planned = None if state is None else state.planned
         if state is None or planned is None:

@@ -158,7 +158,8 @@ class TrainingRun:
             tooltip=f"{label}: {tip}",
         )
         slider.observe(self._moved, "value")
-        self.sliders[name], self.values[name] = slider, w.HTML()
+        self.sliders[name] = slider
+        self.values[name] = w.HTML()
         return w.HBox([slider, self.values[name]]).add_class("pl-run-row")
 
     def _reset(self) -> None:
