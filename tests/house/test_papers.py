@@ -23,3 +23,7 @@ def test_the_summary_is_what_the_last_cell_computes(path):
     table = "".join(output["data"]["text/markdown"])
     assert table.startswith("| claim | published | ours | verdict | cause |")
     assert table in "".join(cells[0]["source"])
+    for row in table.splitlines()[2:]:
+        _, published, _, verdict, _ = (cell.strip() for cell in row.strip("|").split(" | "))
+        silent = published.startswith(("no claim", "offered"))  # where nothing is claimed, nothing is judged
+        assert not silent or verdict == "input or no claim", row
