@@ -284,7 +284,8 @@ class ByHand:
 
     def _earliest(self, block: np.ndarray, d: int, lane: np.ndarray, first: int, last: int, ready: float) -> int:
         """The position by earliest start: of the first gap that is long enough, else behind what starts before `ready`."""
-        begin, end = frozen(self.schedule.start[lane]), frozen(self.schedule.finish[lane])
+        begin = frozen(self.schedule.start[lane])
+        end = frozen(self.schedule.finish[lane])
         took = total(self.placement.problem.exec_table(block)[:, d])
         return int(kernels.first_gap(begin, end, first, last, ready, took, ROUNDING))
 

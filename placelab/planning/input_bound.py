@@ -140,7 +140,8 @@ def least_transfers(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     apart = np.array([not (source & destination).any() for source, destination in ends], bool)
     group = problem.group
     together = (group[graph.producer] >= 0) & (group[graph.producer] == group[graph.consumer])
-    cost, always = np.empty(graph.n_edges), np.zeros(graph.n_edges)
+    cost = np.empty(graph.n_edges)
+    always = np.zeros(graph.n_edges)
     whole = (frozen(pair.reshape(-1).astype(np.int32)), frozen(ptr.astype(np.int32)))
     marks = (frozen(apart.view(np.uint8)), frozen(together.view(np.uint8)))
     times.least_transfers(*whole, frozen(latency), frozen(rate), *marks, graph.edge_bytes, cost, always)

@@ -184,7 +184,8 @@ class ResultView:
         numbers, warning = strip(result.schedule, result.violations)
         self._shown = result.schedule, of, numbers, warning
         with self.gantt.hold_sync():
-            self.gantt.numbers, self.gantt.warning = numbers, warning
+            self.gantt.numbers = numbers
+            self.gantt.warning = warning
         self._write_numbers()
 
     def learn(self, schedule: Schedule) -> None:
