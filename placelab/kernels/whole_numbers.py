@@ -15,7 +15,8 @@ WIDEST = 290  # decimal places
 @helper
 def ten_to(power, powers):
     """Ten to a whole power of at least 0; of what is beyond numbers the greatest."""
-    return powers[min(LOW + power, len(powers) - 1)]
+    i = LOW + power
+    return powers[i] if i < len(powers) else powers[len(powers) - 1]
 
 
 @helper

@@ -204,7 +204,9 @@ function decade(x, near, powers) {
 }
 
 function ten_to(power, powers) {
-  return powers[$min((323 + power), (powers.length - 1))];
+  let i;
+  i = (323 + power);
+  return ((i < powers.length) ? powers[i] : powers[(powers.length - 1)]);
 }
 
 function shifted(x, power, down) {
