@@ -7,6 +7,8 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
+from unittest.mock import ANY
 
 import numpy as np
 import pandas as pd
@@ -23,6 +25,13 @@ SCHEDULE = pl.solve(PROBLEM, "heft")
 OVERLAPPING = replace(SCHEDULE, start=SCHEDULE.start * 0, finish=SCHEDULE.finish - SCHEDULE.start)
 WIDE = pl.generators.independent(6, seed=1)
 SECONDS = 0.2
+
+
+class Pair(NamedTuple):
+    """A class of an answer's own."""
+
+    a: int
+    b: int
 
 
 def empty(*arguments):
@@ -294,6 +303,16 @@ def test_a_value_can_be_judged_by_a_function():
     testing.check_value(pd.Series({"x": 1.5}), {"x": 1.5})
     with pytest.raises(AssertionError, match="'a', which is not right: see the chart"):
         check("a")
+
+
+@pytest.mark.parametrize(
+    "found", [ANY, [1, ANY], (ANY,), {"a": ANY}, {"a": [ANY]}, np.array([ANY, 1], dtype=object)], ids=str
+)
+def test_what_equals_everything_is_no_answer(found):
+    """Nor where it is inside a container; a class of the answer's own may stand there if it compares as its base does."""
+    with pytest.raises(AssertionError, match="numbers, texts, containers"):
+        testing.check_property(lambda _: found, [1], lambda *_: True, "it must not be asked")
+    testing.check_property(lambda _: Pair(1, 2), [1], lambda _, found: found == (1, 2), "it must be the pair")
 
 
 def test_a_value_is_shown_on_one_line_in_plain_numbers():
