@@ -21,7 +21,7 @@ FIRST = (  # what each of two processes compiles, since numba compiles one kerne
     ("upward", "round_to_steps", "join_across_borders", "repair_ties", "in_order", "group_transfers")
     + ("carriers", "link_items", "walk_back", "idle_gaps", "memory_changes", "memory_levels")
     + ("heads", "least_span", "least_times", "least_transfers", "longest_window", "sum_of", "mean_times")
-    + ("mean_transfer", "durations", "delays", "decimal_places", "longest_time", "decimal_unit", "add_by")
+    + ("mean_transfer", "durations", "delays", "decimal_places", "speed_ups", "add_by")
     + ("queue_bases", "in_sequence"),
 )
 

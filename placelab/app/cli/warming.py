@@ -18,6 +18,7 @@ import numpy as np
 import placelab.kernels as kernels
 from placelab.analysis.faults.training_runs import simulate_training
 from placelab.analysis.hand_plans import by_hand
+from placelab.analysis.improving import best_move
 from placelab.analysis.validation import validate
 from placelab.app.explorer.engine.solving import Reasons, Result
 from placelab.app.explorer.panels.numbers import strip
@@ -53,9 +54,16 @@ def tenths() -> Problem:
     return Problem(graph, Cluster([1.0, 1.0], bandwidth=1.0))
 
 
+def measured() -> Problem:
+    """A problem of measured times."""
+    graph = OpGraph.from_arrays(["a", "b"], [0.0, 0.0], [(0, 1)], time={"any": [1.0, 2.0]}, time_default="any")
+    return Problem(graph, Cluster([1.0, 1.0], bandwidth=1.0))
+
+
 def calls() -> Iterator[None]:
     """Call kernels; yield after each step."""
     small = problem()
+    measured()
     simulate(small, Placement(small, np.zeros(small.graph.n_ops, int)), "fifo")
     yield
     schedule = solve(small, "heft", "planned")
@@ -73,6 +81,7 @@ def calls() -> Iterator[None]:
             yield
     place(problem(0.42 * float(problem().graph.memory.sum())), "m-etf")  # within memory that is a limit
     place(tenths(), "heft")
+    best_move(schedule)
     yield
     place(problem(), "portfolio", moves=10)
     place(problem(), "ez")
