@@ -25,7 +25,9 @@ ALL_KERNELS := $(VENV)/.all-kernels
 NODE_MODULES := widgets/node_modules/.installed
 # What shows widgets outside Jupyter, for the browser tests alone.
 HOSTS := tests/browser/hosts/node_modules/.installed
-PARALLEL := --numprocesses=logical
+# Three processes on two cores: a test that waits, for a page, a server or a thread, leaves its core to another one.
+CORES := $(or $(shell getconf _NPROCESSORS_ONLN 2>/dev/null),2)
+PARALLEL := --numprocesses=$(shell expr $(CORES) + \( $(CORES) + 1 \) / 2)
 # Notebooks first: they have few and long tests, and whatever comes last keeps one process busy while the others have ended.
 PYTHON_TESTS := $(PARALLEL) --dist=loadfile --no-loadscope-reorder --ignore=tests/browser notebooks tests placelab
 BROWSER_TESTS := $(PARALLEL) --dist=worksteal tests/browser
@@ -37,7 +39,7 @@ FAST := tests/house/test_layers.py tests/house/test_package.py tests/house/test_
 # What does not wait for each other is set up at once.
 MAKEFLAGS += --jobs=4
 
-.PHONY: lab opened test style frontend form check fast docs site papers build clean
+.PHONY: lab opened test tests style types frontend form check fast docs site papers build clean
 .DELETE_ON_ERROR:
 
 lab:
@@ -46,9 +48,12 @@ lab:
 opened: $(INSTALLED) $(KERNELS)
 	$(BIN)/placelab lab
 
+# Types and the front end's unit tests each fill one core for half a minute, so they run beside the others.
+test: types frontend tests
+
 # A browser test that fails beside the others runs once more without them: on a busy machine a page may come too late.
 # Browser tests that measure frames and delays ("alone") are slow ones, which have the machine to themselves.
-test: style frontend $(CHROMIUM) $(HOSTS) $(ALL_KERNELS)
+tests: style form $(CHROMIUM) $(HOSTS) $(ALL_KERNELS)
 	failed=0; run() { python -m pytest "$$@" || failed=1; }; twice() { python -m pytest "$$@" || run $(AGAIN) "$$@"; }; \
 	  run -m "not slow" $(PYTHON_TESTS); \
 	  twice -m "not slow" $(BROWSER_TESTS); \
@@ -59,6 +64,8 @@ test: style frontend $(CHROMIUM) $(HOSTS) $(ALL_KERNELS)
 style: $(INSTALLED)
 	ruff check .
 	ruff format --check .
+
+types: style
 	mypy
 
 frontend: form
@@ -68,7 +75,7 @@ frontend: form
 form: $(NODE_MODULES)
 	npm --prefix widgets run --silent check
 
-check: style form fast
+check: types form fast
 
 fast: $(INSTALLED)
 	PLACELAB_JIT=0 python -m pytest --quiet -m "not slow" --numprocesses=logical --dist=loadfile $(FAST)
