@@ -13,7 +13,7 @@ import html as markup
 import json
 import re
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -134,17 +134,19 @@ def page(
     title: str = "",
     live: bool | None = False,
     puzzle: dict[str, Any] | None = None,
+    waiting: Sequence[int] = (),
 ) -> str:
-    """The text of the page that :func:`html` writes; `puzzle` asks for a plan by hand, see `live_traits`."""
+    """The text of the page that :func:`html` writes; `puzzle` asks for a plan by hand, `waiting` ops are in its tray."""
     figures = _figures(numbers)
     still = "" if live is False or not (why := why_not(schedule)) else f"cannot recompute it: {why}"
     n = schedule.problem.graph.n_ops
     if live is None and not still and n > LIVE_OPS:
         still = _unasked(f"it has {n:,} ops", f"{LIVE_OPS:,}")
-    text = _page(schedule, figures, title, live is not False and not still, still, puzzle)
+    more = live_traits(schedule, puzzle, waiting) if live is not False and not still else {}
+    text = _page(schedule, figures, title, still, more)
     if live is None and not still and len(text) > LIVE_BYTES:
         still = _unasked(f"it would have {len(text) // 1000} kB", str(LIVE_BYTES // 1000))
-        text = _page(schedule, figures, title, False, still)
+        text = _page(schedule, figures, title, still, {})
     return text
 
 
@@ -153,12 +155,10 @@ def _unasked(what: str, most: str) -> str:
     return f"does not recompute it, as {what}, above {most}; live=True writes a page that does"
 
 
-def _page(
-    schedule: Schedule, figures: list[dict[str, str]], title: str, recomputes: bool, still: str, puzzle: Any = None
-) -> str:
-    """A page; `still` says why it does not recompute."""
+def _page(schedule: Schedule, figures: list[dict[str, str]], title: str, still: str, more: Mapping[str, Any]) -> str:
+    """A page that recomputes where it has `more` traits for that; `still` says why it does not."""
+    recomputes = bool(more)
     code = _LIVE.read_text(encoding="utf-8") if recomputes else str(Gantt._esm)
-    more = live_traits(schedule, puzzle) if recomputes else {}
     payload = _payload({**gantt_traits(schedule), "numbers": figures, **more})
     nonce = _digest(payload)[:24]
     title = markup.escape(str(title) or _title(schedule, recomputes))

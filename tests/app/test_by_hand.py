@@ -285,20 +285,36 @@ def test_what_is_predicted_is_shown_afterwards(explorer):
 
 
 def test_what_cannot_be_placed_one_by_one_says_why(explorer):
-    """Where transfers wait for each other, and above 200 ops."""
+    """Where transfers wait for each other."""
     take_off(explorer)
     assert len(explorer.gantt.tray) == 10
     pick(explorer, "Transfers", "sequential")
     assert explorer.settled(60) and explorer.gantt.tray == [] and explorer.gantt.decided == b""
     take_off(explorer)
     assert explorer.gantt.tray == [] and "where transfers are parallel" in message(explorer)
-    large = pl.explore(pl.generators.layered(201, seed=1), CLUSTER)
+
+
+def test_a_tray_of_many_ops_lists_those_that_can_be_placed():
+    """Of 1,000 ops 200, ready ones first; those behind come up as others are placed, each in one step."""
+    large = pl.explore(pl.generators.layered(1000, shape=10, seed=1), CLUSTER)
     look(large)
     large.comparison.halt()
     assert large.settled(60)
     large.gantt.by_hand = True
     take_off(large)
-    assert large.gantt.tray == [] and "At most 200 ops" in message(large)
+    sources = np.flatnonzero(np.diff(large.problem.graph.pred_ptr) == 0)
+    assert len(sources) > 200 and [row["op"] for row in large.gantt.tray] == sources[:200].tolist()
+    assert large.gantt.tray_more == 800 and all(row["ready"] for row in large.gantt.tray)
+    say(
+        large,
+        hold(large, large.gantt.tray[0]["name"], large.problem.cluster.names[1], 0.0),
+        large.gantt.tray[0]["name"],
+        do="set",
+    )
+    assert [row["op"] for row in large.gantt.tray] == sources[1:201].tolist() and large.gantt.tray_more == 799
+    assert "1 of 1,000 ops" in figures(large)
+    large.undo()
+    assert large.gantt.tray_more == 800
     large.close()
 
 

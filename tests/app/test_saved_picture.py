@@ -88,7 +88,7 @@ def test_the_picture_follows_once_nothing_changes(displayed, schedule, monkeypat
     """Many changes are one update, of the newest state; before the picture is displayed there is none."""
     monkeypatch.setattr(saved_picture, "PAUSE", 0.2)
     shown = ["old"]
-    picture = SavedPicture(lambda: (shown[0], schedule, NUMBERS))
+    picture = SavedPicture(lambda: (shown[0], schedule, NUMBERS, []))
     try:
         picture.follow()
         assert picture.settled(PATIENCE) and not displayed
@@ -145,7 +145,7 @@ def test_a_slow_strategy_does_not_keep_the_view_back(displayed, monkeypatch):
 def test_pictures_are_numbered(displayed, schedule):
     """So that a page can tell whether it has got the newest."""
     made: list[tuple[str, int]] = []
-    saved = SavedPicture(lambda: ("x", schedule, NUMBERS), lambda name, number: made.append((name, number)))
+    saved = SavedPicture(lambda: ("x", schedule, NUMBERS, []), lambda name, number: made.append((name, number)))
     saved.display()
     saved.display()
     saved.close()

@@ -225,6 +225,42 @@ def test_a_bar_is_dragged_while_the_kernel_is_silent(hand, screenshot):
     assert hand.notebook.value("pl.validate(explorer.schedule)") == []
 
 
+def test_a_tray_while_the_kernel_is_silent(hand, screenshot):
+    """*Empty* and the first ops placed in the page; a part of a plan goes on there, too; the kernel has it once it is back."""
+    chips = hand.root.locator(".pl-gantt .tray .op")
+    placed = "int(explorer.state.own_plan.placed.sum())"
+    kernel = hand.notebook.value("__import__('os').getpid()")
+    for begun in (0, 2):  # taken off in the page, then by the kernel
+        hand.notebook.execute("assert explorer.saved.settled(60)")
+        os.kill(kernel, signal.SIGSTOP)
+        try:
+            if not begun:
+                hand.button("Empty").click()
+            else:
+                chips.first.focus()
+                hand.page.keyboard.press("ArrowDown")
+            expect(hand.page.locator(".pl-goon")).to_contain_text("Canvas and chart go on in this page")
+            if begun:
+                expect(hand.root.locator(".pl-gantt .status")).to_contain_text("T3: P1")
+                hand.page.keyboard.press("Escape")
+            expect(chips).to_have_count(10 - begun)
+            for left in (9 - begun, 8 - begun):
+                chips.first.focus()
+                for _ in range(2):
+                    hand.page.keyboard.press("ArrowDown")
+                expect(hand.root.locator(".pl-gantt .status")).to_contain_text("P2, ")
+                hand.page.keyboard.press("Enter")
+                expect(chips).to_have_count(left)
+            expect(hand.page.locator(".pl-goon")).to_contain_text(f"{2 + begun} of 10 ops placed")
+            screenshot(f"{begun} placed before")
+        finally:
+            os.kill(kernel, signal.SIGCONT)
+        hand.becomes(placed, 2 + begun)
+        expect(hand.page.locator(".pl-goon")).to_have_count(0)
+        expect(chips).to_have_count(8 - begun)
+    assert hand.notebook.value("pl.validate(explorer.schedule)") == []
+
+
 def test_a_plan_is_made_from_nothing(hand, screenshot):
     """Empty takes all ops off; T1 is dragged from the tray to a lane, the next ones are placed by keys; Undo leads back."""
     hand.button("Empty").click()

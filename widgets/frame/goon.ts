@@ -6,6 +6,7 @@ import { h, listen } from "../shared/dom.ts";
 import { CODE, PAYLOAD, unpack, unzipped } from "../shared/packed.ts";
 
 const HEIGHT = "860px";
+const MOST_TOLD = 100; // words of a hand that are kept for the page
 const ALONE = "pl-alone"; // class of an explorer that goes on
 const GOES_ON = "Canvas and chart go on in this page";
 
@@ -35,6 +36,7 @@ export class GoOn {
   #page: HTMLElement | null = null;
   #engine: Apart<Engine> | null = null;
   #edited: Edited | null = null; // the newest
+  #told: object[] = []; // what a hand has told the kernel, which has not answered
   #frame = 0;
   #busy = false; // an edit is computed
 
@@ -48,7 +50,7 @@ export class GoOn {
     listen(button, "click", () => this.#open());
     this.#ends = [
       subscribe<Edited>(el, EDITED, (edited) => this.#hear(edited)),
-      subscribe(el, HELD, (told) => void this.#try(this.#engine?.ask("held", told))),
+      subscribe<object | null>(el, HELD, (told) => this.#hold(told)),
     ];
   }
 
@@ -83,6 +85,7 @@ export class GoOn {
       this.#root()?.classList.add(ALONE);
       this.#say(`${GOES_ON}.`);
       if (this.#edited) this.#hear(this.#edited);
+      for (const told of this.#told) await this.#try(engine.ask("held", told));
     } catch (error) {
       console.warn("placelab: the page that the notebook keeps cannot be run here", error); // its button is left
     } finally {
@@ -124,6 +127,13 @@ export class GoOn {
       if (newest !== this.#edited) this.#hear(this.#edited!);
       else this.#mark(false);
     });
+  }
+
+  /** What a hand tells of a bar; null: the kernel has answered it. */
+  #hold(told: object | null): void {
+    if (!told) this.#told = [];
+    else if (this.#engine) void this.#try(this.#engine.ask("held", told));
+    else this.#told = [...this.#told.slice(1 - MOST_TOLD), told];
   }
 
   async #try(what: Promise<unknown> | undefined): Promise<void> {

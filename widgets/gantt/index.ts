@@ -5,6 +5,7 @@ import { publish, subscribe, TOGETHER, type Together } from "../shared/bus.ts";
 import { follow } from "../shared/current.ts";
 import { unitsOf } from "../shared/format.ts";
 import { type Model, overlaid } from "../shared/model.ts";
+import type { Do } from "./hands/byhand.ts";
 import type { Wanted } from "./hands/picture.ts";
 import type { Picked } from "./hands/pointing.ts";
 import { play } from "./player.ts";
@@ -13,7 +14,7 @@ import { chart } from "./scene/scene.ts";
 import { GanttView } from "./view.ts";
 import { decodeNames } from "./wire/decode.ts";
 import { decodeMemory } from "./wire/memory.ts";
-import type { GanttTraits, Hold, LaneChoice } from "./wire/traits.ts";
+import type { GanttTraits, Hand, Hold, LaneChoice } from "./wire/traits.ts";
 
 const SAME = 2_000; // ms after which a kernel that is back has no other schedule than the page
 const OUTDATED = { incoming: [], candidates: [], proof: [], detail: "", details: {}, stale: false }; // what was said of the kernel's schedule
@@ -26,7 +27,7 @@ interface Context {
 }
 
 function render({ model: python, el, alone = false }: Context): () => void {
-  const { model, end } = withComputed(python, el);
+  const { model, asked: askedPython, end } = withComputed(python, el);
   const send = <K extends keyof GanttTraits>(name: K, value: GanttTraits[K]) => {
     model.set(name, value);
     model.save_changes();
@@ -50,11 +51,12 @@ function render({ model: python, el, alone = false }: Context): () => void {
     arranged: (choice: LaneChoice) => send("lanes", choice),
     predicts: (on: boolean) => send("predicts", on),
     hold: (at: Hold) => {
-      publish(el, HELD, at);
+      publish(el, HELD, { ...at, predicts: model.get("predicts") });
       send("hold", at);
     },
-    say: (what: object) => {
-      publish(el, HELD, what);
+    say: (what: { do?: Do; way?: string }) => {
+      if (what.way || what.do === "set" || what.do === "empty") askedPython(); // always answered
+      publish(el, HELD, { ...what, predicts: model.get("predicts") });
       model.send(what);
     },
   };
@@ -83,7 +85,10 @@ function render({ model: python, el, alone = false }: Context): () => void {
  * The model, in which what the page computes stands before what the kernel has sent, as long as that does not answer; then the
  * kernel's next schedule takes its place.
  */
-function withComputed(python: Model<GanttTraits>, el: HTMLElement): { model: Model<GanttTraits>; end(): void } {
+function withComputed(
+  python: Model<GanttTraits>,
+  el: HTMLElement,
+): { model: Model<GanttTraits>; asked(): void; end(): void } {
   const { model, put } = overlaid(python);
   const waiting = new Waiting(el);
   let leaving = 0;
@@ -99,12 +104,17 @@ function withComputed(python: Model<GanttTraits>, el: HTMLElement): { model: Mod
   const stop = subscribe<Computed | null>(el, COMPUTED, (computed) => {
     clearTimeout(leaving);
     leaving = computed ? 0 : window.setTimeout(leave, SAME);
-    if (computed) put({ ...OUTDATED, schedule: computed.schedule, memory: computed.memory, hand: computed.hand });
+    if (!computed) return;
+    const { schedule, memory, hand, tray, tray_more, decided } = computed;
+    const candidates = (hand as Partial<Hand>).ghosts ?? [];
+    const waiting = { tray: tray as GanttTraits["tray"], tray_more, decided };
+    put({ ...OUTDATED, ...waiting, schedule, memory, hand, candidates: [...candidates] });
   });
   const asked = () => waiting.asked();
   const events = [
     ["change:hold", asked],
     ["change:hand", answered],
+    ["change:decided", answered],
     ["change:schedule", answered],
   ] as const;
   for (const [event, callback] of events) python.on(event, callback);
@@ -114,7 +124,7 @@ function withComputed(python: Model<GanttTraits>, el: HTMLElement): { model: Mod
     clearTimeout(leaving);
     for (const [event, callback] of events) python.off(event, callback);
   };
-  return { model, end };
+  return { model, asked, end };
 }
 
 /** Tells whether what a trait says is said of another state than the newest. */
@@ -164,6 +174,7 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
     el.classList.toggle("pl-gantt-fill", model.get("height") < 0);
     view.resize(model.get("height"));
   };
+  const trayed = () => view.showTray(model.get("tray") ?? [], model.get("tray_more") ?? 0);
   const colours = () =>
     view.colourBy(
       model.get("colour_by"),
@@ -205,7 +216,8 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
     ["colour_ways", colours],
     ["can_hand", () => view.offerHand(model.get("can_hand") ?? false)],
     ["by_hand", () => view.moveByHand(model.get("by_hand") ?? false)],
-    ["tray", () => view.showTray(model.get("tray") ?? [])],
+    ["tray", trayed],
+    ["tray_more", trayed],
     ["predicts", () => view.predicts(model.get("predicts") ?? false)],
     ["hand", () => view.hear(model.get("hand") ?? {})],
     ["selection", () => view.showSelection(model.get("selection"))],

@@ -420,10 +420,10 @@ export class GanttView {
     this.element.dataset.byHand = String(on);
   }
 
-  /** Ops that wait to be placed. */
-  showTray(waiting: readonly Waiting[]): void {
-    this.#tray.show(waiting);
-    this.element.dataset.waiting = String(waiting.length);
+  /** Ops that wait to be placed, and how many more. */
+  showTray(waiting: readonly Waiting[], more: number): void {
+    this.#tray.show(waiting, more);
+    this.element.dataset.waiting = String(waiting.length + more);
     this.#resized();
   }
 

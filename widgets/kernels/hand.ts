@@ -49,6 +49,69 @@ export function blockOf({ planned }: Placed, ops: Iterable<number>): number[] {
   return [...planned].filter((v) => together.has(v));
 }
 
+/** Whether all inputs of an op are placed. */
+export function isReady({ predPtr, predEdge, producer }: Shape, placed: Uint8Array, op: number): boolean {
+  return predEdge.subarray(predPtr[op]!, predPtr[op + 1]!).every((e) => placed[producer[e]!] === 1);
+}
+
+/**
+ * The plan of which only a part is there: `device` is -1 of the ops that wait. They stand behind all others, each on the device of its
+ * group or, where none of that is placed, on the first that may run it. Throws where an op is there before its inputs.
+ */
+export function begun(
+  shape: Shape,
+  device: Int32Array,
+  lanes: readonly Int32Array[],
+  mayRun: (op: number, device: number) => boolean,
+): Placed {
+  const { nOps, nDevices, group } = shape;
+  const placed = Uint8Array.from(device, (d) => Number(d >= 0));
+  const homes = new Map<number, number>();
+  device.forEach((d, v) => {
+    if (d < 0) return;
+    if (!isReady(shape, placed, v))
+      throw new Error("This link has a plan by hand in which ops are placed before their inputs.");
+    if (group[v]! >= 0) homes.set(group[v]!, d);
+  });
+  const all = Array.from(lanes, (lane) => [...lane]);
+  const there = device.slice();
+  for (let v = 0; v < nOps; v++) {
+    if (there[v]! >= 0) continue;
+    const first = numbers(nDevices).find((d) => mayRun(v, d)) ?? 0;
+    there[v] = homes.get(group[v]!) ?? first;
+    if (group[v]! >= 0) homes.set(group[v]!, there[v]!);
+    all[there[v]!]!.push(v);
+  }
+  const orders = all.map((lane) => Int32Array.from(lane));
+  return planWith(shape, there, orders);
+}
+
+/** The plan with the ops that are not placed behind all that are, on the devices where they are. */
+export function behind(shape: Shape, { device, planned }: Placed, placed: Uint8Array): Placed {
+  const lanes = lanesOf(device, planned, shape.nDevices);
+  const sorted = lanes.map((lane) =>
+    Int32Array.of(...lane.filter((v) => placed[v]), ...lane.filter((v) => !placed[v])),
+  );
+  return planWith(shape, device, sorted);
+}
+
+/** What is drawn of a run where only some ops are placed: 1 for each op that is, then for each transfer between such. */
+export function drawnOf(
+  { edgeTensor, consumer, nDevices, tensorProducer }: Shape,
+  run: Run,
+  placed: Uint8Array,
+): Uint8Array {
+  const { tensor, destination } = run.transfers;
+  const read = new Set<number>();
+  consumer.forEach((v, e) => {
+    if (placed[v]) read.add(edgeTensor[e]! * nDevices + run.device[v]!);
+  });
+  const there = Array.from(tensor, (t, i) =>
+    Number(placed[tensorProducer[t]!] === 1 && read.has(t * nDevices + destination[i]!)),
+  );
+  return Uint8Array.from([...placed, ...there]);
+}
+
 /** Where on a device ops may stand; `block` in the order of the plan. */
 export function placesOf(problem: Problem, plan: Plan, block: readonly number[], device: number): Places {
   const { shape } = problem;

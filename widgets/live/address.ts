@@ -138,7 +138,8 @@ export function read(text: string, page: Page): Wish {
 function heedRules(moves: ReadonlyMap<number, number>, hand: string, { setting, group }: Page): void {
   const { allowed, names } = setting;
   const where = new Map(moves);
-  if (hand) lanesOfText(hand, group.length, names.length)[0].forEach((device, op) => where.set(op, device));
+  const planned = hand ? lanesOfText(hand, group.length, names.length)[0] : [];
+  planned.forEach((device, op) => device >= 0 && where.set(op, device)); // those below wait
   const together = new Map<number, number>(); // the device of each group
   for (const [op, device] of where) {
     const mine = group[op]!;

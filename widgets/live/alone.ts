@@ -1,7 +1,7 @@
 /** An explorer goes on without its kernel: the engine of the page that its notebook keeps, for the explorer's own canvas and chart. */
 import type { Cluster } from "../cluster/state.ts";
 import type { Hand } from "../gantt/wire/traits.ts";
-import { planOf } from "../kernels/hand.ts";
+import { behind, drawnOf, planOf } from "../kernels/hand.ts";
 import { peaksOf } from "../kernels/memory.ts";
 import { place } from "../kernels/place.ts";
 import { decodeProblem, MEMORY, type Placed, type Problem, problemOf } from "../kernels/problem.ts";
@@ -12,6 +12,7 @@ import { number, seconds } from "../shared/format.ts";
 import { HandMode } from "./byhand.ts";
 import { columnsIn } from "./canvas.ts";
 import type { LiveTraits, Said } from "./traits.ts";
+import { NONE_WAITS, placedAtFirst, waitingIn } from "./tray.ts";
 import { type Columns, columnsOf, withColumns } from "./values.ts";
 import { compared } from "./words.ts";
 
@@ -27,10 +28,12 @@ export function alone(traits: LiveTraits, host: EngineHost): Engine {
   const names = new TextDecoder().decode(traits.names).split("\n");
   let columns: Columns = saved;
   let own: Placed | null = null; // a plan by hand
+  let placedOps = placedAtFirst(setting, shape.nOps); // null: all
   let held: Partial<Hand> = {};
   let steps = 0; // of the plan, by which a search sees that something else has changed
   let before = 0; // makespan [s]
-  let shown: Computed = { schedule: NOTHING, memory: NOTHING, peak: [], hand: held };
+  let tray = NONE_WAITS;
+  let shown: Computed = { schedule: NOTHING, memory: NOTHING, peak: [], hand: held, ...NONE_WAITS, decided: NOTHING };
   let words = "";
 
   const time = (x: number) => (traits.unitless ? number(x) : seconds(x));
@@ -38,15 +41,22 @@ export function alone(traits: LiveTraits, host: EngineHost): Engine {
   const problemNow = (): Problem => problemOf(...withColumns(shape, costs, columns));
   const plan = (problem: Problem) => (setting.partitioner === AS_PLACED ? placed : place(problem, setting.partitioner));
   const scheduler = () => (own ? "planned" : setting.scheduler);
+  const groundOf = (problem: Problem, now: Placed) => {
+    const plan = { ...now, run: simulate(problem, now, "planned") };
+    return { problem, plan, names, setting, time, placed: placedOps };
+  };
 
-  function show(problem: Problem, now: Placed): void {
+  function show(problem: Problem, now: Placed, there: Uint8Array | null): void {
     const run = simulate(problem, now, scheduler());
     const counted = problem.shape.memory.model !== MEMORY.none;
     const memory = counted ? packMemory(problem, run) : NOTHING;
     const changed = `${time(run.makespan)} ${compared(run.makespan, before)} from ${time(before)}`;
     words = setting.still && !own ? `${changed}; ops stay on their devices` : changed;
     const peak = counted ? peaksOf(problem, run) : [];
-    shown = { schedule: packRun(problem, run), memory, peak, hand: held };
+    if (!("grip" in held)) tray = there ? waitingIn(groundOf(problem, now), there) : NONE_WAITS; // what is held keeps its chip
+    const decided = there ? new DataView(drawnOf(shape, run, there).buffer as ArrayBuffer) : NOTHING;
+    if (there) words = `${there.reduce((sum, is) => sum + is, 0)} of ${shape.nOps} ops placed`;
+    shown = { schedule: packRun(problem, run), memory, peak, hand: held, ...tray, decided };
     host.show(shown, words);
   }
 
@@ -63,26 +73,30 @@ export function alone(traits: LiveTraits, host: EngineHost): Engine {
     ground() {
       const problem = problemNow();
       own ??= handPlan(problem, plan(problem));
-      return { problem, plan: { ...own, run: simulate(problem, own, "planned") }, names, setting, time };
+      return groundOf(problem, own);
     },
-    show(now, whole) {
+    show(now, whole, there) {
+      const part = there?.includes(0) ? there : null;
       if (whole) {
         own = now;
+        placedOps = part;
         steps++;
       }
-      show(problemNow(), now);
+      show(problemNow(), now, part);
     },
     tell(hand) {
       held = hand ?? {};
       if (shown.schedule === NOTHING)
-        show(problemNow(), own!); // the best move is the first thing that was asked
+        show(problemNow(), own!, placedOps); // the best move is the first thing that was asked
       else host.show({ ...shown, hand: held }, words);
     },
     state: () => String(steps),
     say: host.say,
   });
-  const handPlan = (problem: Problem, now: Placed): Placed =>
-    planOf(problem, now, simulate(problem, now, setting.scheduler), setting.scheduler);
+  const handPlan = (problem: Problem, now: Placed): Placed => {
+    const made = planOf(problem, now, simulate(problem, now, setting.scheduler), setting.scheduler);
+    return placedOps ? behind(shape, made, placedOps) : made;
+  };
 
   return {
     makespan(cluster) {
@@ -94,7 +108,7 @@ export function alone(traits: LiveTraits, host: EngineHost): Engine {
     edited(cluster) {
       columns = columnsOfCluster(cluster);
       const problem = problemNow();
-      show(problem, own ?? plan(problem));
+      show(problem, own ?? plan(problem), placedOps);
     },
     held(said) {
       mode.hear(said as Said);

@@ -1,11 +1,14 @@
 /** The chart's mode *By hand* in a page: what placelab/app/explorer/panels/hand_mode.py is in the explorer. */
 import type { Hand } from "../gantt/wire/traits.ts";
 import { bestMoves, type Move } from "../kernels/best.ts";
-import { blockOf, lacking, lanesOf, moved, type Places, type Plan, placesOf, swapped } from "../kernels/hand.ts";
-import type { Placed, Problem } from "../kernels/problem.ts";
+import { behind, blockOf, isReady, lacking, lanesOf, moved, type Places, placesOf, swapped } from "../kernels/hand.ts";
+import type { Placed } from "../kernels/problem.ts";
 import { simulate } from "../kernels/simulate.ts";
-import type { Said, Setting } from "./traits.ts";
+import { type Ground, mayRun } from "./ground.ts";
+import type { Said } from "./traits.ts";
+import { ghostsOf, PLACE_ALL, verdictOf, whyNotEmpty } from "./tray.ts";
 
+const NOWHERE = -1; // the device of what is in the tray
 const NO_BAR = "No bar is here to change places with";
 const SLICE = 30; // ms of a search, after which the page may draw
 const whole = (x: number) => Math.round(x).toLocaleString("en");
@@ -16,21 +19,16 @@ interface Target {
   readonly position: number;
 }
 
-/** What a held op is taken from. */
-export interface Ground {
-  readonly problem: Problem;
-  readonly plan: Plan;
-  readonly names: readonly string[];
-  readonly setting: Setting;
-  time(seconds: number): string;
-}
-
 /** An op in the hand. */
 export class Held {
   readonly op: number;
   readonly grip: number;
   /** The plan with the op where it is held. */
   plan: Placed;
+  /** Which ops are placed once it is. */
+  readonly placed: Uint8Array | null;
+  /** Whether it comes from the tray. */
+  readonly fresh: boolean;
   /** The best move, where it is that. */
   #offer: Move | null = null;
   /** The ops that move together, in the order of the plan; of an exchange, the two. */
@@ -50,12 +48,18 @@ export class Held {
     this.op = op;
     this.grip = grip;
     this.plan = ground.plan;
-    this.#moving = this.#block = blockOf(ground.plan, [op, ...others]);
+    const { placed } = ground;
+    this.fresh = placed !== null && !placed[op];
+    this.placed = placed ? placed.slice() : null;
+    if (this.placed) this.placed[op] = 1;
+    const together = this.fresh || !placed ? others : others.filter((v) => placed[v]);
+    this.#moving = this.#block = blockOf(ground.plan, [op, ...(this.fresh ? [] : together)]);
     const device = ground.plan.device[op]!;
     const lane = this.#lane(device);
     const at = lane.indexOf(op);
     this.#partner = { device, position: at };
     this.#home = { device, position: lane.subarray(0, at).filter((v) => !this.#block.includes(v)).length };
+    if (this.fresh) this.#home = { device: NOWHERE, position: 0 };
     this.#target = this.#home;
   }
 
@@ -64,25 +68,48 @@ export class Held {
     return this.plan === this.#ground.plan;
   }
 
-  /** What the chart shows of it. */
-  get hand(): Hand {
-    const { plan, setting, problem } = this.#ground;
+  /** Whether it has a place. */
+  get landed(): boolean {
+    return this.#target.device !== NOWHERE;
+  }
+
+  /** What the chart shows of it; `hidden`: nothing of when it would run. */
+  hand(hidden: boolean): Hand {
+    const { plan, setting, problem, names, time } = this.#ground;
     const { device } = this.#target;
-    const { start, finish } = this.#offer ? simulate(problem, this.plan, "planned") : plan.run;
+    const now = this.#offer || (this.fresh && this.landed) ? simulate(problem, this.plan, "planned") : plan.run;
+    const { start, finish } = now;
+    const told = this.fresh && this.landed && !hidden && !this.#stopped;
+    const span = `${time(start[this.op]!)} to ${time(finish[this.op]!)}`;
     return {
       grip: this.grip,
       op: this.op,
       moving: this.#moving,
       device,
-      ready: this.#placesOn(device).ready,
+      ...(this.fresh && { fresh: true, ghosts: hidden ? [] : this.#ghosts }),
+      ready: this.landed ? this.#placesOn(device).ready : 0,
       refused: setting.names.map((_, d) => this.#refusal(d)),
-      said: this.#said,
+      said: told ? `${names[this.op]}: ${this.#said}, ${span}` : this.#said,
       makespan: plan.run.makespan,
       stopped: this.#stopped,
       offer: this.#offer !== null,
       start: start[this.op]!,
       finish: finish[this.op]!,
     };
+  }
+
+  get #ghosts() {
+    const { setting, placed } = this.#ground;
+    const places = setting.names.map((_, d) => {
+      const there = this.#refusal(d) ? null : this.#placesOn(d);
+      return there && there.first <= there.last ? there : null;
+    });
+    return ghostsOf(this.#ground, this.op, placed!, places);
+  }
+
+  /** Where it runs, and where it would end first. */
+  get verdict(): string {
+    return verdictOf(this.#ground, this.op, simulate(this.#ground.problem, this.plan, "planned"), this.#ghosts);
   }
 
   /** Shows a move that may be taken, or not. */
@@ -105,7 +132,7 @@ export class Held {
   /** Lets it change places with the op that a device runs at a time. */
   swapAt(device: number, time: number): void {
     const { start, finish } = this.#ground.plan.run;
-    const there = this.#lane(device).find((v) => start[v]! <= time && time < finish[v]!);
+    const there = this.#placedOn(device).find((v) => start[v]! <= time && time < finish[v]!);
     if (there !== undefined) return this.#swap(there);
     this.plan = this.#ground.plan;
     this.#moving = this.#block;
@@ -118,14 +145,14 @@ export class Held {
     const by = way === "right" || way === "down" ? 1 : -1;
     if (way === "left" || way === "right") {
       position += by;
-      if (this.#lane(device)[position] === this.op) position += by;
+      if (this.#placedOn(device)[position] === this.op) position += by;
     } else {
       device += by;
       if (!(device in this.#ground.setting.names)) return this.#refuse("There is no device");
-      const lane = this.#lane(device);
+      const lane = this.#placedOn(device);
       position = Math.min(this.#position(lane, this.#ground.plan.run.start[this.op]!), lane.length - 1);
     }
-    const other = this.#lane(device)[position];
+    const other = this.#placedOn(device)[position];
     if (other === undefined) return this.#refuse(NO_BAR);
     this.#partner = { device, position };
     this.#swap(other);
@@ -143,7 +170,7 @@ export class Held {
     const pair = `${names[this.op]} and ${names[other]}`;
     if (!there)
       return this.#refuse(`${pair} cannot change places: ${refusal || "ops would wait for each other in a circle"}`);
-    this.plan = there;
+    this.plan = this.#tidy(there);
     this.#moving = [this.op, other];
     this.#target = { device: two, position: this.#target.position };
     this.#said = `${pair} change places`;
@@ -159,12 +186,13 @@ export class Held {
   /** Puts it one place on, or on the next device that may run it. */
   step(way: string): void {
     const { device, position } = this.#target;
-    if (way === "left" || way === "right")
+    if (this.landed && (way === "left" || way === "right"))
       return this.#put({ device, position: position + (way === "right" ? 1 : -1) });
     const k = this.#ground.setting.names.length;
     const by = way === "down" ? 1 : -1;
     let why = "";
-    for (let d = device + by; d >= 0 && d < k; d += by) {
+    const from = this.landed || by > 0 ? device : k;
+    for (let d = from + by; d >= 0 && d < k; d += by) {
       const there = this.#placesOn(d);
       if (!this.#refusal(d) && there.first <= there.last)
         return this.#put(d === this.#home.device ? this.#home : { device: d, position: there.start });
@@ -187,9 +215,14 @@ export class Held {
     this.#target = { device, position };
     const home = device === this.#home.device && position === this.#home.position && this.#block.length === 1;
     const { shape } = this.#ground.problem;
-    this.plan = home ? plan : moved(shape, plan, this.#block, device, places, position);
+    this.plan = home ? plan : this.#tidy(moved(shape, plan, this.#block, device, places, position));
     this.#stopped = position !== wanted.position;
     this.#said = this.#words(wanted, places);
+  }
+
+  /** The plan with what is not placed behind all else. */
+  #tidy(plan: Placed): Placed {
+    return this.placed ? behind(this.#ground.problem.shape, plan, this.placed) : plan;
   }
 
   #refuse(why: string): void {
@@ -197,8 +230,10 @@ export class Held {
     this.#stopped = true;
   }
 
-  #words(wanted: Target, { lane, first, last }: Places): string {
-    const { names, setting } = this.#ground;
+  #words(wanted: Target, places: Places): string {
+    const { first, last } = places;
+    const { names, setting, placed } = this.#ground;
+    const lane = placed ? places.lane.filter((v) => placed[v]) : places.lane;
     const name = this.#what;
     if (wanted.position < first && first > 0)
       return `${name} cannot run before ${names[lane[first - 1]!]}, which must run first`;
@@ -237,9 +272,22 @@ export class Held {
 
   #placesOn(device: number): Places {
     const { problem, plan } = this.#ground;
-    const known = this.#places.get(device) ?? placesOf(problem, plan, this.#block, device);
+    const known = this.#places.get(device) ?? this.#among(placesOf(problem, plan, this.#block, device));
     this.#places.set(device, known);
     return known;
+  }
+
+  /** The places that are not behind what waits. */
+  #among(places: Places): Places {
+    const { placed } = this.#ground;
+    const last = placed ? places.lane.filter((v) => placed[v]).length : Number.POSITIVE_INFINITY;
+    return places.last < last ? places : { ...places, last, start: Math.min(places.start, last) };
+  }
+
+  /** The ops of a device in their order that are placed. */
+  #placedOn(device: number): Int32Array {
+    const { placed } = this.#ground;
+    return placed ? this.#lane(device).filter((v) => placed[v]) : this.#lane(device);
   }
 
   #lane(device: number): Int32Array {
@@ -252,17 +300,12 @@ export class Held {
   }
 }
 
-/** Whether a device may run an op. */
-function mayRun({ allowed }: Setting, op: number, device: number): boolean {
-  return !allowed || (allowed[op]! & (1 << device)) !== 0;
-}
-
 /** What a page does for the mode. */
 export interface HandHost {
   /** The plan by hand and its run; null while there is none. */
   ground(): Ground | null;
-  /** Shows a plan; `whole`: it is a change that can be undone. */
-  show(plan: Placed, whole: boolean): void;
+  /** Shows a plan, of which these ops are placed, null for all; `whole`: it is a change that can be undone. */
+  show(plan: Placed, whole: boolean, placed: Uint8Array | null): void;
   /** Tells the chart what is held; null for nothing. */
   tell(hand: Hand | null): void;
   /** What is shown, as text: another one says that something else has changed. */
@@ -286,6 +329,11 @@ export class HandMode {
   hear(said: Said): void {
     if (!(said.grip > this.#over)) return;
     clearTimeout(this.#looking);
+    if (said.do === "empty") return this.#empty();
+    if (said.do === "best" || said.do === "finish") {
+      if (this.#held) this.putBack();
+      if (this.#host.ground()?.placed) return this.#host.say(PLACE_ALL);
+    }
     if (said.do === "best") return this.#look(said.grip);
     if (said.do === "finish") return this.#finish(0);
     if (said.op === undefined) return;
@@ -295,16 +343,30 @@ export class HandMode {
     else if (said.way) held[said.swap ? "swapStep" : "step"](said.way);
     if (said.do === "return") return this.putBack();
     const whole = said.do === "set";
-    if (!whole) this.#host.tell(held.hand);
+    const hidden = held.fresh && said.predicts === true;
+    if (!whole) this.#host.tell(held.hand(hidden));
     if (whole) this.#end();
-    this.#host.show(held.plan, whole);
+    const { plan, placed } = this.#ground!;
+    if (held.fresh && (!held.landed || (hidden && !whole))) return this.#host.show(plan, false, placed);
+    if (whole && hidden) this.#host.say(held.verdict);
+    this.#host.show(held.plan, whole, held.placed);
+  }
+
+  /** Takes all ops off, to be placed one by one. */
+  #empty(): void {
+    if (this.#held) this.putBack();
+    const ground = this.#host.ground();
+    if (!ground) return;
+    const refusal = whyNotEmpty(ground);
+    if (refusal) return this.#host.say(refusal);
+    this.#host.show(ground.plan, true, new Uint8Array(ground.names.length));
   }
 
   /** Shows the plan as it was before the op was taken. */
   putBack(): void {
     if (!this.#held) return;
     this.#end();
-    this.#host.show(this.#ground!.plan, false);
+    this.#host.show(this.#ground!.plan, false, this.#ground!.placed);
   }
 
   /** Looks for the best move. */
@@ -324,7 +386,7 @@ export class HandMode {
     this.#search(ground, (best) => {
       if (this.#host.state() !== before) return;
       if (best) {
-        this.#host.show(best.plan, true);
+        this.#host.show(best.plan, true, null);
         this.#looking = self.setTimeout(() => this.#finish(taken + 1));
       } else
         this.#host.say(
@@ -354,13 +416,15 @@ export class HandMode {
     this.#ground = ground;
     this.#held = new Held(ground, best.op, grip);
     this.#held.propose(best, ground.time(ground.plan.run.makespan - best.makespan));
-    this.#host.tell(this.#held.hand);
+    this.#host.tell(this.#held.hand(false));
   }
 
   #taken(grip: number, op: number, others: readonly number[]): Held | null {
     if (this.#held?.grip === grip) return this.#held;
     this.#ground = this.#host.ground();
     if (!this.#ground || !(op < this.#ground.names.length)) return null;
+    const { placed, problem } = this.#ground;
+    if (placed && !placed[op] && !isReady(problem.shape, placed, op)) return null;
     this.#held = new Held(this.#ground, op, grip, others);
     return this.#held;
   }

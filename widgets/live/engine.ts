@@ -1,6 +1,7 @@
 /** What a page computes, apart from the page: in its worker, where there is one. Plain data go in, and come out. */
 import { bestBound } from "../kernels/bounds.ts";
 import * as plans from "../kernels/hand.ts";
+import { drawnOf } from "../kernels/hand.ts";
 import { isShort, peaksOf } from "../kernels/memory.ts";
 import { place } from "../kernels/place.ts";
 import {
@@ -23,11 +24,14 @@ import { HandMode } from "./byhand.ts";
 import { code } from "./code.ts";
 import type { Pair } from "./curve.ts";
 import { dialsOf } from "./dials.ts";
-import { lanesAsText, lanesOfText } from "./lanes.ts";
+import { type Ground, mayRun } from "./ground.ts";
+import { isPart, lanesAsText, lanesOfText } from "./lanes.ts";
 import type { Puzzle, Said, Setting } from "./traits.ts";
+import { NONE_WAITS, placedAtFirst, type Tray, waitingIn } from "./tray.ts";
 import { type Columns, columnsOf, type Values, withColumns, changed as withValues } from "./values.ts";
 
 const MANY = 10_000; // ops; the memory curves of more follow on release, as they take a third of a drag
+const UNFINISHED = "# The plan is not complete: some ops wait in the tray.\n";
 const ROUNDING = 1e-9; // relative; of a puzzle's makespans
 const NOTHING = new DataView(new ArrayBuffer(0));
 
@@ -61,6 +65,10 @@ export interface Picture {
   readonly stars: number | null;
   /** For the chart; null where the saved schedule is to be shown. */
   readonly drawn: Drawn | null;
+  /** What waits to be placed by hand. */
+  readonly waits: Tray;
+  /** What is drawn, an entry for each op, then for each transfer; empty: all. */
+  readonly decided: DataView;
 }
 
 export interface Drawn {
@@ -101,7 +109,7 @@ export class Engine {
   #shown: Shown;
 
   constructor(start: Start, notices: Notices) {
-    const { shape, costs, setting, names, unitless } = start;
+    const { shape, costs, setting } = start;
     this.#columns = columnsOf(shape, costs);
     this.#page = { setting, dials: dialsOf(shape, costs, setting), saved: this.#columns, group: shape.group };
     this.#wish = saved(setting);
@@ -110,17 +118,15 @@ export class Engine {
     this.#start = { ...start, placed };
     this.#before = simulate(problem, placed, setting.scheduler);
     this.#shown = { of: written(this.#wish, this.#page), problem, placed, run: this.#before };
-    const time = (x: number) => (unitless ? number(x) : seconds(x));
     const { show, tell, say } = notices as Record<string, (...given: unknown[]) => void>;
     this.#mode = new HandMode({
       ground: () => {
         if (!this.#wish.hand) return null;
         const now = this.#problemWith(this.#wish);
-        const plan = this.#placedBy(this.#wish, now, false);
-        return { problem: now, plan: { ...plan, run: simulate(now, plan, "planned") }, names, setting, time };
+        return this.#groundOf(now, this.#placedBy(this.#wish, now, false), this.#placedOps(this.#wish));
       },
-      show: (plan, whole) => {
-        this.#wish = { ...this.#wish, hand: this.#textOf(plan) };
+      show: (plan, whole, placed) => {
+        this.#wish = { ...this.#wish, hand: this.#textOf(plan, placed) };
         this.#plans++;
         show!(this.#wish.hand, whole);
       },
@@ -128,6 +134,18 @@ export class Engine {
       state: () => written(this.#wish, this.#page),
       say: (text) => say!(text),
     });
+  }
+
+  #groundOf(problem: Problem, plan: Placed, placed: Uint8Array | null): Ground {
+    const { names, setting, unitless } = this.#start;
+    const time = (x: number) => (unitless ? number(x) : seconds(x));
+    return { problem, plan: { ...plan, run: simulate(problem, plan, "planned") }, names, setting, placed, time };
+  }
+
+  /** Which ops of a plan by hand are placed; null: all. */
+  #placedOps({ hand }: Wish): Uint8Array | null {
+    const { nOps, nDevices } = this.#start.shape;
+    return isPart(hand) ? Uint8Array.from(lanesOfText(hand, nOps, nDevices)[0], (d) => Number(d >= 0)) : null;
   }
 
   first(wanted: boolean): First {
@@ -145,12 +163,15 @@ export class Engine {
     const { setting } = this.#start;
     const { problem, placed, run } = this.#showing(wish);
     const rival = wish.against ? ran(problem, this.#rivalOf(wish, problem), wish.scheduler) : this.#before;
+    const there = this.#placedOps(wish);
     return {
+      waits: there ? waitingIn(this.#groundOf(problem, placed, there), there) : NONE_WAITS,
+      decided: there ? new DataView(drawnOf(problem.shape, run, there).buffer as ArrayBuffer) : NOTHING,
       makespan: run.makespan,
       before: rival.makespan,
-      code: this.#code(wish, placed),
+      code: there ? UNFINISHED : this.#code(wish, placed),
       device: run.device,
-      stars: setting.puzzle ? this.#starsOf(wish, setting.puzzle, problem, run) : null,
+      stars: setting.puzzle && !there ? this.#starsOf(wish, setting.puzzle, problem, run) : null,
       drawn: isSaved(wish, setting) ? null : this.#drawn(problem, run, rival, whole, curves),
     };
   }
@@ -209,10 +230,11 @@ export class Engine {
     });
   }
 
-  /** A plan by hand of what is shown. */
-  planByHand(): string {
+  /** A plan by hand of what is shown; `saved`: without the ops that waited when the page was saved. */
+  planByHand(saved: boolean): string {
     const { problem, placed, run } = this.#shown;
-    return this.#textOf(plans.planOf(problem, placed, run, this.#wish.scheduler));
+    const there = saved ? placedAtFirst(this.#start.setting, problem.shape.nOps) : null;
+    return this.#textOf(plans.planOf(problem, placed, run, this.#wish.scheduler), there);
   }
 
   /** Takes what the chart has told of a bar in a hand, in a state. */
@@ -241,8 +263,10 @@ export class Engine {
     this.#wish = plans === this.#plans ? wish : { ...wish, hand: this.#wish.hand };
   }
 
-  #textOf({ device, planned }: Placed): string {
-    return lanesAsText(plans.lanesOf(device, planned, this.#start.shape.nDevices));
+  #textOf({ device, planned }: Placed, placed: Uint8Array | null): string {
+    const lanes = plans.lanesOf(device, planned, this.#start.shape.nDevices);
+    const part = placed?.includes(0) ?? false;
+    return lanesAsText(part ? lanes.map((lane) => lane.filter((v) => placed![v])) : lanes, part);
   }
 
   #code(wish: Wish, placed: Placed): string {
@@ -279,7 +303,8 @@ export class Engine {
     const { shape, placed, setting } = this.#start;
     if (wish.hand) {
       const [device, lanes] = lanesOfText(wish.hand, shape.nOps, shape.nDevices);
-      return plans.planWith(shape, device, lanes);
+      if (!isPart(wish.hand)) return plans.planWith(shape, device, lanes);
+      return plans.begun(shape, device, lanes, (op, d) => mayRun(setting, op, d));
     }
     const name = planner(wish);
     if (name && !(asSaved && name === setting.partitioner)) return place(problem, name);

@@ -22,9 +22,11 @@ import { PAIRS, type Pair } from "./curve.ts";
 import { dialsOf, timedOf } from "./dials.ts";
 import { type Drawn, Engine, type Picture, problemOfWish, type Start } from "./engine.ts";
 import { graphOf } from "./file.ts";
+import { isPart } from "./lanes.ts";
 import { panel } from "./panel.ts";
 import { Past } from "./past.ts";
 import type { LiveTraits, Said } from "./traits.ts";
+import type { Tray } from "./tray.ts";
 import { columnsOf, type Values } from "./values.ts";
 
 const SAVED = ["schedule", "kept", "memory", "numbers"] as const; // traits of the chart that a change replaces
@@ -106,7 +108,10 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
         if (complete) settled();
         else changed();
       },
-      tell: (held: Partial<Hand>) => model.set("hand", held),
+      tell(held: Partial<Hand>) {
+        model.set("candidates", held.ghosts ?? []);
+        model.set("hand", held);
+      },
       say(text: string) {
         words = text;
         mark();
@@ -142,7 +147,7 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
     if (!model.get("by_hand")) return void ask("putBack");
     if (controls.wish().hand) return;
     beginning = true;
-    begun = await ask("planByHand");
+    begun = await ask("planByHand", past.now === "#" && !past.canUndo);
     beginning = false;
     controls.setHand(begun);
     settled();
@@ -192,21 +197,31 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
     heard++;
     mark();
     try {
-      await ask("hear", told, controls.wish(), shownPlans);
+      await ask("hear", { ...told, predicts: model.get("predicts") }, controls.wish(), shownPlans);
     } finally {
       heard--;
       mark();
     }
   }
 
-  function show(wish: Wish, { makespan, before, code, device, stars, drawn }: Picture): void {
+  function show(wish: Wish, { makespan, before, code, device, stars, drawn, waits, decided }: Picture): void {
     shown = { device, makespan, stars };
+    const waiting = waits.tray.length + waits.tray_more;
+    model.set("decided", decided);
     if (drawn) draw(drawn);
     else for (const [name, value] of unchanged) model.set(name, value as never);
-    controls.show({ makespan, before, code });
+    if (!("grip" in model.get("hand"))) fillTray(waits); // what is held has its chip until it is set
+    const placed = waiting ? ([names.length - waiting, names.length] as const) : null;
+    controls.show({ makespan, before, code, placed });
     if (setting.puzzle) controls.tellStars(stars);
-    if (setting.allowed !== undefined) controls.tellBound(bound.of === problemOfWish(wish) ? bound.time : null);
+    if (setting.allowed !== undefined && !waiting)
+      controls.tellBound(bound.of === problemOfWish(wish) ? bound.time : null);
     pick(wish);
+  }
+
+  function fillTray({ tray, tray_more }: Tray): void {
+    model.set("tray_more", tray_more);
+    model.set("tray", tray);
   }
 
   /** What else was said of the schedule that was shown holds no more. */
@@ -221,6 +236,7 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
   async function later(wish: Wish, final: boolean): Promise<void> {
     const picture = ++pictures;
     clearTimeout(resting);
+    if (isPart(wish.hand)) return; // of a part there is nothing to say
     const rests = new Promise((done) => {
       resting = window.setTimeout(done, REST);
     });
@@ -326,7 +342,7 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
   addEventListener("hashchange", heed);
   await follow();
   heed();
-  if (setting.puzzle) model.set("by_hand", true);
+  if (setting.puzzle || (setting.waiting && !controls.wish().hand)) model.set("by_hand", true);
 }
 
 /** What is on show. */

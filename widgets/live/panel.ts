@@ -24,6 +24,8 @@ export interface Answer {
   /** What it is compared with. */
   readonly before: number;
   readonly code: string;
+  /** How many ops of how many are placed, where some wait; null: all. */
+  readonly placed: readonly [count: number, of: number] | null;
 }
 
 /** An op that can be moved, and where it is. */
@@ -97,6 +99,7 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
   const path = h("span.path");
   const facts = h("span.facts");
   let shown = 0; // makespan
+  let unplaced = false; // some ops wait in the tray
   const error = h("p.error", { role: "alert", hidden: true });
   const text = h("code");
   const change = (now: Values) => {
@@ -197,12 +200,15 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
     show(answer) {
       error.hidden = true;
       element.dataset.makespan = String(answer.makespan);
-      makespan.textContent = time(answer.makespan);
+      element.dataset.placed = answer.placed ? String(answer.placed[0]) : "";
+      unplaced = answer.placed !== null;
+      makespan.textContent = answer.placed ? `of ${answer.placed.join(" of ")} ops` : time(answer.makespan);
       const { makespan: now, before } = answer;
       const equal = against.value === "as saved" ? "as saved" : "the same";
-      difference.textContent = now === before ? equal : `${compared(now, before)} from ${time(before)}`;
+      difference.textContent = unplaced ? "" : now === before ? equal : `${compared(now, before)} from ${time(before)}`;
       facts.textContent = "";
       path.textContent = "";
+      if (unplaced) gap.textContent = "";
       shown = answer.makespan;
       others.old(partitioner.value);
       cluster.share(transfers.value === "fair");
@@ -235,8 +241,11 @@ export function panel(known: Known, dials: readonly Dial[], hands: Hands): Panel
     tellPeak: cluster.tellPeak,
     setHand,
     tellStars(earned) {
-      stars.textContent =
-        earned === null ? "no stars on a changed cluster" : "★".repeat(earned) + "☆".repeat(MOST - earned);
+      stars.textContent = unplaced
+        ? "not all ops are placed"
+        : earned === null
+          ? "no stars on a changed cluster"
+          : "★".repeat(earned) + "☆".repeat(MOST - earned);
       stars.dataset.stars = String(earned ?? 0);
     },
   };

@@ -1,4 +1,4 @@
-import type { Hand, Hold } from "../gantt/wire/traits.ts";
+import type { Candidate, Hand, Hold, Waiting } from "../gantt/wire/traits.ts";
 
 /** What a page that recomputes reads and writes: beside the chart's traits those of `live_traits` in placelab/app/widgets/live_page.py. */
 export interface LiveTraits {
@@ -21,6 +21,12 @@ export interface LiveTraits {
   by_hand: boolean;
   hold: Said;
   hand: Partial<Hand>;
+  candidates: readonly Candidate[];
+  /** Ops that wait to be placed one by one, how many more, and what is drawn. */
+  tray: readonly Waiting[];
+  tray_more: number;
+  decided: DataView;
+  predicts: boolean;
   /** What the chart says of ops, by colour. */
   kinds: DataView;
   kind_names: string[];
@@ -41,6 +47,8 @@ export type Said = Partial<Hold> & {
   readonly op?: number;
   readonly do?: string;
   readonly way?: string;
+  /** Whether one says where an op is to run before it is shown. */
+  readonly predicts?: boolean;
 };
 
 /** The saved state, and what a hand may choose. */
@@ -64,6 +72,8 @@ export interface Setting {
   readonly allowed?: readonly number[] | null;
   /** What the saved placement's strategy has proven that no schedule is shorter than [s]; 0 for nothing. */
   readonly proven: number;
+  /** Ops that wait to be placed one by one, where the page was saved meanwhile. */
+  readonly waiting?: readonly number[];
   /** What the page asks its reader to find, by hand. */
   readonly puzzle?: Puzzle;
   /** Links that several pairs of devices share. */

@@ -10,7 +10,7 @@ export interface Edited<C = unknown> {
   answered(): C;
 }
 
-/** Topic of a chart: what a hand does with a bar that it holds, as it tells the kernel. */
+/** Topic of a chart: what a hand does with a bar that it holds, as it tells the kernel; null: the kernel has answered. */
 export const HELD = "held";
 
 /** Topic of what the page has computed, for chart and canvas; null once the kernel answers again. */
@@ -23,6 +23,10 @@ export interface Computed {
   readonly peak: readonly number[];
   /** The op in the hand; empty for none. */
   readonly hand: object;
+  /** Ops that wait to be placed, how many more, and what is drawn: all where nothing waits. */
+  readonly tray: readonly object[];
+  readonly tray_more: number;
+  readonly decided: DataView;
 }
 
 /** Topic of what waits for the kernel: true once it is late, false when it has answered. */
@@ -30,6 +34,7 @@ export const UNANSWERED = "unanswered";
 
 /** Tells the other views where the kernel does not answer what a view asks for a while, and when it does again. */
 export class Waiting {
+  #asking = false;
   readonly #root: Element;
   #timer = 0;
   #late = false;
@@ -39,12 +44,15 @@ export class Waiting {
   }
 
   asked(): void {
+    this.#asking = true;
     clearTimeout(this.#timer);
     this.#timer = window.setTimeout(() => this.#tell(true), LATE);
   }
 
   answered(): void {
     clearTimeout(this.#timer);
+    if (this.#asking) publish(this.#root, HELD, null);
+    this.#asking = false;
     if (this.#late) this.#tell(false);
   }
 

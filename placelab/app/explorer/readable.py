@@ -101,13 +101,15 @@ class Readable(Whole):
         self.settled(patience())
         self.saved.display()
 
-    def _pictured(self) -> tuple[str, Schedule, list[Item]] | None:
+    def _pictured(self) -> tuple[str, Schedule, list[Item], list[int]] | None:
         """What the saved notebook shows; None before the first result."""
         result = self.result
         if result is None:
             return None
         state = result.state
-        return f"{state.model.title} · {state.placer} + {state.scheduler}", result.schedule, self.gantt.numbers
+        waiting = [] if state.placed is None else (~state.placed).nonzero()[0].tolist()
+        title = f"{state.model.title} · {state.placer} + {state.scheduler}"
+        return title, result.schedule, self.gantt.numbers, waiting
 
     @property
     def _title(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import environ
 
 from IPython import get_ipython
@@ -47,7 +47,8 @@ ALONE = (
     "{{display:none}}"
 )
 Numbers = list[dict[str, str]]
-Shown = Callable[[], tuple[str, Schedule, Numbers] | None]  # title, schedule, numbers; None before the first result
+# Title, schedule, numbers, ops that wait to be placed by hand; None before the first result.
+Shown = Callable[[], tuple[str, Schedule, Numbers, list[int]] | None]
 
 
 def patience() -> float:
@@ -104,14 +105,18 @@ class SavedPicture(Background):
 
     def _show(self, update: bool) -> None:
         shown = self._shown()
-        html = saved_html(*shown, self._token) if shown else _box(self._token, picture("No schedule yet", ()))
+        html = (
+            saved_html(*shown[:3], self._token, shown[3])
+            if shown
+            else _box(self._token, picture("No schedule yet", ()))
+        )
         self._number += 1
         html = html.replace("<div", f'<div data-number="{self._number}"', 1)
         display({"text/html": html}, raw=True, display_id=f"placelab-{self._token}", update=update)
         self._made(f"placelab-saved-{self._token}", self._number)
 
 
-def saved_html(title: str, schedule: Schedule, numbers: Numbers, token: str) -> str:
+def saved_html(title: str, schedule: Schedule, numbers: Numbers, token: str, waiting: Sequence[int] = ()) -> str:
     """The picture, and the page that recomputes, or plays, for a button that a script adds; no page of more than `MOST` bytes.
 
     The chart is an ``img``: code hosts and notebooks that are not trusted remove SVG elements, and show images.
@@ -125,14 +130,15 @@ def saved_html(title: str, schedule: Schedule, numbers: Numbers, token: str) -> 
     facts = [f"{text(item['label'])} {text(item['value'])}" for item in numbers if item.get("value")]
     said = "The explorer as it was when this notebook was saved. Run the cell to make it live."
     return _box(
-        token, picture(text(title), facts, entries(schedule), image, aside(said), _page(schedule, numbers, token))
+        token,
+        picture(text(title), facts, entries(schedule), image, aside(said), _page(schedule, numbers, token, waiting)),
     )
 
 
-def _page(schedule: Schedule, numbers: Numbers, token: str) -> str:
+def _page(schedule: Schedule, numbers: Numbers, token: str, waiting: Sequence[int]) -> str:
     """The page as data that no browser runs, and the script that shows it on demand; "" where it is too large."""
     for live in (None, False):  # where it can, it recomputes
-        html = page(schedule, numbers, live=live)
+        html = page(schedule, numbers, live=live, waiting=waiting)
         data = json.dumps(html, ensure_ascii=False).replace("<", "\\u003c")
         if len(data.encode()) <= MOST:
             kind = "live" if '<body class="live">' in html else "plays"

@@ -160,6 +160,7 @@ class Gantt(View):
     hold = traitlets.Dict().tag(sync=True, echo_update=False)  # where the page holds an op: grip, op, device, time
     hand = traitlets.Dict().tag(sync=True)  # what is held, and where: see placelab.app.explorer.panels.hand_mode
     tray = traitlets.List(traitlets.Dict()).tag(sync=True)  # ops that wait to be placed: op, name, ready, said
+    tray_more = traitlets.Int(0).tag(sync=True)  # how many more wait than are listed
     predicts = traitlets.Bool(False).tag(sync=True)  # one says where an op runs before it is shown; both ways
     embedded = traitlets.Bool(False).tag(sync=True)  # numbers and warning are shown elsewhere
     unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see Cluster.units

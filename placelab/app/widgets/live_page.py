@@ -29,6 +29,7 @@ Of tensors, producers, groups, the plan and storages the columns hold the differ
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,11 +67,14 @@ MODELS = ("parallel", "sequential", "channel", "fair")  # transfer models that t
 MEMORIES = ("none", "edges", "dynamic", "reserved")  # memory models, by the numbers of widgets/kernels/problem.ts
 
 
-def live_traits(schedule: Schedule, puzzle: dict[str, Any] | None = None) -> dict[str, Any]:
+def live_traits(
+    schedule: Schedule, puzzle: dict[str, Any] | None = None, waiting: Sequence[int] = ()
+) -> dict[str, Any]:
     """What a page has beside the chart's traits to recompute this schedule, and in their place; see :func:`why_not`.
 
     The page computes the schedule itself, unless it has gaps for want of memory, which the page takes for waiting.
-    `puzzle`, with ``name``, ``task``, ``heft`` (None for no plan) and ``optimum``, asks the reader for a plan by hand.
+    `puzzle`, with ``name``, ``task``, ``heft`` (None for no plan) and ``optimum``, asks the reader for a plan by hand; `waiting`
+    are ops in its tray, to be placed one by one.
     """
     cluster = schedule.problem.cluster
     fixed = why_fixed(schedule.problem)
@@ -94,6 +98,7 @@ def live_traits(schedule: Schedule, puzzle: dict[str, Any] | None = None) -> dic
             "hosts": list(cluster.hosts),
             **_allowed(schedule.problem),
             **({"puzzle": puzzle} if puzzle else {}),
+            **({"waiting": list(waiting)} if waiting else {}),
             "links": [{"name": link.name, "pairs": [list(pair) for pair in link.pairs]} for link in cluster.links],
         },
     }

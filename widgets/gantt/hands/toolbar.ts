@@ -76,7 +76,8 @@ export function toolbar(on: ToolbarEvents, alone: boolean): Toolbar {
     { role: "group", "aria-label": "By hand" },
     word("Best move", "The single move of an op that saves most (h); Enter takes it", () => on.ask("best")),
     word("Finish for me", alone ? FINISH_ALONE : FINISH, () => on.ask("finish")),
-    ...(alone ? [] : [word("Empty", EMPTY, () => on.ask("empty")), predict]),
+    word("Empty", EMPTY, () => on.ask("empty")),
+    predict,
   );
   const toggles: Record<Toggle, HTMLElement> = {
     ...{ axis, byHand, predict },

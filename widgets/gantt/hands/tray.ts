@@ -1,11 +1,13 @@
 /** The tray above the chart: ops that wait to be placed one by one, those first that can be. */
 import { h, listen, set } from "../../shared/dom.ts";
+import { count as grouped } from "../../shared/format.ts";
 import type { Waiting } from "../wire/traits.ts";
 import type { Way } from "./byhand.ts";
 
 export interface Tray {
   readonly element: HTMLElement;
-  show(waiting: readonly Waiting[]): void;
+  /** `more`: how many others wait that are not listed. */
+  show(waiting: readonly Waiting[], more: number): void;
   /** Shows the tray if anything waits in it. */
   reveal(shown: boolean): void;
 }
@@ -41,6 +43,7 @@ export function tray(on: TrayEvents): Tray {
   );
   let waiting: readonly Waiting[] = [];
   let wanted = false;
+  let shown = "";
   const show = () => {
     element.hidden = !wanted || !waiting.length;
   };
@@ -50,11 +53,16 @@ export function tray(on: TrayEvents): Tray {
       wanted = shown;
       show();
     },
-    show(given) {
+    show(given, more) {
+      const text = JSON.stringify([given, more]);
+      if (text === shown) return; // a chip keeps focus and pointer
+      shown = text;
       const inside = element.contains(document.activeElement);
       waiting = given;
+      const all = given.length + more;
       const ready = given.filter((each) => each.ready).length;
-      count.textContent = `${given.length} op${given.length === 1 ? "" : "s"} · ${ready} ready`;
+      const least = more && ready === given.length ? "at least " : ""; // those that can be placed are listed first
+      count.textContent = `${grouped(all)} op${all === 1 ? "" : "s"} · ${least}${ready} ready`;
       chips.replaceChildren(...given.map((each, i) => chip(each, i === 0, on)));
       show();
       if (inside) (chips.firstElementChild as HTMLElement | null)?.focus();
@@ -79,10 +87,10 @@ function chip({ op, name, ready, said }: Waiting, first: boolean, on: TrayEvents
     h("b", {}, label),
     h("span", {}, said),
   );
-  if (ready) draggable(element, op, on);
+  const dropped = ready ? draggable(element, op, on) : () => false;
   const tell = () => (ready ? on.look(op) : on.say(`${name} ${said}`));
   listen(element, "focus", tell);
-  listen(element, "click", tell);
+  listen(element, "click", () => dropped() || tell());
   listen(element, "blur", () => on.putBack());
   listen(element, "keydown", (event) => {
     const way = WAYS[event.key];
@@ -101,7 +109,8 @@ function chip({ op, name, ready, said }: Waiting, first: boolean, on: TrayEvents
   return element;
 }
 
-function draggable(element: HTMLElement, op: number, on: TrayEvents): void {
+/** Lets a chip be dragged; what is returned says whether the click is the end of a drag. */
+function draggable(element: HTMLElement, op: number, on: TrayEvents): () => boolean {
   let from: readonly [number, number] | null = null;
   let moved = false;
   listen(element, "pointerdown", (event) => {
@@ -125,4 +134,9 @@ function draggable(element: HTMLElement, op: number, on: TrayEvents): void {
     if (moved) on.putBack();
     from = null;
   });
+  return () => {
+    const was = moved;
+    moved = false;
+    return was;
+  };
 }

@@ -85,6 +85,8 @@ export interface GanttTraits {
   hand: Partial<Hand>;
   /** Ops that wait to be placed one by one, those first that can be. */
   tray: Waiting[];
+  /** How many more wait than are listed. */
+  tray_more: number;
   /** Whether one says where an op is to run before it is shown; both ways. */
   predicts: boolean;
   /** Whether numbers and warning are shown elsewhere. */
@@ -136,6 +138,8 @@ export interface Hand {
   readonly moving: readonly number[];
   /** Whether it comes from the tray, where nothing was before. */
   readonly fresh?: boolean;
+  /** In a page, where such an op would run on each device. */
+  readonly ghosts?: readonly Candidate[];
   /** Where it would run now; -1 for nowhere yet. */
   readonly device: number;
   /** When its inputs would be there, in seconds. */

@@ -104,9 +104,10 @@ class ByHandMode(Background):
         state = self._session.state
         if state.own_plan is None:
             self._gantt.by_hand = False
-        waiting = [] if state.placed is None else tray.rows(self._session.problem, state.placed)
-        if self._gantt.tray != waiting:
-            self._gantt.tray = waiting
+        waiting, more = ([], 0) if state.placed is None else tray.rows(self._session.problem, state.placed)
+        if self._gantt.tray != waiting or self._gantt.tray_more != more:
+            with self._gantt.hold_sync():
+                self._gantt.tray, self._gantt.tray_more = waiting, more
 
     def let_go(self) -> None:
         """Put what is held back, since something else happens. Needs the session's lock; shows nothing."""
@@ -217,6 +218,7 @@ class ByHandMode(Background):
         problem = plan.placement.problem
         if refusal := tray.why_not_empty(problem):
             self._say(refusal, "note")
+            self._gantt.hand = {"over": grip}  # an answer, so that the page does not take the kernel for busy
             return False
         none = np.zeros(problem.graph.n_ops, bool)
         self._session.adopt(self._session.steps.now.with_hand(plan.placement, placed=none))

@@ -10,7 +10,7 @@ from placelab.app.widgets.decisions import decided_so_far
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 
-MOST = 200  # ops that can be placed one by one
+MOST = 200  # ops that are listed
 NAMED = 2  # inputs that an op waits for, by name; of more their number
 
 
@@ -20,8 +20,6 @@ def why_not_empty(problem: Problem) -> str:
     What waits stands behind all that is placed. Where transfers wait for each other, those to ops that are not placed yet would
     hold up others.
     """
-    if problem.graph.n_ops > MOST:
-        return f"At most {MOST} ops can be placed one by one; this model has {problem.graph.n_ops:,}."
     if problem.transfers != "parallel" or problem.transfer_ops:
         return (
             "Ops can be placed one by one where transfers are parallel and take no time of devices: choose that first."
@@ -34,19 +32,22 @@ def is_ready(problem: Problem, op: int, placed: np.ndarray) -> bool:
     return bool(placed[problem.graph.predecessors_of(op)].all())
 
 
-def rows(problem: Problem, placed: np.ndarray) -> list[dict[str, object]]:
-    """What waits, in topological order, those first that can be placed: ``op``, ``name``, ``ready``, ``said``."""
+def rows(problem: Problem, placed: np.ndarray) -> tuple[list[dict[str, object]], int]:
+    """What waits, in topological order, those first that can be placed: ``op``, ``name``, ``ready``, ``said``; how many more."""
     graph, cluster = problem.graph, problem.cluster
+    missing = np.bincount(graph.consumer[~placed[graph.producer]], minlength=graph.n_ops)
+    ready = np.flatnonzero(~placed & (missing == 0))
+    waiting = np.flatnonzero(~placed & (missing > 0))
     times = problem.exec_table()
     found: list[dict[str, object]] = []
-    for op in np.flatnonzero(~placed).tolist():
+    for op in [*ready.tolist(), *waiting.tolist()][:MOST]:
         inputs = [int(u) for u in graph.predecessors_of(op) if not placed[u]]
         names = [str(graph.names[u]) for u in inputs]
         waits = f"waits for {', '.join(names) if len(names) <= NAMED else len(names)}"
         each = [cluster.units.time(float(times[op, d])) for d in problem.feasible(op).tolist()]
         said = waits if inputs else " · ".join(dict.fromkeys(each))
         found.append({"op": op, "name": str(graph.names[op]), "ready": not inputs, "said": said})
-    return sorted(found, key=lambda row: not row["ready"])
+    return found, len(ready) + len(waiting) - len(found)
 
 
 def so_far(schedule: Schedule, placed: np.ndarray) -> tuple[int, int, np.ndarray]:
