@@ -105,10 +105,10 @@ def test_the_picture_follows_once_nothing_changes(displayed, schedule, monkeypat
 
 def test_a_cell_shows_the_live_view_and_then_the_picture(displayed, monkeypatch):
     """Two outputs; the live view's own style hides the picture that belongs to it."""
-    from placelab.app.explorer import application
+    from placelab.app.explorer import readable
 
     views = []
-    monkeypatch.setattr(application, "display", lambda data, raw: views.append(data))
+    monkeypatch.setattr(readable, "display", lambda data, raw: views.append(data))
     explorer = pl.explore("topcuoglu")
     try:
         explorer._ipython_display_()
@@ -122,11 +122,11 @@ def test_a_cell_shows_the_live_view_and_then_the_picture(displayed, monkeypatch)
 
 def test_a_slow_strategy_does_not_keep_the_view_back(displayed, monkeypatch):
     """The live view is shown before the first schedule is there; its text says what is computed."""
-    from placelab.app.explorer import application
+    from placelab.app.explorer import readable
 
     seen = threading.Event()
     views = []
-    monkeypatch.setattr(application, "display", lambda data, raw: (views.append(data), seen.set()))
+    monkeypatch.setattr(readable, "display", lambda data, raw: (views.append(data), seen.set()))
 
     @pl.partitioner
     def waits_for_the_view(problem: pl.Problem) -> pl.Placement:
