@@ -216,6 +216,14 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
             (sct(transfer="1"), "linear program is different"),
             (sct(kind="boolean=True"), "w of the fork is 2.5"),
             (sct(kind="nonneg=True"), "integer optimum is 3"),
+            (
+                sct() + "relaxed = sct\ndef sct(problem, integer=False):\n"
+                "    graph, finish = problem.graph, problem.graph.compute.copy()\n"
+                "    for (u, v), size in zip(graph.edges.tolist(), graph.edge_bytes.tolist()):\n"
+                "        finish[v] = max(finish[v], finish[u] + size + graph.compute[v])\n"
+                "    return (finish.max(), np.ones(graph.n_edges)) if integer else relaxed(problem)",
+                "the least of all choices",
+            ),
             (sct(x="None"), "not of the form|a value per edge"),
             (sct(x="0 * x.value"), "a value per edge"),
             (sct().replace("graph.compute[v] <= w", "1 <= w"), "linear program is different"),
