@@ -81,6 +81,14 @@ def test_what_is_held_is_shown_and_what_is_set_is_one_step(explorer):
     assert explorer.schedule.makespan == 76
 
 
+def test_the_note_on_an_edit_goes_with_the_edit(explorer):
+    """What Undo has taken back is no longer offered to be undone: that would undo the edit before it."""
+    move(explorer, "T6", "P1", 41)
+    wait_for(lambda: "80 → 76" in explorer.commands.palette.done["text"])
+    explorer.undo()
+    assert explorer.commands.palette.done["text"] == ""
+
+
 def test_what_is_put_back_leaves_nothing(explorer):
     """Escape shows the plan as it was, in no step; a message that comes after it is ignored."""
     before = explorer.steps

@@ -222,7 +222,9 @@ class Explorer(Readable):
         self._computation.wait()
 
     def _step_to(self, way: Callable[[Undoable], Undoable]) -> None:
-        self._told = None  # what undoes an edit needs no note
+        self._told = None  # what undoes an edit needs no note, nor does what it has undone
+        if self.commands.palette.done.get("text"):
+            self.commands.palette.note("")
         with self._session.lock, self._changing():
             self.by_hand.let_go()
             self.gantt.undo_lanes()
