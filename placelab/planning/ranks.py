@@ -124,10 +124,14 @@ def compute_rank(graph: OpGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     Mayer, Mayer, Laich (2017), eq. 5, 6.
     """
     expect(graph, OpGraph, "compute_rank")
-    work = operations(graph)
-    up = _sweep(kernels.upward, graph, work, 0.0, 0.0)
-    down = _sweep(kernels.downward, graph, work, 0.0, 0.0)
+    up = _sweep(kernels.upward, graph, operations(graph), 0.0, 0.0)
+    down = operations_before(graph)
     return up, down, up + down
+
+
+def operations_before(graph: OpGraph) -> np.ndarray:
+    """The downward rank of :func:`placelab.compute_rank` alone, shape (n_ops,): operations on the longest path to each op."""
+    return _sweep(kernels.downward, graph, operations(graph), 0.0, 0.0)
 
 
 def path_computation_time(

@@ -11,7 +11,7 @@ from placelab.kernels import blocks
 from placelab.kernels.plan import critical_path as kernels
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import Assignment
-from placelab.planning.ranks import by_speed, compute_rank, operations, rounded
+from placelab.planning.ranks import by_speed, operations, operations_before, rounded
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner
 from placelab.schedule.placement import Placement
@@ -54,7 +54,7 @@ def critical_path(
     n_ops = graph.n_ops
     k = problem.cluster.n_devices
     queue = np.arange(n) if order == "topological" else np.random.default_rng(seed).permutation(n)
-    done = rounded(compute_rank(graph)[1] + operations(graph))
+    done = rounded(operations_before(graph) + operations(graph))
     placed = kernels.critical_path(
         *(*assignment.arguments, assignment.units.of),
         *(plan_arrays.predecessors(graph), plan_arrays.successors(graph), assignment.times),
