@@ -157,8 +157,6 @@ class Explorer(Readable):
             Changes of one key that follow each other within a second are one step.
         """
         with self._session.lock:
-            if self.pickers.quiet:
-                return
             with self._changing():
                 self.by_hand.let_go()
                 before = self.state

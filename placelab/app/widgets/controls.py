@@ -38,8 +38,22 @@ class Control(Part):
     tooltip = Unicode("").tag(sync=True)
     width = Unicode("").tag(sync=True)
 
+    _putting = False
+
     def __init__(self, **traits: Any) -> None:
         super().__init__(comm=PartComm(), **traits)
+
+    def on_choice(self, act: Callable[[Any], object]) -> None:
+        """Have a function called with each `value` that a hand sets, or a program in its place; not with those that are `put`."""
+        self.observe(lambda change: None if self._putting else act(change["new"]), "value")
+
+    def put(self, value: Any) -> None:
+        """Show a value that was set elsewhere."""
+        self._putting = True
+        try:
+            self.set_trait("value", value)
+        finally:
+            self._putting = False
 
     @property
     def kind(self) -> str:
@@ -151,6 +165,17 @@ class Selection(Control):
             self.labels = [label for label, _ in pairs]
             self.value = before if before in self._values else self._values[0] if self._values else None
             self.index = self._index(self.value)
+
+    def offer(self, options: Iterable[Any], value: Any) -> None:
+        """Show choices and the one chosen, in one message, so that the page never has one without the other."""
+        self._putting = True
+        try:
+            with self.hold_sync():
+                if self.options != tuple(options := list(options)):
+                    self.options = options
+                self.value = value
+        finally:
+            self._putting = False
 
     @traitlets.validate("value")
     def _known(self, proposal: Any) -> Any:

@@ -56,10 +56,11 @@ class Inputs:
         self.canvas.on_step = lambda kind: {"undo": undo, "redo": redo}[kind]()
         self.bar = w.HBox([*self.pickers.bar, self.actions.box]).add_class("pl-top")
         self._seen: tuple[Any, ...] = ()
+        self._restoring = False
 
     def moved(self) -> bool:
         """Whether a user has changed cluster, arrangement or drag of the canvas since the last call."""
-        if self.pickers.quiet:
+        if self._restoring:
             return False
         seen, self._seen = self._seen, (*self.canvas.state, self.canvas.dragging)
         return self._seen != seen
@@ -70,12 +71,12 @@ class Inputs:
             state = self._session.state
             steps = self._session.steps
             self.pickers.show(state)
-            self.pickers.quiet = True
-            try:
-                if self.canvas.state != (state.cluster, state.layout):
+            if self.canvas.state != (state.cluster, state.layout):
+                self._restoring = True
+                try:
                     self.canvas.restore((state.cluster, state.layout))
-            finally:
-                self.pickers.quiet = False
+                finally:
+                    self._restoring = False
             self.actions.show(steps)
             self.canvas.can_undo = bool(steps.past)
             self.canvas.can_redo = bool(steps.future)

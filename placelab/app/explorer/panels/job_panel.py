@@ -134,11 +134,10 @@ class JobControls:
 
     def __init__(self, change: Callable[[Job, str], None]) -> None:
         self._change = change
-        self._quiet = False
         self.job = Job()
         self.kind = w.Dropdown(options=KINDS, description="job", tooltip="Kind of job")
         self.fields = {name: self._control(name) for name in FIELDS}
-        self.kind.observe(lambda c: self._moved("kind", c["new"]), "value")
+        self.kind.on_choice(partial(self._moved, "kind"))
         ticked = [field for field in self.fields.values() if isinstance(field, w.Checkbox)]
         others = [field for field in self.fields.values() if not isinstance(field, w.Checkbox)]
         grid = w.Box([self.kind, *others]).add_class("pl-options").add_class("pl-job-grid")
@@ -147,26 +146,22 @@ class JobControls:
 
     def show(self, job: Job) -> None:
         """Show a job, without calling `change`."""
-        self._quiet = True
         self.job = job
-        try:
-            self.kind.value = job.kind
-            for name, field in self.fields.items():
-                value = getattr(job, name)
-                if isinstance(field, w.IntSlider):
-                    field.max = max(field.max, value)
-                field.value = value
-                self._label(name)
-                field.hidden = not (_has(job, name))
-        finally:
-            self._quiet = False
+        self.kind.put(job.kind)
+        for name, field in self.fields.items():
+            value = getattr(job, name)
+            if isinstance(field, w.IntSlider):
+                field.max = max(field.max, value)
+            field.put(value)
+            self._label(name)
+            field.hidden = not _has(job, name)
 
     def _control(self, name: str) -> w.Widget:
         label, _, tip, make = FIELDS[name]
         field = make()
         field.description = label
         field.tooltip = f"{label}: {tip}"
-        field.observe(lambda c: self._moved(name, c["new"]), "value")
+        field.on_choice(partial(self._moved, name))
         return field
 
     def _label(self, name: str) -> None:
@@ -176,7 +171,7 @@ class JobControls:
             field.description = f"{FIELDS[name][0]}: {field.value}"
 
     def _moved(self, name: str, value: Any) -> None:
-        if not self._quiet and value is not None:
+        if value is not None:
             if name != "kind":
                 self._label(name)
             self.job = replace(self.job, **{name: value})

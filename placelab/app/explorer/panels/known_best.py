@@ -56,19 +56,18 @@ class BestKnown(Background):
         self._problem: Problem | None = None
         self._searched: Problem | None = None  # whose search has come to its end
         self._chosen = False  # the switch was pressed by a user
-        self._setting = False
         self._worker = Worker(self._search, "best known")
         self.chip = button("", "", self.show_best).add_class("pl-chip")
         self.par = w.Par()
         self.switch = w.ToggleButton(value=True, description="search", tooltip=TIP).add_class("pl-search")
-        self.switch.observe(self._switched, "value")
+        self.switch.on_choice(self._switched)
         self.box = w.HBox([self.chip, self.par, self.switch]).add_class("pl-best")
         self.box.hidden = True
 
     def follow(self, problem: Problem) -> None:
         """Take the problem shown; a search under way ends, and begins again once nothing else is done."""
         if problem is not self._problem and not self._chosen:
-            self._set(problem.graph.n_ops <= MOST)
+            self.switch.put(problem.graph.n_ops <= MOST)
         self._problem = problem
         if self.switch.value and problem is not self._searched:
             self._worker.wake()
@@ -105,13 +104,8 @@ class BestKnown(Background):
 
     # ---------------------------------------------------------------- the search
 
-    def _set(self, on: bool) -> None:
-        self._setting = True
-        self.switch.value = on
-        self._setting = False
-
     def _switched(self, _: object) -> None:
-        self._chosen = self._chosen or not self._setting
+        self._chosen = True
         self._worker.wake()
 
     def _search(self) -> None:

@@ -7,10 +7,11 @@ import math
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from html import escape
 from typing import Annotated, Any, Literal
 
-from placelab.app.explorer.panels.panel import button, choose, opens
+from placelab.app.explorer.panels.panel import button, opens
 from placelab.app.explorer.state import Change, State
 from placelab.app.widgets import controls as w
 from placelab.costs.descriptions import sources
@@ -123,7 +124,6 @@ class Controls:
         self._on_change = on_change
         self._options: Mapping[str, tuple[Any, Any]] = {}
         self._widgets: dict[str, w.Control] = {}
-        self._quiet = False
 
     def show(self, strategy: Strategy, values: Mapping[str, Any]) -> None:
         """Show the options of `strategy`: `values`, else the defaults. Widgets are kept if the options are the same."""
@@ -137,25 +137,17 @@ class Controls:
     def _control(self, name: str, values: Mapping[str, Any]) -> w.Control:
         annotation, default = self._options[name]
         widget = control(name, annotation, default, values.get(name, default))
-        widget.observe(lambda _: self._moved(name), "value")
+        widget.on_choice(lambda _: self._on_change(changed(self._options, self._values()), name))
         return widget
 
     def _restore(self, values: Mapping[str, Any]) -> None:
-        self._quiet = True
-        try:
-            for name, widget in self._widgets.items():
-                value = values.get(name, self._options[name][1])
-                parse = getattr(widget, "parse", None)
-                widget.value = value if parse is None else str(value) if parse is str else repr(value)
-        finally:
-            self._quiet = False
+        for name, widget in self._widgets.items():
+            value = values.get(name, self._options[name][1])
+            parse = getattr(widget, "parse", None)
+            widget.put(value if parse is None else str(value) if parse is str else repr(value))
 
     def _values(self) -> dict[str, Any]:
         return {name: read(widget) for name, widget in self._widgets.items()}
-
-    def _moved(self, name: str) -> None:
-        if not self._quiet:
-            self._on_change(changed(self._options, self._values()), name)
 
 
 PREPARE_TIP = "Make the graph smaller before it is placed; the placement of the smaller one is that of the whole."
@@ -178,7 +170,6 @@ class PreparePicker:
 
     def __init__(self, change: Callable[[Change, str], None]) -> None:
         self._change = change
-        self._quiet = False
         self._chosen: tuple[str, ...] = ()
         self.toggles: dict[str, w.ToggleButton] = {}
         self.controls: dict[str, Controls] = {}
@@ -190,15 +181,11 @@ class PreparePicker:
 
     def show(self, state: State) -> None:
         """Show the transformations of `state`, without calling `change`."""
-        self._quiet = True
-        try:
-            if list(self.toggles) != list(transforms()):
-                self._rebuild()
-            self._chosen = state.prepare
-            for name, toggle in self.toggles.items():
-                self._show_step(name, toggle, dict(state.preparation))
-        finally:
-            self._quiet = False
+        if list(self.toggles) != list(transforms()):
+            self._rebuild()
+        self._chosen = state.prepare
+        for name, toggle in self.toggles.items():
+            self._show_step(name, toggle, dict(state.preparation))
         self.toggle.description = "Prepare: " + " → ".join(state.prepare) if state.prepare else "Prepare…"
         if not state.prepare:
             self.about.value = ""
@@ -208,7 +195,7 @@ class PreparePicker:
         self.about.value = f"<div>{before:,} → {after:,} ops</div>" if self._chosen else ""
 
     def _show_step(self, name: str, toggle: w.ToggleButton, chosen: Mapping[str, Mapping[str, Any]]) -> None:
-        toggle.value = name in chosen
+        toggle.put(name in chosen)
         toggle.description = f"{self._chosen.index(name) + 1} · {name}" if toggle.value else name
         controls = self.controls[name]
         controls.show(transforms()[name], chosen.get(name, {}))
@@ -224,12 +211,10 @@ class PreparePicker:
     def _toggle(self, name: str, function: Transform) -> w.ToggleButton:
         tip = f"{function.summary} {function.source}".strip()
         toggle = w.ToggleButton(description=name, tooltip=tip)
-        toggle.observe(lambda change: self._pressed(name, change["new"]), "value")
+        toggle.on_choice(partial(self._pressed, name))
         return toggle
 
     def _pressed(self, name: str, chosen: bool) -> None:
-        if self._quiet:
-            return
         others = tuple(other for other in self._chosen if other != name)
         self._change(lambda s: replace(s, prepare=(*others, name) if chosen else others), "")
 
@@ -271,37 +256,31 @@ class CostsPicker:
 
     def __init__(self, change: Callable[[Change, str], None]) -> None:
         self._change = change
-        self._quiet = False
         self._graph: OpGraph | None = None  # before it is scaled
         self._used: set[str] = set()  # columns of times that apply to the devices shown
         self._tabled: tuple = ()  # graph and columns that the table was made for
         self.menu = w.Dropdown(options=list(COSTS), description="Costs", tooltip=COSTS_TIP)
         self.toggle = w.ToggleButton(tooltip=SOURCES_TIP)
         self.sliders = {name: _factor(*words) for name, words in FACTORS.items()}
-        self.reset = button("× 1", "Both factors 1 again", lambda: self._set(compute=1.0, transfer=1.0))
+        once = lambda: self._change(lambda state: replace(state, compute=1.0, transfer=1.0), "")  # noqa: E731
+        self.reset = button("× 1", "Both factors 1 again", once)
         self.sources = w.Table().add_class("pl-sources")
         sliders = w.HBox([*self.sliders.values(), self.reset]).add_class("pl-factors")
         self.panel = w.VBox([sliders, self.sources]).add_class("pl-open").add_class("pl-costs")
-        self.menu.observe(lambda change: self._set(costs=COSTS[change["new"]]), "value")
+        self.menu.on_choice(lambda label: self._change(lambda state: replace(state, costs=COSTS[label]), ""))
         for name, slider in self.sliders.items():
-            slider.observe(
-                lambda change, name=name: self._set(f"scale {name}", **{name: _rounded(change["new"])}), "value"
-            )
+            slider.on_choice(partial(self._scale, name))
         opens(self.toggle, self.panel)
         self.toggle.observe(lambda _: self._fill_table(), "value")
 
     def show(self, state: State) -> None:
         """Show the costs of `state`, without calling `change`."""
-        self._quiet = True
-        try:
-            offered = [label for label, kind in COSTS.items() if kind != "seconds" or counts_plainly(state.model.graph)]
-            choose(self.menu, offered, next(label for label, costs in COSTS.items() if costs == state.costs))
-            factors = {name: getattr(state, name) for name in FACTORS}
-            for name, factor in factors.items():
-                if _rounded(self.sliders[name].value) != factor:
-                    self.sliders[name].value = factor
-        finally:
-            self._quiet = False
+        offered = [label for label, kind in COSTS.items() if kind != "seconds" or counts_plainly(state.model.graph)]
+        self.menu.offer(offered, next(label for label, costs in COSTS.items() if costs == state.costs))
+        factors = {name: getattr(state, name) for name in FACTORS}
+        for name, factor in factors.items():
+            if _rounded(self.sliders[name].value) != factor:
+                self.sliders[name].put(factor)
         changed = any(factor != 1 for factor in factors.values())
         self.toggle.description = " · ".join(f"× {factor:g}" for factor in factors.values()) if changed else "Details…"
         text = ", ".join(f"{FACTORS[name][0].lower()} {factor:g}" for name, factor in factors.items())
@@ -317,9 +296,9 @@ class CostsPicker:
             self._tabled = wanted
             self.sources.rows = [_source(label, text, label in self._used) for label, text in sources(self._graph)]
 
-    def _set(self, key: str = "", **changes: Any) -> None:
-        if not self._quiet:
-            self._change(lambda state: replace(state, **changes), key)
+    def _scale(self, name: str, factor: float) -> None:
+        changes: Any = {name: _rounded(factor)}
+        self._change(lambda state: replace(state, **changes), f"scale {name}")
 
 
 def _factor(label: str, tip: str) -> w.FloatLogSlider:

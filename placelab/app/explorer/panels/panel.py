@@ -32,14 +32,6 @@ def button(text: str, tip: str, act: Callable[[], None]) -> w.Button:
     return made
 
 
-def choose(menu: w.Dropdown, options: list[str], value: str) -> None:
-    """Set choices and value in one message, so that the browser never shows one without the other."""
-    with menu.hold_sync():
-        if list(menu.options) != options:
-            menu.options = options
-        menu.value = value
-
-
 def opens(toggle: w.ToggleButton, panel: w.Box) -> None:
     """Show a panel while a toggle is pressed."""
 

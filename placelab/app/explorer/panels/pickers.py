@@ -28,7 +28,7 @@ from placelab.app.explorer.offered import (
 )
 from placelab.app.explorer.panels.examples import EXAMPLES
 from placelab.app.explorer.panels.options import Controls, CostsPicker, PreparePicker
-from placelab.app.explorer.panels.panel import Popover, button, choose, opens
+from placelab.app.explorer.panels.panel import Popover, button, opens
 from placelab.app.explorer.state import Change, State
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.frame import Files
@@ -145,7 +145,6 @@ class ModelPicker:
         self._say = say
         self._opened: dict[str, Model] = {}
         self._title = ""
-        self._quiet = False
         self._failed_path = ""  # the path that could not be read
         self.opening = Opening(self._take, self._failed)
         self.menu = w.Dropdown(description="Model", tooltip="The graph that is placed.")
@@ -170,7 +169,7 @@ class ModelPicker:
         begin = w.HBox([w.HTML("or begin with"), *self.examples]).add_class("pl-examples")
         self.panel = w.VBox([zone, self.path, begin, hint]).add_class("pl-popover")
         self.box = w.HBox([self.toggle, self.panel]).add_class("pl-pops").add_class("pl-open")
-        self.menu.observe(self._chosen, "value")
+        self.menu.on_choice(self._chosen)
         # Before the field is seen: new options clear what is typed in it.
         self.toggle.observe(self._list_files, "value")
         opens(self.toggle, self.panel)
@@ -181,10 +180,8 @@ class ModelPicker:
         """Show which model is chosen, without calling `pick`."""
         self._opened[model.title] = model
         self._title = model.title
-        self._quiet = True  # a menu whose options change has another value for a moment
         names = model_names()
-        choose(self.menu, [*names, *(t for t in self._opened if t not in names)], model.title)
-        self._quiet = False
+        self.menu.offer([*names, *(t for t in self._opened if t not in names)], model.title)
 
     def ask(self) -> None:
         """Open the panel for a file."""
@@ -194,9 +191,8 @@ class ModelPicker:
         """End the thread."""
         self.opening.close()
 
-    def _chosen(self, change: Any) -> None:
-        title = change["new"]
-        if not self._quiet and title != self._title:
+    def _chosen(self, title: str) -> None:
+        if title != self._title:
             self.opening.read(title, lambda: shows(self._opened.get(title) or model_of(title)))
 
     def _typed(self, path: str) -> None:
@@ -304,16 +300,10 @@ class Pickers:
         Called with each change that a user makes.
     say
         Shows a sentence about a file that could not be opened.
-
-    Attributes
-    ----------
-    quiet
-        Whether the controls are being set by the program, so that their events are no changes by a user.
     """
 
     def __init__(self, change: ChangeState, say: Callable[[str, str], None], state: State) -> None:
         self._change = change
-        self.quiet = False
         self._presets: dict[str, Preset] = {state.preset.title: state.preset} if state.preset.title == GIVEN else {}
         self.models = ModelPicker(self._ask, say)
         self.cluster = self._menu(
@@ -324,7 +314,7 @@ class Pickers:
         self.memory = self._menu("Memory", self._field("memory"), MEMORY_TIP, list(MEMORY_MODELS))
         self.costs = CostsPicker(self._ask)
         self.seed = w.BoundedIntText(value=0, min=0, max=2**31 - 1, description="Seed", tooltip=SEED_TIP, width="86px")
-        self.seed.observe(lambda c: self._field("seed", "seed")(c["new"]), "value")
+        self.seed.on_choice(self._field("seed", "seed"))
         self.partitioner = self._menu("Partitioner", self._pick("partitioner"), "Which device each op runs on.")
         self.scheduler = self._menu("Scheduler", self._pick("scheduler"), "Which op a device runs next.")
         self.prepare = PreparePicker(self._ask)
@@ -360,26 +350,22 @@ class Pickers:
 
     def show(self, state: State) -> None:
         """Show `state` in every control, without calling `change`."""
-        self.quiet = True
-        try:
-            self.models.show(state.model)
-            self._show_cluster(state)
-            rules = state.transfers, state.duplex and TRANSFER_MODELS[state.transfers].duplex
-            self.transfers.value = next(title for title, those in TRANSFERS.items() if those == rules)
-            self.latency.value = state.latency
-            self.memory.value = state.memory
-            self.seed.value = state.seed
-            self.latency.hidden = not TRANSFER_MODELS[state.transfers].queue
-            self.costs.show(state)
-            self.prepare.show(state)
-            fitting = {*fitting_schedulers(state.graph), state.scheduler}
-            run = {name: function for name, function in schedulers().items() if name in fitting}
-            self.partitioner.missing = self.missing
-            own = {state.placer: function_of(state)} if state.own_plan else {}
-            self._show_strategy("partitioner", {**own, **partitioners()}, state.placer, state)
-            self._show_strategy("scheduler", run, state.scheduler, state)
-        finally:
-            self.quiet = False
+        self.models.show(state.model)
+        self._show_cluster(state)
+        rules = state.transfers, state.duplex and TRANSFER_MODELS[state.transfers].duplex
+        self.transfers.put(next(title for title, those in TRANSFERS.items() if those == rules))
+        self.latency.put(state.latency)
+        self.memory.put(state.memory)
+        self.seed.put(state.seed)
+        self.latency.hidden = not TRANSFER_MODELS[state.transfers].queue
+        self.costs.show(state)
+        self.prepare.show(state)
+        fitting = {*fitting_schedulers(state.graph), state.scheduler}
+        run = {name: function for name, function in schedulers().items() if name in fitting}
+        self.partitioner.missing = self.missing
+        own = {state.placer: function_of(state)} if state.own_plan else {}
+        self._show_strategy("partitioner", {**own, **partitioners()}, state.placer, state)
+        self._show_strategy("scheduler", run, state.scheduler, state)
 
     def _show_cluster(self, state: State) -> None:
         own = [state.model.cluster] if state.model.cluster else []
@@ -389,10 +375,10 @@ class Pickers:
         }
         now = f"{state.preset.title}, edited" if state.edited else state.preset.title
         extra = [title for title in self._presets if title not in PRESETS]
-        choose(self.cluster, [*([now] if state.edited else []), *extra, *PRESETS], now)
+        self.cluster.offer([*([now] if state.edited else []), *extra, *PRESETS], now)
 
     def _show_strategy(self, kind: str, catalogue: Any, name: str, state: State) -> None:
-        choose(getattr(self, kind), list(catalogue), name)
+        getattr(self, kind).offer(catalogue, name)
         function = catalogue[name]
         self.options[kind].show(function, state.options_of(kind))
         source = f" <span>{escape(function.source)}</span>" if function.source else ""
@@ -401,12 +387,7 @@ class Pickers:
 
     def _menu(self, label: str, pick: Callable[[str], None], tip: str, choices: Any = ()) -> w.Dropdown:
         menu = w.Dropdown(options=list(choices), description=label, tooltip=f"{label}. {tip}")
-
-        def chosen(change: dict[str, Any]) -> None:
-            if change["new"] is not None:
-                pick(change["new"])
-
-        menu.observe(chosen, "value")
+        menu.on_choice(lambda value: None if value is None else pick(value))
         return menu
 
     def _ask(self, change: Change, key: str = "") -> None:

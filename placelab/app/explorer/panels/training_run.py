@@ -120,7 +120,7 @@ class TrainingRun:
         self.values: dict[str, w.HTML] = {}
         self._step = 0.0
         self._unit = 0.0
-        self._quiet = False
+        self._drawing = False
         rows = [self._row(name) for name in SLIDERS]
         self.best = w.Button(description="To the optimum", tooltip="Set the interval with the least expected time")
         self.best.on_click(lambda _: self._to_optimum())
@@ -157,7 +157,7 @@ class TrainingRun:
             description=label,
             tooltip=f"{label}: {tip}",
         )
-        slider.observe(self._moved, "value")
+        slider.on_choice(lambda _: self._draw())
         self.sliders[name] = slider
         self.values[name] = w.HTML()
         return w.HBox([slider, self.values[name]]).add_class("pl-run-row")
@@ -165,18 +165,12 @@ class TrainingRun:
     def _reset(self) -> None:
         """The values at first, for a step of this length."""
         self._unit = self._step
-        self._quiet = True
         for name, slider in self.sliders.items():
-            slider.value = math.log10(SLIDERS[name][4])
-        self._quiet = False
-
-    def _moved(self, _: object) -> None:
-        if not self._quiet:
-            self._draw()
+            slider.put(math.log10(SLIDERS[name][4]))
 
     def _dragged(self, change: dict[str, Any]) -> None:
         """Take an interval from the picture."""
-        if not self._quiet and self._unit > 0:
+        if not self._drawing and self._unit > 0:
             self._set_interval(change["new"])
 
     def _to_optimum(self) -> None:
@@ -197,12 +191,12 @@ class TrainingRun:
         traits = _picture(run)
         slider = self.sliders["interval"]
         limits = [self._unit * 10.0**end for end in (slider.min, slider.max)]
-        self._quiet = True
+        self._drawing = True
         with self.chart.hold_sync():
             self.chart.set_trait("limits", limits)
             for name, value in traits.items():
                 self.chart.set_trait(name, value)
-        self._quiet = False
+        self._drawing = False
 
 
 def _picture(run: TrainingSettings) -> dict[str, Any]:
