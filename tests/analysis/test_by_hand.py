@@ -90,6 +90,28 @@ def test_a_place_is_legal_exactly_where_no_circle_arises():
     assert tried > 2 * refused > 20
 
 
+def test_an_op_starts_when_its_inputs_are_there_or_later():
+    """The ghost's time: no place on a device starts the op earlier, and where the device is free then, it starts right then."""
+    met = 0
+    limits = dict(transfers=("parallel",), transfer_ops=(0,), memory=("none",), groups=False)
+    for i, problem in enumerate(problems.many(MANY, seed=33, **limits)):
+        random = Random(i)
+        plan = pl.by_hand(problems.placement(random.randint, problem))
+        v = random.randrange(problem.graph.n_ops)
+        name = problem.graph.names[v]
+        for d in problem.feasible(v).tolist():
+            found = plan.places(name, d)
+            begins = plan.move(name, d).schedule.start[v]
+            assert begins >= found.ready * (1 - 1e-9)
+            lane = plan.order(d)
+            lane = lane[lane != v]
+            ahead = plan.schedule.finish[lane[: found.start]].max(initial=0.0)
+            if ahead <= found.ready and d != plan.placement.device[v]:
+                met += 1
+                assert begins == pytest.approx(found.ready, rel=1e-9)
+    assert met > 10
+
+
 def test_several_ops_and_groups_move_together_and_stay_valid():
     """A legal block stands together in its order; groups are never apart; an illegal one is truly a circle."""
     legal = refused = 0
