@@ -50,6 +50,7 @@ from placelab.simulation.event_simulation import simulate
 from placelab.simulation.kernel_arrays import shared_links_of
 from placelab.strategies.placing import place
 
+# That the page has, as widgets/kernels/place.ts.
 PARTITIONERS = (
     "single",
     "heft",
@@ -59,7 +60,7 @@ PARTITIONERS = (
     "tf-greedy",
     "etf",
     "m-etf",
-)  # that the page has, as widgets/kernels/place.ts
+)
 SCHEDULERS = ("fifo", "pct", "msr", "planned")  # as widgets/kernels/simulate.ts
 AS_PLACED = "as placed"
 MOST_BITS = 30  # of a number of JavaScript on which ``&`` works
@@ -235,7 +236,8 @@ def why_still(schedule: Schedule) -> str:
 
 def _is_found_again(schedule: Schedule) -> bool:
     """Whether a page finds the placement, which is the partitioner's: not where another plan stands in for want of memory."""
-    problem, mine = schedule.problem, schedule.placement
+    problem = schedule.problem
+    mine = schedule.placement
     if not can_bind(problem):
         return True
     try:

@@ -107,7 +107,8 @@ class ByHandMode(Background):
         waiting, more = ([], 0) if state.placed is None else tray.rows(self._session.problem, state.placed)
         if self._gantt.tray != waiting or self._gantt.tray_more != more:
             with self._gantt.hold_sync():
-                self._gantt.tray, self._gantt.tray_more = waiting, more
+                self._gantt.tray = waiting
+                self._gantt.tray_more = more
 
     def let_go(self) -> None:
         """Put what is held back, since something else happens. Needs the session's lock; shows nothing."""
@@ -146,7 +147,8 @@ class ByHandMode(Background):
 
     def _plan(self) -> ByHand | None:
         """The plan of the last step of the history; None where it has none."""
-        own, problem = self._session.steps.now.own_plan, self._session.problem
+        own = self._session.steps.now.own_plan
+        problem = self._session.problem
         if own is None:
             return None
         if self._known is None or self._known[0] is not own or self._known[1] is not problem:
@@ -270,7 +272,8 @@ class ByHandMode(Background):
     def _look(self) -> None:
         """Look for the best move, or for a better plan from here, unless something else happens meanwhile."""
         with self._session.lock:
-            asked, plan = self._asked, self._plan()
+            asked = self._asked
+            plan = self._plan()
         if asked is None or plan is None or not self._gantt.by_hand:
             return
         what, grip = asked
@@ -326,8 +329,10 @@ class ByHandMode(Background):
     def _tell(self, held: Held) -> None:
         """Tell the page where it would run, what forbids devices and places, and when the inputs would be there."""
         schedule = held.plan.schedule
-        start, finish = float(schedule.start[held.op]), float(schedule.finish[held.op])
-        fresh, said = isinstance(held, tray.FromTray), held.said
+        start = float(schedule.start[held.op])
+        finish = float(schedule.finish[held.op])
+        fresh = isinstance(held, tray.FromTray)
+        said = held.said
         if isinstance(held, tray.FromTray):
             shown = not self._gantt.predicts
             self._gantt.candidates = held.ghosts() if shown else []

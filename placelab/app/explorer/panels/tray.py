@@ -34,7 +34,8 @@ def is_ready(problem: Problem, op: int, placed: np.ndarray) -> bool:
 
 def rows(problem: Problem, placed: np.ndarray) -> tuple[list[dict[str, object]], int]:
     """What waits, in topological order, those first that can be placed: ``op``, ``name``, ``ready``, ``said``; how many more."""
-    graph, cluster = problem.graph, problem.cluster
+    graph = problem.graph
+    cluster = problem.cluster
     missing = np.bincount(graph.consumer[~placed[graph.producer]], minlength=graph.n_ops)
     ready = np.flatnonzero(~placed & (missing == 0))
     waiting = np.flatnonzero(~placed & (missing > 0))
@@ -92,9 +93,11 @@ class FromTray(Held):
 
     def verdict(self) -> str:
         """Where it runs, and where it would end first, for one who has said so before seeing it."""
-        graph, cluster = self.before.placement.problem.graph, self.before.placement.problem.cluster
+        graph = self.before.placement.problem.graph
+        cluster = self.before.placement.problem.cluster
         schedule = self.plan.schedule
-        begin, end = float(schedule.start[self.op]), float(schedule.finish[self.op])
+        begin = float(schedule.start[self.op])
+        end = float(schedule.finish[self.op])
         first = min(self.ghosts(), key=lambda ghost: (ghost["finish"], ghost["device"]))
         time = cluster.units.time
         here = f"{graph.names[self.op]} on {cluster.names[self.target.device]}: {time(begin)} to {time(end)}."
