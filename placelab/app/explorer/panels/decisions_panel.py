@@ -68,6 +68,8 @@ class DecisionsPanel(Background):
     @visible.setter
     def visible(self, visible: bool) -> None:
         self._visible = visible
+        if not visible:
+            self.view.candidates = []  # else their ghosts would stay on the chart
         self._tell()
 
     def _tell(self, _: object = None) -> None:
