@@ -27,7 +27,7 @@ def test_segments_fill_the_time_to_the_bound(problem):
         assert before["finish"] == pytest.approx(after["start"])
     steps = pl.bounds(problem, why=True)
     named = {op for ops in steps.ops for op in ops}
-    assert {str(problem.graph.names[each["op"]]) for each in proof} <= named
+    assert {str(problem.graph.names[op]) for each in proof for op in [each["op"], *each["ops"]]} <= named
     assert {each["kind"] for each in proof} <= {"compute", "transfer", "share", "work"}
 
 
@@ -39,6 +39,7 @@ def test_ops_of_a_scope_are_one_segment():
         ("z", 3, 6, 2),
     ]
     assert proof[0]["said"] == "2 ops of a run one after the other: at least 3, 0 to 3."
+    assert [each["ops"] for each in proof] == [[0, 1], [2]]
 
 
 def test_a_long_proof_is_short_enough_to_be_drawn():

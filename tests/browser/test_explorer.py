@@ -341,6 +341,10 @@ def test_why_not_faster(explore, screenshot):
     hand.becomes("explorer.gantt.selection >= 0", True)
     op = hand.notebook.value("explorer.gantt.selection")
     assert hand.notebook.value(f"str(explorer.problem.graph.names[{op}])") in named
+    chart = hand.root.locator(".pl-gantt")
+    for i, ops in enumerate(hand.notebook.value("[each['ops'] for each in explorer.gantt.proof]")[:2]):
+        segments.nth(i).click()
+        expect(chart).to_have_attribute("data-marked", str(len(ops)))
     screenshot("lane")
     stage = hand.root.locator(".stage")
     high = box_of(stage)["height"]

@@ -85,7 +85,7 @@ export class GanttView {
     zoom: () => this.#commands.perform("to-selection"),
     say: (text) => this.#report.note(text),
   });
-  readonly #proof = proofLane((op) => this.#choose(op));
+  readonly #proof = proofLane((op, ops) => this.#chooseOf(op, ops));
   readonly #map = minimap(() => this.#board);
   readonly #lanes = new Arranging(this.#board, this.#report, {
     focused: () => this.#focused,
@@ -485,7 +485,17 @@ export class GanttView {
     this.#pick({ ...NOTHING, op });
   }
 
+  /** Selects the first op of several, and marks all. */
+  #chooseOf(op: number, ops: readonly number[]): void {
+    this.#choose(op);
+    this.#commands.found = ops;
+    this.element.dataset.marked = String(ops.length);
+    this.#board.redraw("overlay");
+  }
+
   #pick(picked: Picked): void {
+    this.#commands.mark(); // what is found, and nothing else
+    this.element.dataset.marked = "0";
     const { gap, transfer, lane, area } = this.#picked;
     const same = gap === picked.gap && transfer === picked.transfer && lane === picked.lane && area === picked.area;
     if (same && picked.op === this.#board.picked && !this.#elsewhere) return;

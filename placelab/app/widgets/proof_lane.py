@@ -9,6 +9,7 @@ from placelab.planning.input_bound import ProofPart, steps
 from placelab.problem.problem import Problem
 
 MOST = 120  # segments that are sent
+MARKED = 200  # ops of one that are, to be marked
 KINDS = {"op": "compute", "transfer": "transfer", "share": "share", "between": "share", "work": "work"}
 Segment = dict[str, object]
 
@@ -20,7 +21,8 @@ def proof_of(problem: Problem) -> list[Segment]:
     -------
     list of dict
         ``kind`` (``compute``, ``transfer``, ``share``: ops that must run on one device or await transfers, ``work``: of all
-        devices together), ``label``, ``start``, ``finish`` [s], ``op`` (number of the first op), ``said``, a sentence.
+        devices together), ``label``, ``start``, ``finish`` [s], ``op`` (number of the first op), ``ops`` (all it is about, 200 at
+        most), ``said``, a sentence.
         Neighbouring ops of one scope are one segment; where that is still more than 120, the shortest are drawn with the one
         before them.
     """
@@ -64,5 +66,6 @@ def _segment(group: Sequence[ProofPart], problem: Problem) -> Segment:
         "start": float(began),
         "finish": float(ended),
         "op": int(longest.ops[0]),
+        "ops": list(dict.fromkeys(int(op) for step in group for op in step.ops))[:MARKED],
         "said": f"{said}: at least {took}.",
     }

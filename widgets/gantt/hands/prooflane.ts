@@ -16,8 +16,8 @@ export interface ProofLane {
   place(scene: Scene): void;
 }
 
-/** `choose` is called with the op of a segment that was clicked. */
-export function proofLane(choose: (op: number) => void): ProofLane {
+/** `choose` is called with the first op of a segment that was clicked, and all of them. */
+export function proofLane(choose: (op: number, ops: readonly number[]) => void): ProofLane {
   const name = h(
     "span.name",
     { title: "Why no schedule is faster: what must happen one after the other (y)" },
@@ -38,9 +38,9 @@ export function proofLane(choose: (op: number) => void): ProofLane {
     },
     show(given) {
       proof = given;
-      segments = given.map(({ kind, label, op, said }) => {
+      segments = given.map(({ kind, label, op, ops = [op], said }) => {
         const made = h("button", { type: "button", tabindex: -1, class: kind, title: said, "aria-label": said }, label);
-        listen(made, "click", () => choose(op));
+        listen(made, "click", () => choose(op, ops));
         return made;
       });
       plot.replaceChildren(...segments, bound);

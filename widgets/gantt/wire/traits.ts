@@ -165,6 +165,8 @@ export interface Proof {
   start: number;
   finish: number;
   op: number;
+  /** All that it is about, as many as are marked. */
+  ops?: number[];
   said: string;
 }
 
