@@ -161,7 +161,8 @@ def pull(hand: Hand, name: str, dx: float) -> None:
 
 def going_on(hand: Hand, makespan: float) -> float:
     """Wait until the explorer shows what its page has computed for the last of the edits, and return that makespan."""
-    chart, bar = hand.root.locator(".pl-gantt"), hand.page.locator(".pl-goon")
+    chart = hand.root.locator(".pl-gantt")
+    bar = hand.page.locator(".pl-goon")
     expect(bar).to_contain_text("Canvas and chart go on in this page:")
     expect(bar).to_have_attribute("aria-busy", "false")
     expect(chart).not_to_have_attribute("data-makespan", str(makespan))

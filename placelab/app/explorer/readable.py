@@ -35,9 +35,8 @@ class Readable(Whole):
     height = traitlets.Int(0).tag(sync=True)  # in CSS pixels; 0: what the window leaves
     hints = traitlets.Int(0).tag(sync=True)  # how often a user has asked for the hints that a browser shows once
     hiding = traitlets.Unicode("").tag(sync=True)  # a style sheet that hides the saved picture
-    now = traitlets.Unicode("").tag(
-        sync=True
-    )  # key of the newest state; a part that shows a result of another one is outdated
+    # Key of the newest state; a part that shows a result of another one is outdated.
+    now = traitlets.Unicode("").tag(sync=True)
 
     _session: Session
     _computation: Computation

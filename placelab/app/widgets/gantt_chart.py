@@ -120,17 +120,14 @@ class Gantt(View):
     memory_shown = traitlets.Bool(False).tag(sync=True)  # lanes of memory are drawn; both ways
     selection = traitlets.Int(-1).tag(sync=True)  # op number, -1 for none
     gap = traitlets.Int(-1).tag(sync=True)  # row of the idle gap whose click selected the op, or nothing; -1 for none
-    transfer = traitlets.Int(-1).tag(
-        sync=True
-    )  # row of the transfer whose click selected the op that it brings, likewise
+    # Row of the transfer whose click selected the op that it brings, likewise.
+    transfer = traitlets.Int(-1).tag(sync=True)
     lane = traitlets.Int(-1).tag(sync=True)  # device whose name was clicked, which selects no op; -1 for none
     area = traitlets.List(traitlets.Float()).tag(sync=True)  # brushed: start, finish [s], then its devices; or empty
-    value = traitlets.Dict().tag(
-        sync=True
-    )  # chosen on a cluster canvas, see ClusterCanvas.chosen; a click here ends that
-    curve = traitlets.Dict().tag(
-        sync=True
-    )  # makespan over it, see placelab.app.explorer.engine.curve; {} while not known
+    # Chosen on a cluster canvas, see ClusterCanvas.chosen; a click here ends that.
+    value = traitlets.Dict().tag(sync=True)
+    # Makespan over it, see placelab.app.explorer.engine.curve; {} while not known.
+    curve = traitlets.Dict().tag(sync=True)
     detail = traitlets.Unicode("").tag(sync=True)  # why the selected op is where it is and starts then; of a gap, too
     details = traitlets.Dict().tag(sync=True)  # what the drawer says, see placelab.app.widgets.details
     proof = traitlets.List(traitlets.Dict()).tag(sync=True)  # why not faster, see placelab.app.widgets.proof_lane
@@ -142,9 +139,8 @@ class Gantt(View):
     height = traitlets.Int(0).tag(sync=True)  # of the chart in CSS pixels; 0: the devices decide; -1: all there is
     kept = traitlets.Bytes().tag(sync=True)  # a schedule drawn behind, see `keep`
     keep_axis = traitlets.Bool(False).tag(sync=True)  # the time axis stays when the makespan changes; both ways
-    dragging = traitlets.Bool(False).tag(
-        sync=True
-    )  # a hand drags something it depends on; the axis does not shrink then
+    # A hand drags something it depends on; the axis does not shrink then.
+    dragging = traitlets.Bool(False).tag(sync=True)
     colour_by = traitlets.Enum(WAYS, "kind").tag(sync=True)  # what the colours of the ops mean; both ways
     colour_ways = traitlets.List(traitlets.Unicode()).tag(sync=True)  # more ways, which the graph of a job has
     colours = traitlets.Bytes().tag(sync=True)  # colour index per op, uint8, where only Python can work it out

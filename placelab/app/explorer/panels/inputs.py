@@ -62,7 +62,8 @@ class Inputs:
         """Whether a user has changed cluster, arrangement or drag of the canvas since the last call."""
         if self._restoring:
             return False
-        seen, self._seen = self._seen, (*self.canvas.state, self.canvas.dragging)
+        seen = self._seen
+        self._seen = (*self.canvas.state, self.canvas.dragging)
         return self._seen != seen
 
     def show(self) -> None:

@@ -318,7 +318,8 @@ class JobPanel(Background):
 
     def show(self, state: State, problem: Problem, dragging: bool) -> None:
         """Show the job of a state in the controls, unless another one has been asked for meanwhile."""
-        self._state, self._problem = state, problem
+        self._state = state
+        self._problem = problem
         if self._asked is None:
             self._show(state, problem)
 
@@ -416,7 +417,8 @@ class JobPanel(Background):
 
     def _say(self, text: str) -> None:
         self.numbers.result_of = ""
-        self.numbers.note, self.numbers.rows = text, []
+        self.numbers.note = text
+        self.numbers.rows = []
 
     def _turn(self, _: Any = None) -> None:
         running = self.page.value

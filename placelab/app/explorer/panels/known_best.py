@@ -94,7 +94,9 @@ class BestKnown(Background):
         self.switch.hidden = far == "optimal"  # nothing is left to look for
         with self.par.hold_sync():
             self.par.result_of = of
-            self.par.bound, self.par.best, self.par.shown = bound, best, schedule.makespan
+            self.par.bound = bound
+            self.par.best = best
+            self.par.shown = schedule.makespan
             self.par.said = f"proven ≥ {time(bound)}, best known {time(best)}, shown {time(schedule.makespan)}"
 
     def show_best(self) -> None:
