@@ -50,6 +50,8 @@ These rows are as without any change: {idle}. What each of them is:
 - *With linear relaxation* in what is refuted, as OR-tools has it by default.
 - *All units ordered* among interchangeable devices, instead of the first {ordered}; *none ordered*: the search is left to
   find that they are alike.
+- *No probing*, *one round of presolve*: less work before what is refuted is searched. *Dynamic precedences*, with strong
+  propagation of what does not overlap: more work in each node of that search.
 
 Cuts that these graphs have no use for: edges whose ends must share a device in every schedule that is no longer than the plan
 ({shared}; that follows from the windows, so it is not stated), and ops through which all paths lead, where a graph could be
@@ -128,6 +130,15 @@ VARIANTS: dict[str, list[tuple[Any, str, Any]]] = {
     "with linear relaxation": [(turns, "REFUTE", turns.SEARCH)],
     "all units ordered": [(exact, "ORDERED", 10**9)],
     "none ordered": [(exact, "ORDERED", 0)],
+    "no probing": [(turns, "REFUTE", turns.REFUTE | dict(cp_model_probing_level=0))],
+    "one round of presolve": [(turns, "REFUTE", turns.REFUTE | dict(max_presolve_iterations=1))],
+    "dynamic precedences": [
+        (
+            turns,
+            "REFUTE",
+            turns.REFUTE | dict(use_dynamic_precedence_in_disjunctive=True, use_strong_propagation_in_disjunctive=True),
+        )
+    ],
 }
 
 
