@@ -109,6 +109,21 @@ def test_what_parts_say_together_is_one_message(monkeypatch):
     whole.close()
 
 
+def test_what_is_held_back_is_not_older_than_what_was_sent(box, monkeypatch):
+    """A trait that another thread has set meanwhile has that value in the message at the end, too."""
+    whole = Whole([box])
+    messages: list[dict[str, Any]] = []
+    monkeypatch.setattr(whole, "_send", lambda message, buffers=None: messages.append(message["state"]))
+    go, *_ = box.children
+    with whole.in_one_message():
+        go.description = "before"
+        other = Thread(target=lambda: setattr(go, "description", "after"))
+        other.start()
+        other.join()
+    assert messages == [{f"{go.model_id}.description": "after"}] * 2
+    whole.close()
+
+
 def test_bytes_of_a_view_travel_as_buffers(monkeypatch):
     """Their places are named as the traits of the whole."""
     chart = Gantt(comm=PartComm())

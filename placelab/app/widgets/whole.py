@@ -107,20 +107,6 @@ def state_of(part: ipywidgets.Widget) -> dict[str, Any]:
     return {f"{part.model_id}.{key}": value for key, value in part.get_state(keys).items()}
 
 
-class _Update:
-    """Traits that wait to be sent, the last value of each, and buffers by their place."""
-
-    def __init__(self) -> None:
-        self.state: dict[str, Any] = {}
-        self.buffers: dict[tuple[Any, ...], Any] = {}
-
-    def take(self, state: dict[str, Any], paths: list[list[Any]], buffers: list[Any]) -> None:
-        """Put newer values in the place of those before."""
-        self.state |= state
-        self.buffers = {path: buffer for path, buffer in self.buffers.items() if path[0] not in state}
-        self.buffers |= {tuple(path): buffer for path, buffer in zip(paths, buffers, strict=True)}
-
-
 class Whole(anywidget.AnyWidget):
     """One widget for a front end, made of parts.
 
@@ -145,7 +131,8 @@ class Whole(anywidget.AnyWidget):
 
     def __init__(self, parts: Sequence[ipywidgets.Widget], **traits: Any) -> None:
         self._joining = RLock()
-        self._held = local()  # what a thread has not sent yet
+        self._sending = RLock()  # values are read and sent in one go: none that is older comes after a newer one
+        self._held = local()  # .names: of parts, and of their traits that this thread has not sent yet
         self._parts: dict[str, ipywidgets.Widget] = {}
         self.children = tuple(parts)
         for part in parts:
@@ -183,22 +170,34 @@ class Whole(anywidget.AnyWidget):
     @contextmanager
     def in_one_message(self) -> Iterator[None]:
         """Send what parts have to say in this thread meanwhile at the end, as one message: many take the page longer."""
-        if getattr(self._held, "update", None) is not None:
+        if self._names_held is not None:
             yield
             return
-        self._held.update = _Update()
+        self._held.names = {}
         try:
             yield
         finally:
             self._send_held()
-            self._held.update = None
+            self._held.names = None
+
+    @property
+    def _names_held(self) -> dict[str, dict[str, None]] | None:
+        """Traits of each part that wait to be sent, in this thread; None where it holds nothing back."""
+        return getattr(self._held, "names", None)
 
     def _send_held(self) -> None:
-        held = getattr(self._held, "update", None)
-        if held is not None and held.state:
-            self._held.update = _Update()
-            paths = [list(path) for path in held.buffers]
-            self._send({"method": "update", "state": held.state, "buffer_paths": paths}, [*held.buffers.values()])
+        """Send what waits, with the values of now: another thread may have sent newer ones than those of then."""
+        held = self._names_held
+        if not held:
+            return
+        self._held.names = {}
+        with self._sending:
+            there = [(self._parts[name], [*traits]) for name, traits in held.items() if name in self._parts]
+            state = {
+                f"{part.model_id}.{key}": value for part, keys in there for key, value in part.get_state(keys).items()
+            }
+            plain, paths, buffers = _apart(state)
+            self._send({"method": "update", "state": plain, "buffer_paths": paths}, buffers)
 
     def _relay(self, name: str, data: dict[str, Any], buffers: list[Any]) -> None:
         """Send a message of a part as one of the whole."""
@@ -213,11 +212,14 @@ class Whole(anywidget.AnyWidget):
             state |= more
             paths += more_paths
             buffers = [*buffers, *more_buffers]
-        held = getattr(self._held, "update", None)
-        if held is not None and data["method"] == "update":
-            held.take(state, paths, buffers)
-        else:
-            self._send({"method": data["method"], "state": state, "buffer_paths": paths}, buffers)
+        held = self._names_held
+        if held is None or data["method"] != "update":
+            with self._sending:
+                self._send({"method": data["method"], "state": state, "buffer_paths": paths}, buffers)
+            return
+        for key in [*state, *(path[0] for path in paths)]:
+            part, _, trait = key.partition(".")
+            held.setdefault(part, {})[trait] = None
 
     def _joined(self, box: ipywidgets.Widget) -> dict[str, Any]:
         """Take over the parts that have come into a box, close those that have left it, and return the state of the new ones."""
