@@ -364,6 +364,18 @@ def test_an_explorer_begins_by_hand():
     explorer.close()
 
 
+def test_a_par_of_ones_own_counts_stars():
+    """HEFT's 80 earns two of three where par is 73; what is no makespan is refused."""
+    explorer = pl.explore("topcuoglu", by_hand=True, par=73)
+    look(explorer)
+    wait_for(lambda: "★★☆" in figures(explorer))
+    assert explorer.schedule.makespan == 80
+    explorer.close()
+    for wrong in (0, -1.0, float("nan"), float("inf"), "73", True):
+        with pytest.raises(pl.UnsupportedError, match="par"):
+            pl.explore("topcuoglu", par=wrong)
+
+
 def test_a_puzzle_begins_with_its_start_and_counts_stars():
     """From one star of the start to three, which local search finds; another problem has none."""
     puzzle = pl.puzzles.load("diamond")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 from placelab.analysis.hand_plans import ByHand
@@ -10,7 +11,7 @@ from placelab.app.explorer.application import Explorer
 from placelab.app.explorer.panels.layers_panel import LayersPanel
 from placelab.app.explorer.panels.panel import Puzzle
 from placelab.app.explorer.state import initial_state
-from placelab.base.errors import expect
+from placelab.base.errors import UnsupportedError, expect
 from placelab.problem.cluster import Cluster
 from placelab.schedule.catalogue import checked, partitioners, schedulers
 from placelab.schedule.schedule import Schedule
@@ -31,6 +32,7 @@ def explore(
     height: int | None = None,
     tab: str | None = None,
     by_hand: bool = False,
+    par: float | None = None,
 ) -> Explorer:
     """Open the explorer in the output of a cell.
 
@@ -61,6 +63,9 @@ def explore(
         Title of the tab to open, as ``"Decisions"``. Default: the first; of a Transformer ``"Layers"``.
     by_hand
         Whether the chart begins with bars that can be moved by hand; it does for a plan by hand and a puzzle.
+    par
+        Makespan that a plan by hand is to reach [s]. Numbers show three stars for a plan that does, two for one as short as
+        HEFT's, one for a legal one, until the problem is a different one. Default: of a puzzle its optimum; otherwise no stars.
 
     Returns
     -------
@@ -92,10 +97,17 @@ def explore(
     expect(names, (list, tuple), "explore, for prepare,")
     for name in names:
         expect(name, str, "explore, in prepare,")
+    if par is not None and not 0 < par < inf:
+        raise UnsupportedError(f"explore: par is {par!r}; expected a makespan in seconds, more than 0")
     state = initial_state(problem_or_graph, cluster).with_choices(partitioner, scheduler, options or {}, tuple(names))
     if isinstance(plan, ByHand):
         state = state.with_hand(plan.placement)
-    explorer = Explorer(state, state.problem(), height=height, puzzle=puzzle, begins=begins)
+    problem = state.problem()
+    if par is not None:
+        from placelab.testing import puzzles  # with checks of answers, which an explorer seldom needs
+
+        puzzle = puzzles.Puzzle("par", f"Par is {par:.6g}.", problem, par)
+    explorer = Explorer(state, problem, height=height, puzzle=puzzle, begins=begins)
     tab = tab or (LayersPanel.title if state.layers is not None else None)
     if tab is not None:
         explorer.tabs.open(tab)

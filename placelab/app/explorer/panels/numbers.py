@@ -105,7 +105,7 @@ def with_stars(items: Sequence[Item], puzzle: Puzzle | None, stars: int) -> list
     """The numbers, with the stars that a plan of a puzzle earns; a negative number is not known yet."""
     if puzzle is None or stars < 0:
         return list(items)
-    title = f"{puzzle.task} One star for a legal plan, two for one as short as HEFT's, three for an optimal one"
+    title = f"{puzzle.task} One star for a legal plan, two for one as short as HEFT's, three for one that reaches par"
     return [*items, item("stars", "Puzzle", "★" * stars + "☆" * (3 - stars), title, "good" if stars == 3 else "")]
 
 

@@ -195,7 +195,9 @@ class Tabular(Panel, Protocol):
 class Puzzle(Protocol):
     """What the explorer knows of a puzzle of :mod:`placelab.puzzles`."""
 
-    task: str
+    @property
+    def task(self) -> str:
+        """What is to be found out."""
 
     @property
     def start(self) -> ByHand:
