@@ -361,6 +361,7 @@ def test_an_explorer_begins_by_hand():
     look(explorer)
     wait_for(lambda: explorer.state.own_plan is not None)
     assert explorer.gantt.by_hand and explorer.schedule.makespan == 80
+    assert explorer.settled(60) and explorer.commands.palette.done == {}
     explorer.close()
 
 

@@ -424,8 +424,11 @@ class Explorer(Readable):
         self._told = result.state, result.schedule.makespan
         if before is None or before[0] is result.state or not (what := said_of_change(before[0], result.state)):
             return
+        makespan = result.schedule.makespan
+        if result.state.own_plan and not before[0].own_plan and makespan == before[1]:
+            return  # the mode by hand has begun, with what was shown
         time = self.problem.cluster.units.time
-        self.commands.palette.note(f"{what} · {time(before[1])} → {time(result.schedule.makespan)}")
+        self.commands.palette.note(f"{what} · {time(before[1])} → {time(makespan)}")
 
     def _shown(self) -> tuple[State, Schedule, list[Item]]:
         return self.state, self.schedule, self.gantt.numbers

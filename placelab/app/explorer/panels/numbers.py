@@ -106,7 +106,7 @@ def with_stars(items: Sequence[Item], puzzle: Puzzle | None, stars: int) -> list
     if puzzle is None or stars < 0:
         return list(items)
     title = f"{puzzle.task} One star for a legal plan, two for one as short as HEFT's, three for one that reaches par"
-    return [*items, item("stars", "Puzzle", "★" * stars + "☆" * (3 - stars), title, "good" if stars == 3 else "")]
+    return [*items, item("stars", "Stars", "★" * stars + "☆" * (3 - stars), title, "good" if stars == 3 else "")]
 
 
 def link_load(schedule: Schedule) -> np.ndarray:
