@@ -25,9 +25,7 @@ ALL_KERNELS := $(VENV)/.all-kernels
 NODE_MODULES := widgets/node_modules/.installed
 # What shows widgets outside Jupyter, for the browser tests alone.
 HOSTS := tests/browser/hosts/node_modules/.installed
-# Three processes on two cores: a test that waits, for a page, a server or a thread, leaves its core to another one.
-CORES := $(or $(shell getconf _NPROCESSORS_ONLN 2>/dev/null),2)
-PARALLEL := --numprocesses=$(shell expr $(CORES) + \( $(CORES) + 1 \) / 2)
+PARALLEL := --numprocesses=logical
 # Notebooks first: they have few and long tests, and whatever comes last keeps one process busy while the others have ended.
 PYTHON_TESTS := $(PARALLEL) --dist=loadfile --no-loadscope-reorder --ignore=tests/browser notebooks tests placelab
 BROWSER_TESTS := $(PARALLEL) --dist=worksteal tests/browser

@@ -75,16 +75,15 @@ def test_a_search_shows_progress_and_is_cancelled(explore, screenshot):  # noqa:
 
 
 HOLDS = """
+import ctypes
 import time
 import numpy as np
 
 @pl.partitioner(slow=True)
 def holds(problem):
-    "One call of C for five seconds, in which no other thread of Python gets a turn, as where a solver builds its model."
+    "One call of C for six seconds, in which no other thread of Python gets a turn, as where a solver builds its model."
     time.sleep(1)
-    begun = time.perf_counter()
-    sum(range(2_000_000))
-    sum(range(int(5 * 2_000_000 / (time.perf_counter() - begun))))
+    ctypes.PyDLL(None).sleep(6)
     return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
 """
 
@@ -94,8 +93,8 @@ def test_seconds_go_on_while_the_kernel_says_nothing(explore):  # noqa: F811
     hand = explore('"topcuoglu"', tab=RESTING)
     hand.notebook.execute(HOLDS)
     hand.menu("Partitioner").select_option("holds")
-    for seconds in (2, 4):
-        expect(running(hand)).to_contain_text(f"holds is running · {seconds} s")
+    for seconds in ("[23]", "[4-7]"):
+        expect(running(hand)).to_contain_text(re.compile(f"holds is running · {seconds} s"))
     expect(running(hand)).to_be_hidden()
 
 
