@@ -1,5 +1,8 @@
 """Every test file is in exactly one share of the files: none is left out when several runs divide them."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,3 +22,23 @@ def test_shares_are_disjoint_and_together_everything(n):
 def test_no_such_share(which):
     with pytest.raises(ValueError, match="such as 2/3"):
         share(FILES, which)
+
+
+@pytest.mark.parametrize("which", ["1/3", "2/3", "3/3"])
+def test_what_has_failed_of_a_share_runs_again(which, tmp_path):
+    """Though its file is the only one then, and so the first of all shares."""
+    failed = "tests/house/test_shares.py::test_no_such_share[0/3]"
+    cache = tmp_path / "v" / "cache"
+    cache.mkdir(parents=True)
+    (cache / "lastfailed").write_text(json.dumps({failed: True}))
+    options = [
+        "--collect-only",
+        "--quiet",
+        "--last-failed",
+        f"--share={which}",
+        "--override-ini",
+        f"cache_dir={tmp_path}",
+    ]
+    command = [sys.executable, "-m", "pytest", *options, "tests/house"]
+    listed = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    assert failed in listed.stdout and listed.returncode == 0, listed.stdout + listed.stderr
