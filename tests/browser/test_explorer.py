@@ -848,7 +848,7 @@ def test_presenting(explore, page: Page, screenshot):
     page.wait_for_function(NEAR, arg=x + 30)
     screenshot("pulled")
     page.mouse.up()
-    hand.becomes("explorer.canvas.dragging", False)
+    hand.becomes("[explorer.canvas.dragging, len(explorer.steps.past) > 0]", [False, True])
     bandwidth = hand.notebook.value("float(explorer.problem.cluster.bandwidth[0, 1])")
     assert bandwidth == pytest.approx(300e9 * 10 ** (30 / 1.25 / 120), rel=0.02)
     goal = box_of(hand.root.locator('.host[data-host="node1"] rect').first)
