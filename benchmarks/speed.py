@@ -249,8 +249,8 @@ def timed_rows(quick: bool) -> Iterator[Row]:
         yield from simulations(graph, size)
         yield from planning(graph, size)
         if n_ops == SIZES[1]:
-            yield from sharing(graph)
             yield from files_and_checks(graph)
+    yield from sharing(pl.generators.layered(SIZES[1], seed=1))  # last: commits before a cluster had links end here
 
 
 def main() -> None:

@@ -100,7 +100,10 @@ def when_asked(call: Callable, *yardsticks: Callable, **limits: float) -> list[f
 
 
 def answer(rows: Iterable) -> None:
-    """Measure row by row."""
-    for row in rows:
-        print(f"{row.what} | {row.ops or ''} | {row.devices or ''}", flush=True)
+    """Measure row by row; the first row that this package cannot run is the end."""
+    try:
+        for row in rows:
+            print(f"{row.what} | {row.ops or ''} | {row.devices or ''}", flush=True)
+    except Exception as error:
+        print(f"{os.environ['PYTHONPATH']} ends here: {error}", file=sys.stderr)
     print("end", flush=True)
