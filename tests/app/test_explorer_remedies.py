@@ -12,8 +12,8 @@ from explorer_hands import press, shown, wait_for, widgets
 import placelab as pl
 from placelab.app.explorer.engine import failure
 from placelab.app.explorer.engine.failure import EXACT, least_memory
-from placelab.app.explorer.job import PIPELINE, Job
 from placelab.app.explorer.jobs import with_job
+from placelab.app.explorer.offered import PIPELINE, Job
 from placelab.app.explorer.panels.comparison import Comparison
 from placelab.schedule import catalogue as strategies
 from placelab.strategies import placing

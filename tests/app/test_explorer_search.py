@@ -16,7 +16,7 @@ from placelab.app.explorer import Explorer
 from placelab.app.explorer.computation import Computation
 from placelab.app.explorer.engine.curve import Curve
 from placelab.app.explorer.engine.solving import FULL, LIVE, ON_RELEASE, PREVIEW, Pace, RunningCall
-from placelab.app.explorer.panels.search_line import SearchLine, described
+from placelab.app.explorer.panels.panel import SearchLine, described
 from placelab.app.explorer.state import initial_state
 from placelab.base import leaving, units
 from placelab.base.compiling import THREAD

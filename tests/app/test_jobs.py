@@ -10,9 +10,8 @@ import pytest
 from explorer_hands import edit, press, reproduces, wait_for
 
 import placelab as pl
-from placelab.app.explorer.job import ALL_REDUCE, PIPELINE, SERVERS, Job
 from placelab.app.explorer.jobs import one_step, with_job
-from placelab.app.explorer.offered import preset
+from placelab.app.explorer.offered import ALL_REDUCE, PIPELINE, SERVERS, Job, preset
 from placelab.app.explorer.panels.job_numbers import job_details, job_items
 from placelab.app.explorer.panels.job_panel import JobPanel
 from placelab.app.explorer.panels.numbers import numbers, strip

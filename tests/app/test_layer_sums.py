@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.app.explorer.layers import Layers
 from placelab.app.explorer.panels.layers_panel import rows
+from placelab.app.explorer.spreads import Layers
 
 WIDGETS = Path(__file__).parents[2] / "widgets"
 RUN = f"""import {{ readFileSync }} from "node:fs";

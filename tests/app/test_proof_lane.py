@@ -10,8 +10,7 @@ from hypothesis import given
 from problems import problems
 
 import placelab as pl
-from placelab.app.widgets.gantt_chart import Gantt
-from placelab.app.widgets.proof_lane import MOST, proof_of
+from placelab.app.widgets.gantt_chart import MOST, Gantt, proof_of
 
 
 @given(problems())

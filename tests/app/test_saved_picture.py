@@ -13,8 +13,8 @@ import pytest
 from nbclient import NotebookClient
 
 import placelab as pl
-from placelab.app.explorer import saved_picture
-from placelab.app.explorer.saved_picture import SavedPicture, saved_html
+from placelab.app.explorer import readable
+from placelab.app.explorer.readable import SavedPicture, saved_html
 
 PATIENCE = 60
 NUMBERS = [{"key": "makespan", "label": "Makespan", "value": "80 s"}]
@@ -40,14 +40,19 @@ def schedule():
 
 @pytest.fixture
 def displayed(monkeypatch):
-    """Calls of IPython's `display`: HTML, and whether it replaced the one before."""
+    """Calls of IPython's `display` for pictures: HTML, and whether it replaced the one before."""
     calls: list[tuple[str, bool]] = []
-    monkeypatch.setattr(
-        saved_picture,
-        "display",
-        lambda data, raw, display_id, update: calls.append((data["text/html"], update)),
-    )
+    taken_by(monkeypatch, lambda data: None, calls)
     return calls
+
+
+def taken_by(monkeypatch, live, calls):
+    """Have live views go to a function, and pictures to a list."""
+
+    def display(data, raw, display_id="", update=False):
+        calls.append((data["text/html"], update)) if display_id else live(data)
+
+    monkeypatch.setattr(readable, "display", display)
 
 
 def test_the_picture_is_an_image_that_needs_no_script(schedule):
@@ -72,7 +77,7 @@ def test_a_hostile_name_stays_text():
 def test_a_page_that_is_too_large_is_left_out(schedule, monkeypatch):
     """The picture is there all the same."""
     whole = saved_html("topcuoglu", schedule, NUMBERS, "ab")
-    monkeypatch.setattr(saved_picture, "MOST", 1000)
+    monkeypatch.setattr(readable, "MOST", 1000)
     short = saved_html("topcuoglu", schedule, NUMBERS, "ab")
     assert "<script" in whole and "<script" not in short and "<img" in short
 
@@ -86,7 +91,7 @@ def test_large_graphs_fit(monkeypatch):
 
 def test_the_picture_follows_once_nothing_changes(displayed, schedule, monkeypatch):
     """Many changes are one update, of the newest state; before the picture is displayed there is none."""
-    monkeypatch.setattr(saved_picture, "PAUSE", 0.2)
+    monkeypatch.setattr(readable, "PAUSE", 0.2)
     shown = ["old"]
     picture = SavedPicture(lambda: (shown[0], schedule, NUMBERS, []))
     try:
@@ -105,10 +110,8 @@ def test_the_picture_follows_once_nothing_changes(displayed, schedule, monkeypat
 
 def test_a_cell_shows_the_live_view_and_then_the_picture(displayed, monkeypatch):
     """Two outputs; the live view's own style hides the picture that belongs to it."""
-    from placelab.app.explorer import readable
-
     views = []
-    monkeypatch.setattr(readable, "display", lambda data, raw: views.append(data))
+    taken_by(monkeypatch, views.append, displayed)
     explorer = pl.explore("topcuoglu")
     try:
         explorer._ipython_display_()
@@ -122,11 +125,9 @@ def test_a_cell_shows_the_live_view_and_then_the_picture(displayed, monkeypatch)
 
 def test_a_slow_strategy_does_not_keep_the_view_back(displayed, monkeypatch):
     """The live view is shown before the first schedule is there; its text says what is computed."""
-    from placelab.app.explorer import readable
-
     seen = threading.Event()
     views = []
-    monkeypatch.setattr(readable, "display", lambda data, raw: (views.append(data), seen.set()))
+    taken_by(monkeypatch, lambda data: (views.append(data), seen.set()), displayed)
 
     @pl.partitioner
     def waits_for_the_view(problem: pl.Problem) -> pl.Placement:
@@ -168,16 +169,16 @@ class Shell:
 def test_where_nobody_looks_a_cell_waits_for_its_picture(monkeypatch):
     """nbconvert sends no metadata with a cell, front ends do; Voilà's page is looked at; without a kernel nobody waits."""
     for metadata, software, seconds in (
-        ({"cellId": "a"}, "", saved_picture.FIRST),
-        ({}, "", saved_picture.UNSEEN),
-        ({}, "voila/0.5", saved_picture.FIRST),
+        ({"cellId": "a"}, "", readable.FIRST),
+        ({}, "", readable.UNSEEN),
+        ({}, "voila/0.5", readable.FIRST),
     ):
         monkeypatch.setenv("SERVER_SOFTWARE", software)
-        monkeypatch.setattr(saved_picture, "get_ipython", lambda metadata=metadata: Shell(metadata))
-        assert saved_picture.patience() == seconds
-    monkeypatch.setattr(saved_picture, "get_ipython", lambda: None)
+        monkeypatch.setattr(readable, "get_ipython", lambda metadata=metadata: Shell(metadata))
+        assert readable.patience() == seconds
+    monkeypatch.setattr(readable, "get_ipython", lambda: None)
     monkeypatch.setenv("SERVER_SOFTWARE", "")
-    assert saved_picture.patience() == saved_picture.FIRST
+    assert readable.patience() == readable.FIRST
 
 
 @pytest.mark.slow

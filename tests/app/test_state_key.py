@@ -8,8 +8,7 @@ import pytest
 from explorer_hands import figures
 
 import placelab as pl
-from placelab.app.explorer.state import initial_state
-from placelab.app.explorer.state_key import key_of, key_of_problem
+from placelab.app.explorer.state import initial_state, key_of, key_of_problem
 
 
 def keyed(state) -> str:

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 import placelab as pl
 from placelab.app.explorer.panels.everyday import BUTTONS
-from placelab.app.explorer.panels.examples import EXAMPLES
+from placelab.app.explorer.panels.pickers import EXAMPLES
 
 
 def test_each_button_that_a_command_presses_is_there(page: Page) -> None:

@@ -17,7 +17,7 @@ from nbconvert import HTMLExporter
 from playwright.sync_api import FrameLocator, Page, expect
 
 import placelab as pl
-from placelab.app.explorer.saved_picture import saved_html
+from placelab.app.explorer.readable import saved_html
 
 READY = "() => window.jupyterapp?.shell?.currentWidget?.context?.isReady"
 SAVE = "() => window.jupyterapp.commands.execute('docmanager:save')"

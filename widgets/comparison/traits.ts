@@ -2,6 +2,7 @@
 export interface ComparisonTraits {
   /** Names of the columns. */
   schedulers: string[];
+  /** One per partitioner. */
   rows: Row[];
   /** Partitioner and scheduler that the explorer shows. */
   shown: string[];
@@ -19,7 +20,7 @@ export interface ComparisonTraits {
   asked: Asked;
 }
 
-/** A partitioner; "own" is a plan by hand in its place. */
+/** A partitioner; "search" has a button that asks for it, "own" is a plan by hand in its place, whose row stays the first. */
 export interface Row {
   name: string;
   state: "pending" | "running" | "done" | "search" | "own";
@@ -45,6 +46,7 @@ export interface Cell {
   stale: boolean;
 }
 
+/** "search" and "halt" of a partitioner, "" for all; "against": a problem on which the pair shown loses to this one. `seq` grows. */
 export interface Asked {
   kind?: "show" | "search" | "halt" | "compare" | "against";
   partitioner?: string;

@@ -7,13 +7,14 @@ export interface LayersTraits {
   borders: number[];
   /** Of each border the least and the most block that it can be put before so that everything fits. */
   limits: number[][];
-  /** Width of each block. */
+  /** Width of each block: its bytes or its seconds. */
   sizes: number[];
   rows: Row[];
   /** What `rows` are summed from, whatever the borders: the page shows those of a border that a hand moves at once. */
   facts: Facts | Record<string, never>;
   /** Seconds of the slowest device of the best split. */
   best: number;
+  /** What the split comes to, in a word and in a line. */
   now: string;
   said: string;
   ghosts: Ghost[];

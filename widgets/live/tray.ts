@@ -1,4 +1,4 @@
-/** Ops that wait to be placed one by one: what placelab/app/explorer/panels/tray.py is in the explorer. */
+/** Ops that wait to be placed one by one: what placelab/app/explorer/panels/held.py is in the explorer. */
 import type { Candidate, Waiting } from "../gantt/wire/traits.ts";
 import { isReady, lanesOf, type Places } from "../kernels/hand.ts";
 import { CONTENTION, durations } from "../kernels/problem.ts";

@@ -12,16 +12,14 @@ from placelab.app.explorer.engine.curve import Curve
 from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.panels.commands import Around, Command, Commands, said_of_change
 from placelab.app.explorer.panels.everyday import TABS, against, everyday
-from placelab.app.explorer.panels.examples import EXAMPLES
 from placelab.app.explorer.panels.hand_mode import ByHandMode
 from placelab.app.explorer.panels.inputs import Inputs
 from placelab.app.explorer.panels.panel import Item, Puzzle, Shared, Tabular
+from placelab.app.explorer.panels.pickers import EXAMPLES
 from placelab.app.explorer.panels.result_view import ResultView
-from placelab.app.explorer.readable import PATIENT, Readable
-from placelab.app.explorer.saved_picture import SavedPicture
+from placelab.app.explorer.readable import PATIENT, Readable, SavedPicture
 from placelab.app.explorer.session import Session, Undoable, costs_switched, memory_switched
-from placelab.app.explorer.state import Change, State, said_of_costs
-from placelab.app.explorer.state_key import key_of
+from placelab.app.explorer.state import Change, State, key_of, said_of_costs
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.gantt_chart import CLICKED
 from placelab.problem.problem import Problem

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from placelab.app.explorer.job import PIPELINE
 from placelab.app.explorer.jobs import stages_of
-from placelab.app.explorer.offered import HandPlan, Preset
+from placelab.app.explorer.offered import PIPELINE, HandPlan, Preset
 from placelab.app.explorer.state import State, pins_on
 from placelab.formats.python_code import COLUMNS, broken, cluster_code, column_code, number, problem_code
 from placelab.problem.cluster import Cluster

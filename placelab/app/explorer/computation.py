@@ -26,7 +26,7 @@ from placelab.app.explorer.engine.solving import (
 from placelab.app.explorer.panels.numbers import is_outstanding
 from placelab.app.explorer.panels.result_view import ResultView
 from placelab.app.explorer.state import State
-from placelab.app.widgets.proof_lane import proof_of
+from placelab.app.widgets.gantt_chart import proof_of
 from placelab.base.compiling import compiling
 from placelab.base.errors import PlacelabError
 from placelab.base.leaving import Abandoned

@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from placelab.app.explorer.job import PIPELINE, SERVERS, Job
-from placelab.app.explorer.layers import layers_of
-from placelab.app.explorer.offered import Model, Preset
+from placelab.app.explorer.offered import PIPELINE, SERVERS, Job, Model, Preset
+from placelab.app.explorer.spreads import layers_of
 from placelab.app.explorer.state import TIED, State, default_memory
 from placelab.app.widgets.cluster_edit import Layout
 from placelab.base.errors import InfeasibleError, UnsupportedError

@@ -1,27 +1,41 @@
-"""The state of the explorer, one immutable value, and what it consists of: model, preset, job."""
+"""The state of the explorer, one immutable value, and the key that says to which state a result belongs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from hashlib import blake2b
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 import placelab.costs as costs
-from placelab.app.explorer.job import Job
-from placelab.app.explorer.layers import Layers
-from placelab.app.explorer.offered import BY_HAND, CLUSTER, GIVEN, MODEL, OWN, HandPlan, Model, Preset, model_of, preset
-from placelab.app.explorer.planned import Planned, planned_of, schedules
+from placelab.app.explorer.offered import (
+    BY_HAND,
+    CLUSTER,
+    GIVEN,
+    MODEL,
+    OWN,
+    HandPlan,
+    Job,
+    Model,
+    Preset,
+    model_of,
+    preset,
+)
+from placelab.app.explorer.spreads import Layers, Planned, planned_of, schedules
 from placelab.app.widgets.cluster_edit import Layout
-from placelab.base.errors import InfeasibleError
+from placelab.base.errors import FormatError, InfeasibleError
+from placelab.base.once import once
 from placelab.costs import Profile
 from placelab.costs.new_costs import counts_plainly
 from placelab.plans.layer_split import LayerSplit
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import CHOSEN, Problem
+from placelab.problem.problem_key import problem_key
 from placelab.problem.rules import groups_of, merged_groups
 from placelab.schedule.catalogue import PLANNED, find, keywords, partitioners, schedulers, transforms
 from placelab.schedule.placement import Placement
@@ -383,3 +397,50 @@ def _rules(problem: Problem) -> dict[str, Any]:
     depth = max(map(len, problem.rules.values()), default=0)
     pins = tuple({op: names[i] for op, names in problem.rules.items() if i < len(names)} for i in range(depth))
     return {**rules, "groups": groups, "pins": pins}
+
+
+SHOWN = 12  # characters of each hash: a session has some thousand states
+_numbers = count()
+
+
+def key_of_problem(state: State, problem: Problem) -> str:
+    """The hash of a problem and of what all pairs of strategies are told of it: seed and transformations."""
+    return _hash(f"{_problem(problem)} {state.seed} {state.preparation}")
+
+
+def key_of(state: State, problem: Problem) -> str:
+    """The hash of the problem, a colon, and that of the strategies with their options, or of the plan in their place.
+
+    Equal states have equal keys. A strategy that is defined anew has another key than the one of its name before.
+    """
+    plan = state.own_plan
+    placed = _number(partitioners().get(state.partitioner)) if plan is None else _number(plan)
+    parts = (
+        placed,
+        _number(schedulers().get(state.scheduler)),
+        *(sorted(state.options_of(kind).items()) for kind in ("partitioner", "scheduler")),
+    )
+    return f"{key_of_problem(state, problem)}:{_hash(str(parts))}"
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode(), digest_size=SHOWN // 2).hexdigest()
+
+
+@once
+def _problem(problem: Problem) -> str:
+    """The digest that is there already; a problem that has none, since its metadata are not JSON, is equal to itself alone."""
+    try:
+        return problem_key(problem)
+    except FormatError:
+        return f"without a hash: {next(_numbers)}"
+
+
+def _number(strategy: object) -> int:
+    """A number of its own for each strategy or plan; 0 for one that has been taken out."""
+    return 0 if strategy is None else _numbered(strategy)
+
+
+@once
+def _numbered(strategy: object) -> int:
+    return next(_numbers) + 1

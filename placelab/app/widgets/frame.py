@@ -44,9 +44,6 @@ class Frame(View):
         """Have the browser download a file of MIME type `kind`."""
         self.send({"download": name, "type": kind}, [content])
 
-    def __repr__(self) -> str:
-        return "Frame()"
-
 
 class Files(View):
     """A button that receives files from the browser's machine, in pieces, one file after another.
@@ -133,27 +130,15 @@ class Files(View):
         self._watch.close()
         super().close()
 
-    def __repr__(self) -> str:
-        return f"Files({self.accept})"
-
 
 class CodeButton(View):
-    """Copies `code` in the browser, where the clipboard is.
-
-    Examples
-    --------
-    >>> CodeButton(code="1 + 1")
-    CodeButton(1 lines)
-    """
+    """Copies `code` in the browser, where the clipboard is."""
 
     _esm = Path(__file__).parent / "static" / "code.js"
 
     code = traitlets.Unicode("").tag(sync=True)  # kept current, so that a click copies at once
     copies = traitlets.Int(0).tag(sync=True)  # counts clicks, in the browser
     note = traitlets.Unicode("").tag(sync=True)  # a sentence above the text, as where the graph was saved
-
-    def __repr__(self) -> str:
-        return f"CodeButton({len(self.code.splitlines())} lines)"
 
 
 class CommandPalette(View):
@@ -165,11 +150,6 @@ class CommandPalette(View):
         Called with the number of the offer that was chosen, among the offers for `typed`.
     on_undo, on_redo
         Called by Ctrl+Z and Ctrl+Shift+Z anywhere in the explorer but in its text fields, and by the note's button.
-
-    Examples
-    --------
-    >>> CommandPalette(offers=[{"phrase": "undo", "says": "", "kind": "edit"}])
-    CommandPalette(1 offers)
     """
 
     _esm = Path(__file__).parent / "static" / "palette.js"
@@ -200,6 +180,3 @@ class CommandPalette(View):
             number = content.get("chosen")
             if isinstance(number, int) and 0 <= number < len(self.offers):
                 self.on_chosen(number)
-
-    def __repr__(self) -> str:
-        return f"CommandPalette({len(self.offers)} offers)"

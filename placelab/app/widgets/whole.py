@@ -63,7 +63,7 @@ class Part(ipywidgets.Widget):
     Attributes
     ----------
     result_of
-        Key of the state whose result it shows (:mod:`placelab.app.explorer.state_key`), or of the problem alone; "" for what
+        Key of the state whose result it shows (:mod:`placelab.app.explorer.state`), or of the problem alone; "" for what
         belongs to none. Where the whole is at another state, the page shows it grey, as what is being computed.
     """
 
@@ -86,6 +86,9 @@ class Part(ipywidgets.Widget):
 
 class View(Part, anywidget.AnyWidget):
     """A widget with a module of its own: alone in a cell, or a part."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
 
 
 def references(parts: Sequence[ipywidgets.Widget], _: object = None) -> list[list[str]]:

@@ -15,8 +15,8 @@ from math import sqrt
 import numpy as np
 
 from placelab.app.explorer.engine.solving import Result, RunningCall, function_of, solve_state
-from placelab.app.explorer.job import PIPELINE
 from placelab.app.explorer.jobs import with_job
+from placelab.app.explorer.offered import PIPELINE
 from placelab.app.explorer.state import State
 from placelab.base.errors import LONGEST, PlacelabError
 from placelab.base.files import PACKAGE

@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 from placelab.analysis import explanation
 from placelab.analysis.validation import Violation, validate
 from placelab.app.explorer.offered import HandPlan
-from placelab.app.explorer.state import State
-from placelab.app.explorer.state_key import key_of
+from placelab.app.explorer.state import State, key_of
 from placelab.app.widgets.details import Subject, cost_of, details_of
 from placelab.app.widgets.details_parts import Details
 from placelab.app.widgets.gantt_chart import detail_of
@@ -146,7 +145,7 @@ class Result:
 
     @property
     def key(self) -> str:
-        """What says which state it belongs to, see :mod:`placelab.app.explorer.state_key`."""
+        """What says which state it belongs to, see :mod:`placelab.app.explorer.state`."""
         return key_of(self.state, self.schedule.problem)
 
     @property

@@ -1,18 +1,184 @@
-"""The buttons to undo, redo, copy as code, download, and keep a schedule to compare others with."""
+"""The buttons to undo, redo, copy as code, keep a schedule to compare with, and download: pictures, tables, a page, a trace."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from placelab.app.explorer import code
-from placelab.app.explorer.panels.downloads import Downloads, Shown, Table
-from placelab.app.explorer.panels.panel import button
+from placelab.app.explorer.engine.failure import sentence
+from placelab.app.explorer.panels.panel import Item, Popover, button
 from placelab.app.explorer.session import Undoable
 from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.frame import CodeButton, Frame
 from placelab.app.widgets.whole import PartComm
+from placelab.formats.exports import columns_csv
+from placelab.pictures.cells.markup import counted
+from placelab.schedule.schedule import Schedule
+
+Shown = Callable[[], tuple[State, Schedule, list[Item]]]  # raises what kept the strategies from scheduling
+Table = Callable[[str], Mapping[str, Any]]  # title of a tab → columns by their heads; raises what it has not got yet
+
+WIDTH = 178  # mm; two columns of a paper
+NARROW, WIDE = 40, 1000  # mm
+TABLES = {
+    "Comparison": "A row per pair of strategies: makespan, gap, memory, bytes moved",
+    "Difference": "A row per op: where and when, here and in the kept schedule, and its share of either critical path",
+    "What matters": "A row per op, device, link: what would be saved if it were faster",
+}
+
+
+def _page(schedule: Schedule, path: Path, numbers: list[Item]) -> None:
+    from placelab.app.export import html
+
+    html(schedule, path, numbers=numbers)
+
+
+def _trace(schedule: Schedule, path: Path, _: list[Item]) -> None:
+    from placelab.app.export import chrome_trace
+
+    chrome_trace(schedule, path)
+
+
+def _csv(table: str) -> Callable[[Schedule, Path, list[Item]], None]:
+    def write(schedule: Schedule, path: Path, _: list[Item]) -> None:
+        from placelab.app.export import csv
+
+        csv(schedule, path, table=table)
+
+    return write
+
+
+def _figures(_: Schedule, path: Path, numbers: list[Item]) -> None:
+    path.write_text("".join(f"{item['label']}\t{item['value']}\n" for item in numbers), encoding="utf-8")
+
+
+# text of the button: words on hover, end of the file's name, its type, what writes it
+FILES: dict[str, tuple[str, str, str, Callable[[Schedule, Path, list[Item]], Any]]] = {
+    "Page .html": ("A web page that plays this schedule without a kernel", ".html", "text/html", _page),
+    "Trace .json": ("A Chrome trace, which ui.perfetto.dev opens", ".trace.json", "application/json", _trace),
+    "Numbers .tsv": ("The numbers above the chart", ".tsv", "text/tab-separated-values", _figures),
+    "Ops": ("A row per op: costs, device, start, finish", ".csv", "text/csv", _csv("ops")),
+    "Transfers": (
+        "A row per transfer: tensor, from, to, start, finish",
+        ".transfers.csv",
+        "text/csv",
+        _csv("transfers"),
+    ),
+}
+
+
+class Downloads:
+    """A button, and the panel of files that it opens.
+
+    Parameters
+    ----------
+    shown
+        Returns state, schedule and numbers that are shown.
+    table
+        Returns the table of the tab of that title.
+    frame
+        Hands files to the browser.
+    say
+        Shows a sentence in a tone.
+
+    Attributes
+    ----------
+    draw
+        Has the browser draw the chart as a file; called with its name, a title, and the width in mm (0: as it is shown).
+    buttons
+        By the text that they show.
+    width
+        Of the picture for a paper [mm].
+    """
+
+    def __init__(self, shown: Shown, table: Table, frame: Frame, say: Callable[[str, str], None]) -> None:
+        self._shown = shown
+        self._table = table
+        self._frame = frame
+        self._say = say
+        self.draw: Callable[[str, str, int], None] = lambda name, title, width: None
+        self.width = w.BoundedIntText(value=WIDTH, min=NARROW, max=WIDE, description="mm")
+        self.width.tooltip = (
+            f"Width of the picture, {NARROW} to {WIDE} mm; 85 is one column of most papers, 178 are two"
+        )
+        as_shown = self._pictures({"PNG": ".png", "SVG": ".svg"}, "The chart as it is shown", lambda: 0)
+        paper = self._pictures(
+            {"PNG, 300 dpi": ".png", "SVG, in mm": ".svg", "PDF": ".pdf"},
+            "All devices in light colours, without a title; PDF opens the browser's print dialog",
+            lambda: self.width.value,
+        )
+        files = {
+            text: button(text, tip, partial(self._save, suffix, kind, write))
+            for text, (tip, suffix, kind, write) in FILES.items()
+        }
+        tables = {title: button(title, tip, partial(self._save_table, title)) for title, tip in TABLES.items()}
+        self.buttons: dict[str, w.Button] = as_shown | paper | files | tables
+        rows = [
+            _row("Chart as shown", *as_shown.values()),
+            _row("Chart for a paper", self.width, *paper.values()),
+            _row("Tables .csv", files["Ops"], files["Transfers"], *tables.values()),
+            _row("Everything", *(made for text, made in files.items() if "." in text)),
+        ]
+        self.popover = Popover("⤓", "Download", *rows)
+        self.box = self.popover.box
+
+    def _pictures(self, suffixes: Mapping[str, str], tip: str, width: Callable[[], int]) -> dict[str, w.Button]:
+        return {text: button(text, tip, partial(self._picture, suffix, width)) for text, suffix in suffixes.items()}
+
+    def _picture(self, suffix: str, width: Callable[[], int]) -> None:
+        """Have the browser draw the chart."""
+
+        def drawn(state: State, schedule: Schedule, _: list[Item]) -> None:
+            devices = counted(schedule.problem.cluster.n_devices, "device")
+            by = f"{state.placer} + {state.scheduler}"
+            makespan = schedule.problem.cluster.units.time(schedule.makespan)
+            self.draw(_name(state, suffix), f"{state.model.title} · {by} · {devices} · makespan {makespan}", width())
+
+        self._with_shown(drawn)
+
+    def _save(self, suffix: str, kind: str, write: Callable[[Schedule, Path, list[Item]], Any]) -> None:
+        """Write a file where the kernel runs, hand it to the browser, and delete it."""
+
+        def saved(state: State, schedule: Schedule, numbers: list[Item]) -> None:
+            name = _name(state, suffix)
+            with TemporaryDirectory() as folder:
+                path = Path(folder) / name
+                write(schedule, path, numbers)
+                self._frame.download(name, path.read_bytes(), kind)
+
+        self._with_shown(saved)
+
+    def _save_table(self, title: str) -> None:
+        """Hand the table of a tab to the browser."""
+
+        def saved(state: State, _: Schedule, __: list[Item]) -> None:
+            name = _name(state, f".{title.lower().replace(' ', '-')}.csv")
+            self._frame.download(name, columns_csv(self._table(title)).encode(), "text/csv")
+
+        self._with_shown(saved)
+
+    def _with_shown(self, act: Callable[[State, Schedule, list[Item]], None]) -> None:
+        """Do something with what is shown; say why where it cannot be done."""
+        self.popover.close()
+        try:
+            act(*self._shown())
+        except Exception as error:
+            self._say(sentence(error), "bad")
+
+
+def _row(title: str, *content: w.Widget) -> w.Widget:
+    return w.HBox([w.HTML(title), *content]).add_class("pl-download-row")
+
+
+def _name(state: State, suffix: str) -> str:
+    by = state.placer.replace(" ", "-")
+    return f"{code.file_name(state, state.model.title).removesuffix('.json.gz')}-{by}-{state.scheduler}{suffix}"
+
 
 KEEP_TIP = "Keep this schedule: its outline stays behind the next ones, and numbers show the change"
 
@@ -27,7 +193,7 @@ class Actions:
     state
         Returns the present state.
     shown, table
-        What can be downloaded, see :class:`~placelab.app.explorer.panels.downloads.Downloads`.
+        What can be downloaded, see :class:`~placelab.app.explorer.panels.actions.Downloads`.
     keep
         Called with whether the schedule shown is to be kept.
     say

@@ -19,8 +19,7 @@ from placelab.app.explorer.engine.pairs import KnownPairs, Pair, RivalSearch, me
 from placelab.app.explorer.engine.solving import Result, preparation
 from placelab.app.explorer.offered import BY_HAND, HandPlan, Model
 from placelab.app.explorer.panels.panel import Shared
-from placelab.app.explorer.state import State
-from placelab.app.explorer.state_key import key_of_problem
+from placelab.app.explorer.state import State, key_of_problem
 from placelab.app.widgets.tab_views import ComparisonTable
 from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import UnsupportedError

@@ -7,7 +7,7 @@ from math import isnan
 from time import monotonic
 from typing import Any
 
-from placelab.app.explorer.planned import Planned
+from placelab.app.explorer.spreads import Planned
 from placelab.base.errors import PlacelabError
 from placelab.base.progress import Progress
 from placelab.base.threads import Background, Worker

@@ -11,9 +11,8 @@ from placelab.analysis.hand_plans import ByHand, by_hand
 from placelab.analysis.improving import HandMove, best_move, improve
 from placelab.app.explorer.engine.solving import Result, RunningCall
 from placelab.app.explorer.offered import HandPlan
-from placelab.app.explorer.panels import tray
-from placelab.app.explorer.panels.held import Held, Target
-from placelab.app.explorer.panels.search_line import SearchLine
+from placelab.app.explorer.panels.held import FromTray, Held, Target, is_ready, waiting_rows, why_not_empty
+from placelab.app.explorer.panels.panel import SearchLine
 from placelab.app.explorer.session import Session
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.base.progress import Progress
@@ -104,7 +103,7 @@ class ByHandMode(Background):
         state = self._session.state
         if state.own_plan is None:
             self._gantt.by_hand = False
-        waiting, more = ([], 0) if state.placed is None else tray.rows(self._session.problem, state.placed)
+        waiting, more = ([], 0) if state.placed is None else waiting_rows(self._session.problem, state.placed)
         if self._gantt.tray != waiting or self._gantt.tray_more != more:
             with self._gantt.hold_sync():
                 self._gantt.tray = waiting
@@ -203,7 +202,7 @@ class ByHandMode(Background):
         self._adopt(held, do == "set")
         if do == "set":
             self._session.record()
-            if isinstance(held, tray.FromTray) and held.landed and self._gantt.predicts:
+            if isinstance(held, FromTray) and held.landed and self._gantt.predicts:
                 self._verdict = held.verdict()
             self._end()
         else:
@@ -218,7 +217,7 @@ class ByHandMode(Background):
         if plan is None:
             return False
         problem = plan.placement.problem
-        if refusal := tray.why_not_empty(problem):
+        if refusal := why_not_empty(problem):
             self._say(refusal, "note")
             self._gantt.hand = {"over": grip}  # an answer, so that the page does not take the kernel for busy
             return False
@@ -242,8 +241,8 @@ class ByHandMode(Background):
             placed = self._placed
             if placed is None or placed[op]:
                 self._held = Held(plan, op, grip, [v for v in others if placed is None or placed[v]], placed)
-            elif tray.is_ready(plan.placement.problem, op, placed):
-                self._held = tray.FromTray(plan, op, grip, placed)
+            elif is_ready(plan.placement.problem, op, placed):
+                self._held = FromTray(plan, op, grip, placed)
         return self._held
 
     def _adopt(self, held: Held, setting: bool) -> None:
@@ -252,7 +251,7 @@ class ByHandMode(Background):
         What is to be predicted is shown only when it is set.
         """
         before = self._session.steps.now
-        hidden = isinstance(held, tray.FromTray) and self._gantt.predicts and not setting
+        hidden = isinstance(held, FromTray) and self._gantt.predicts and not setting
         if held.plan is held.before or hidden:
             return self._session.adopt(before)
         state = self._session.state
@@ -262,7 +261,7 @@ class ByHandMode(Background):
     def _end(self) -> None:
         if self._held is not None:
             self._over = self._held.grip
-        if isinstance(self._held, tray.FromTray):
+        if isinstance(self._held, FromTray):
             self._gantt.candidates = []
         self._held = None
         self._gantt.hand = {}
@@ -331,9 +330,9 @@ class ByHandMode(Background):
         schedule = held.plan.schedule
         start = float(schedule.start[held.op])
         finish = float(schedule.finish[held.op])
-        fresh = isinstance(held, tray.FromTray)
+        fresh = isinstance(held, FromTray)
         said = held.said
-        if isinstance(held, tray.FromTray):
+        if isinstance(held, FromTray):
             shown = not self._gantt.predicts
             self._gantt.candidates = held.ghosts() if shown else []
             if held.landed and shown and not held.stopped:

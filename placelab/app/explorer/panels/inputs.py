@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from placelab.app.explorer.panels.actions import Actions
-from placelab.app.explorer.panels.downloads import Shown, Table
+from placelab.app.explorer.panels.actions import Actions, Shown, Table
 from placelab.app.explorer.panels.panel import Message
 from placelab.app.explorer.panels.pickers import ChangeState, Pickers
 from placelab.app.explorer.session import Session

@@ -13,15 +13,14 @@ import numpy as np
 from placelab.analysis.studies.many_runs import iterations
 from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.engine.solving import Result
-from placelab.app.explorer.job import ALL_REDUCE, KINDS, PIPELINE, SERVERS, Job
 from placelab.app.explorer.jobs import STAGES, one_step, with_job
+from placelab.app.explorer.offered import ALL_REDUCE, KINDS, PIPELINE, SERVERS, Job
 from placelab.app.explorer.panels.job_numbers import job_details, job_items
 from placelab.app.explorer.panels.panel import Shared, button, item
 from placelab.app.explorer.panels.plan_page import PlanPage
 from placelab.app.explorer.panels.training_run import TrainingRun
-from placelab.app.explorer.planned import planned_of
-from placelab.app.explorer.state import State
-from placelab.app.explorer.state_key import key_of_problem
+from placelab.app.explorer.spreads import planned_of
+from placelab.app.explorer.state import State, key_of_problem
 from placelab.app.widgets import controls as w
 from placelab.base.errors import PlacelabError
 from placelab.base.progress import Progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import traitlets
@@ -13,13 +13,11 @@ import traitlets
 from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.jobs import one_step
-from placelab.app.explorer.launch import launch_lines
-from placelab.app.explorer.layers import SIZES, Layers, layers_of
 from placelab.app.explorer.offered import decoder_model
 from placelab.app.explorer.panels.panel import Shared, button
 from placelab.app.explorer.session import HELD
-from placelab.app.explorer.state import State
-from placelab.app.explorer.state_key import key_of_problem
+from placelab.app.explorer.spreads import SIZES, Layers, layers_of
+from placelab.app.explorer.state import State, key_of_problem
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.tab_views import LayerStrip
 from placelab.app.widgets.whole import PartComm
@@ -27,6 +25,11 @@ from placelab.base.errors import PlacelabError
 from placelab.base.units import percent, seconds, si
 from placelab.models import names, read
 from placelab.plans.borders import TIE
+from placelab.plans.launchers.accelerate import accelerate
+from placelab.plans.launchers.llama_cpp import llama_cpp
+from placelab.plans.launchers.megatron import megatron_layout
+from placelab.plans.launchers.torch_points import torch_split_points
+from placelab.plans.launchers.vllm import default, vllm_partition
 from placelab.plans.layer_split import LayerSplit
 from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
@@ -267,3 +270,43 @@ def said(split: LayerSplit, best: LayerSplit, missing: list[float]) -> str:
     least = float(best.seconds.max())
     over = f", {percent(slowest / least - 1)} over the best" if slowest > least * (1 + TIE) else ""
     return f"slowest device {seconds(slowest)}{over} · one after the other {seconds(float(split.seconds.sum()))}"
+
+
+class Launcher(NamedTuple):
+    """A launcher: its name, where its text goes, the function that writes it, and what else there is to say of a split."""
+
+    name: str
+    where: str
+    write: Callable[[LayerSplit], str]
+    more: Callable[[LayerSplit], str] = lambda split: ""
+
+
+def _vllms_own(split: LayerSplit) -> str:
+    ranks = len(split.stages)
+    if ranks > split.model.layers:
+        return ""
+    return f"its default would be {','.join(map(str, default(split.model.layers, ranks)))}"
+
+
+LAUNCHERS = (
+    Launcher("Megatron-LM", "--pipeline-model-parallel-layout", megatron_layout),
+    Launcher("vLLM", "environment", vllm_partition, _vllms_own),
+    Launcher("llama.cpp", "arguments", llama_cpp, lambda split: "the head counts as a layer of the last device"),
+    Launcher("Accelerate", "device_map and max_memory, JSON", accelerate),
+    Launcher("PyTorch", "split points of a pipeline", torch_split_points, lambda split: "each begins a stage"),
+)
+
+
+def launch_lines(split: LayerSplit) -> list[dict[str, str]]:
+    """Of each launcher ``name``, ``where``, ``text``, and ``why`` there is none, "" where there is one."""
+    return [_line(launcher, split) for launcher in LAUNCHERS]
+
+
+def _line(launcher: Launcher, split: LayerSplit) -> dict[str, str]:
+    line = dict(name=launcher.name, where=launcher.where, text="", why="")
+    try:
+        text = launcher.write(split)
+    except PlacelabError as error:
+        return line | dict(why=str(error))
+    more = launcher.more(split)
+    return line | dict(text=text, where=f"{launcher.where} · {more}" if more else launcher.where)

@@ -10,7 +10,7 @@ import numpy as np
 from placelab.analysis.measures import metrics_by
 from placelab.analysis.validation import Violation
 from placelab.app.explorer.panels.job_numbers import job_items
-from placelab.app.explorer.panels.panel import Item, Puzzle, item
+from placelab.app.explorer.panels.panel import OPTIMAL, Item, Puzzle, at_most, item
 from placelab.app.widgets import controls as w
 from placelab.base.units import Units, percent
 from placelab.planning.lower_bounds import busiest, is_proven, known_bounds, ratios, transfers_of
@@ -18,9 +18,6 @@ from placelab.problem.coverage import SAID, little_known
 from placelab.schedule.placement import PROVEN
 from placelab.schedule.schedule import Schedule
 from placelab.schedule.shared_way import free_again
-
-OPTIMAL = 1e-9  # a makespan this close above its bound differs from it by rounding
-
 
 LATER = "…"  # of a number that a hand that drags does not wait for
 
@@ -122,16 +119,6 @@ def link_load(schedule: Schedule) -> np.ndarray:
     begin = np.maximum(start, np.concatenate([[0.0], until])[: len(link)] - apart)
     busy = np.bincount(link, np.maximum(finish - begin, 0.0), minlength=k * k).reshape(k, k)
     return busy / end if end else busy
-
-
-def at_most(share: float) -> str:
-    """A share of which only an upper bound is known.
-
-    >>> at_most(0.297), at_most(2e-4)
-    ('≤ 30 %', '< 0.1 %')
-    """
-    text = percent(share)
-    return text if text.startswith("<") else f"≤ {text}"
 
 
 def _speedup(speedup: float, schedule: Schedule) -> Item:

@@ -1,4 +1,4 @@
-"""The controls in the top bar: model and files, cluster and strategies, each calling the explorer with a change of the state."""
+"""The controls in the top bar: model, files, examples, cluster, strategies, each asking for a change of the state."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from functools import partial
 from html import escape
 from os.path import isfile  # of Path, it would raise where a folder may not be read
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from placelab.analysis.comparing import fitting_schedulers
 from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.engine.solving import function_of
-from placelab.app.explorer.layers import layers_of
 from placelab.app.explorer.offered import (
     BEST_KNOWN,
     BY_HAND,
+    CLUSTER,
     GIVEN,
     Model,
     Preset,
@@ -26,9 +26,9 @@ from placelab.app.explorer.offered import (
     model_of,
     preset,
 )
-from placelab.app.explorer.panels.examples import EXAMPLES
 from placelab.app.explorer.panels.options import Controls, CostsPicker, PreparePicker
 from placelab.app.explorer.panels.panel import Popover, button, opens
+from placelab.app.explorer.spreads import layers_of, pipelined
 from placelab.app.explorer.state import Change, State
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.frame import Files
@@ -45,6 +45,58 @@ from placelab.models import config_file, read
 from placelab.problem.clusters import PRESETS
 from placelab.problem.resource_models import LATENCIES, MEMORY_MODELS, TRANSFER_MODELS, summary
 from placelab.schedule.catalogue import partitioners, schedulers
+
+DECODER = "llama-3.2-1b"  # the smallest Llama: each of four cards of 11 GB holds a stage
+
+
+class Example(NamedTuple):
+    """What stands on its button, what it is, its source in two words, and what reads it."""
+
+    name: str
+    title: str
+    says: str
+    tag: str
+    read: Callable[[], Change]
+
+
+def dataset(name: str) -> Change:
+    """Read a dataset and return the change that shows it."""
+    model = model_of(name)
+    return lambda state: state.with_model(model)
+
+
+def pipeline() -> Change:
+    """A training step of a Llama as a pipeline, a stage on each of four devices."""
+    model = model_of(DECODER)
+    assert model.layers is not None
+    transformer = model.layers.model
+    source = model.layers.source
+
+    def change(state: State) -> State:
+        changed = state.with_model(model).with_preset(preset(CLUSTER))
+        return changed.with_spread(pipelined(transformer, source, changed.cluster))
+
+    return change
+
+
+EXAMPLES = (
+    Example(
+        "topcuoglu",
+        "Ten tasks, HEFT",
+        "10 ops on 3 processors; check every number",
+        "textbook",
+        partial(dataset, "topcuoglu"),
+    ),
+    Example("pipeline", "Llama pipeline", "4 stages × 8 micro-batches; where is the bubble?", "1F1B", pipeline),
+    Example(
+        "inception_v3",
+        "Inception v3",
+        "5,230 ops on 4 GPUs; a training step",
+        "real graph",
+        partial(dataset, "inception_v3"),
+    ),
+)
+
 
 OWN_PLANS = (BY_HAND, BEST_KNOWN)  # stand in the menu of partitioners while they are shown
 PATIENCE = 0.5  # seconds that `read` waits, so that small files are shown at once
@@ -137,7 +189,7 @@ class ModelPicker:
     Attributes
     ----------
     examples
-        A button for each of :data:`~placelab.app.explorer.panels.examples.EXAMPLES`.
+        A button for each of :data:`~placelab.app.explorer.panels.pickers.EXAMPLES`.
     """
 
     def __init__(self, change: Callable[[Change], None], say: Callable[[str, str], None]) -> None:

@@ -19,7 +19,7 @@ from placelab.app.explorer.panels.found_plans import (
     ran,
 )
 from placelab.app.explorer.panels.panel import Shared, button
-from placelab.app.explorer.planned import RANKS, Planned, schedules
+from placelab.app.explorer.spreads import RANKS, Planned, schedules
 from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.tab_views import PlanBoard

@@ -13,9 +13,9 @@ import traitlets
 from placelab.analysis.known_orders import recognise
 from placelab.app.explorer.engine.failure import Failure
 from placelab.app.explorer.engine.solving import Result, StoppedError
-from placelab.app.explorer.panels import tray
 from placelab.app.explorer.panels.decisions_panel import DecisionsPanel
 from placelab.app.explorer.panels.difference_panel import DifferencePanel
+from placelab.app.explorer.panels.held import placed_so_far
 from placelab.app.explorer.panels.known_best import BestKnown
 from placelab.app.explorer.panels.numbers import (
     Numbers,
@@ -28,13 +28,11 @@ from placelab.app.explorer.panels.numbers import (
     with_proof,
     with_stars,
 )
-from placelab.app.explorer.panels.panel import Item, Message, Puzzle, Shared
+from placelab.app.explorer.panels.panel import Item, Message, Puzzle, SearchLine, Shared
 from placelab.app.explorer.panels.pickers import ChangeState, Pickers
 from placelab.app.explorer.panels.refusals import FailurePanel, Rejection
-from placelab.app.explorer.panels.search_line import SearchLine
 from placelab.app.explorer.panels.tabs import Tabs
-from placelab.app.explorer.state import State
-from placelab.app.explorer.state_key import key_of
+from placelab.app.explorer.state import State, key_of
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.cluster_canvas import ClusterCanvas
 from placelab.app.widgets.gantt_chart import Gantt
@@ -159,7 +157,7 @@ class ResultView:
         self._decided = None  # of the schedule before; the panel tells it anew
         self._placed = result.state.placed
         if self._placed is not None:
-            self._decided = schedule, tray.so_far(schedule, self._placed)
+            self._decided = schedule, placed_so_far(schedule, self._placed)
         of = result.key
         with gantt.hold_sync():
             gantt.result_of = of
