@@ -11,7 +11,7 @@ from placelab.base.errors import FormatError, expect
 from placelab.base.index_arrays import frozen
 from placelab.base.interrupts import need
 from placelab.kernels import blocks
-from placelab.kernels.explain import explain as kernels
+from placelab.kernels import explain as kernels
 from placelab.kernels.plan import ranks
 from placelab.schedule.critical_steps import StepsBack, critical_steps
 from placelab.schedule.held_bytes import HeldBytes

@@ -15,7 +15,7 @@ from placelab.base.interrupts import need
 from placelab.base.once import once
 from placelab.base.progress import Progress, Report, never, silent
 from placelab.base.threads import in_batches
-from placelab.kernels.explain import explain as kernels
+from placelab.kernels import explain as kernels
 from placelab.schedule.critical_steps import StepsBack, inputs, items_run
 from placelab.schedule.held_bytes import HeldBytes
 from placelab.schedule.schedule import Schedule, carried

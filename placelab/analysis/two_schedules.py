@@ -13,7 +13,7 @@ from placelab.analysis.interchangeable import best_matching
 from placelab.base.errors import FormatError, UnsupportedError, expect
 from placelab.base.index_arrays import frozen
 from placelab.base.interrupts import need
-from placelab.kernels.explain import explain as kernels
+from placelab.kernels import explain as kernels
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import checked
 from placelab.schedule.placement import Placement

@@ -13,7 +13,7 @@ from time import monotonic, sleep
 from types import CodeType, FrameType
 from typing import Any, TypeVar
 
-from placelab.base.compiling import compiling, patient
+from placelab.base.progress import compiling, patient
 from placelab.base.threads import PREFIX
 
 T = TypeVar("T")

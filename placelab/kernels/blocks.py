@@ -1,4 +1,4 @@
-"""Arguments of kernels: one NamedTuple per concept, of two to seven fields.
+"""Arguments of kernels: one NamedTuple per concept, of two to seven fields; and numbers for the models of a problem.
 
 :mod:`placelab.planning.plan_arrays` makes them from a problem. Notation: n ops, m edges, k devices, u units; ops and edges are
 numbered as in :class:`placelab.problem.graph.OpGraph`, edges by producer. Times are seconds, sizes bytes. Arrays that are only
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# ---------------------------------------------------------------- a problem
+# -------------------------------------------------------------------- a problem
 
 
 class Predecessors(NamedTuple):
@@ -99,7 +99,7 @@ class Eligible(NamedTuple):
     group_device: np.ndarray  # int32 (groups,): device of each group, -1 while it has none; written
 
 
-# ---------------------------------------------------------------- a plan of ops in time
+# -------------------------------------------------------------------- a plan of ops in time
 
 
 class Plan(NamedTuple):
@@ -221,7 +221,7 @@ class Favourites(NamedTuple):
     starts: np.ndarray  # float64 (k,): when the favourite child could start on each device
 
 
-# ---------------------------------------------------------------- transfers of a plan
+# -------------------------------------------------------------------- transfers of a plan
 
 
 class Ports(NamedTuple):
@@ -244,7 +244,7 @@ class Inputs(NamedTuple):
     lane: np.ndarray  # float64 (k,): workspace, when each source is free
 
 
-# ---------------------------------------------------------------- memory over time of a plan
+# -------------------------------------------------------------------- memory over time of a plan
 
 
 class Needs(NamedTuple):
@@ -312,7 +312,7 @@ class Limits(NamedTuple):
     memory: Memory
 
 
-# ---------------------------------------------------------------- units on devices, without times
+# -------------------------------------------------------------------- units on devices, without times
 
 
 class Units(NamedTuple):
@@ -401,7 +401,7 @@ class DepthFirst(NamedTuple):
     visited: np.ndarray  # uint8 (n,), zeros at first
 
 
-# ---------------------------------------------------------------- transfers of a placement
+# -------------------------------------------------------------------- transfers of a placement
 
 
 class Transfers(NamedTuple):
@@ -429,3 +429,19 @@ class Sorting(NamedTuple):
     count: np.ndarray  # int32 (k + 1,)
     by_device: np.ndarray  # int32 (m,)
     cursor: np.ndarray  # int32 (n,)
+
+
+# -------------------------------------------------------------------- numbers by which kernels know the models of a problem
+
+# Contention between transfers.
+PARALLEL = 0  # none
+PORTS = 1  # one at a time per port of a device; in the simulator in the order of requests
+CHANNEL = 2  # one at a time per queue, of which each transfer has one: in planners, that of its ordered pair of devices
+PORTS_BY_PRIORITY = 3  # of the simulator alone: as PORTS, in the order of priorities that a scheduler gives
+FAIR = 4  # of the simulator alone: all at once, links shared max-min fairly
+
+# What holds memory.
+FREE = 0  # nothing that is looked at
+EDGES = 1  # tensors, from their producer's or transfer's finish to their last consumer's start
+DYNAMIC = 2  # weights always, temporary bytes while an op runs, tensors from the start of what makes them to the last use's end
+RESERVED = 3  # one number per op, for the whole run

@@ -5,7 +5,7 @@ nested. Calling it
 
 - runs the compiled machine code when it is in numba's cache on disk, or has been compiled in this process;
 - otherwise starts the compiler in a process of low priority, says so once, and meanwhile runs the Python source on lists, which
-  gives the same results to the last bit; where callers are :func:`~placelab.base.compiling.patient` it waits instead;
+  gives the same results to the last bit; where callers are :func:`~placelab.base.progress.patient` it waits instead;
 - with ``PLACELAB_JIT=0``, or without numba, always runs the Python source.
 
 An index is never below 0: the machine code does not look, and would read or write before the array.
@@ -17,11 +17,14 @@ of its first call. ``PLACELAB_JIT=check``, which the tests set, waits for the co
 
 from __future__ import annotations
 
+import atexit
 import functools
 import hashlib
 import logging
 import os
 import pickle
+import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -33,9 +36,8 @@ from typing import Any
 
 import numpy as np
 
-from placelab.base.compiling import THREAD, patience
 from placelab.base.interrupts import need, whole
-from placelab.kernels.apart import compile_apart
+from placelab.base.progress import THREAD, patience
 
 say_once = functools.cache(logging.getLogger("placelab").warning)
 _helpers: dict[FunctionType, Any] = {}
@@ -347,6 +349,46 @@ def _temporary_name() -> str | None:
 
 
 def compile_asked(asked: bytes) -> None:
-    """Compile the kernel that :func:`placelab.kernels.apart.compile_apart` was asked for."""
+    """Compile the kernel that :func:`placelab.kernels.jit.compile_apart` was asked for."""
     module, name, signature = pickle.loads(asked)
     getattr(import_module(module), name).compile(signature)
+
+
+# --------------------- a process of its own to compile in: within this one, numba's compiler would hold up all other Python code
+
+AT_ONCE = 2  # processes
+PROGRAM = "import sys; from placelab.kernels.jit import compile_asked; compile_asked(sys.stdin.buffer.read())"
+GENTLY = "import os; getattr(os, 'nice', int)(19); "
+_turn = threading.Semaphore(AT_ONCE)
+_running: set[subprocess.Popen] = set()
+
+
+def compile_apart(asked: bytes, gently: bool, folder: str | None) -> None:
+    """Have a kernel compiled and put on disk; nothing happens where there can be no such process.
+
+    Parameters
+    ----------
+    asked
+        The kernel's module, its name and the types of its arguments, pickled.
+    gently
+        Whether at low priority, as nobody waits for it.
+    folder
+        Where to put it; None: where this process would.
+    """
+    quiet = subprocess.DEVNULL
+    environment = {**os.environ, "NUMBA_CACHE_DIR": folder} if folder else None
+    with _turn:
+        try:
+            command = [sys.executable, "-c", (GENTLY if gently else "") + PROGRAM]
+            process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet)
+        except OSError:
+            return
+        _running.add(process)
+        process.communicate(asked)
+        _running.discard(process)
+
+
+@atexit.register
+def _end() -> None:
+    for process in list(_running):
+        process.terminate()

@@ -11,8 +11,7 @@ from placelab.base.errors import InfeasibleError
 from placelab.base.index_arrays import frozen
 from placelab.kernels import blocks
 from placelab.kernels.costs import add_by
-from placelab.kernels.plan.first_fit import first_fit
-from placelab.kernels.plan.traffic import unit_inputs
+from placelab.kernels.plan.unit_by_unit import first_fit, unit_inputs
 from placelab.planning import plan_arrays
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement

@@ -14,9 +14,9 @@ from placelab.base.index_arrays import frozen
 from placelab.base.interrupts import need
 from placelab.base.once import once
 from placelab.kernels import blocks
-from placelab.kernels.plan import input_heads as kernels
-from placelab.kernels.plan import least_times as times
-from placelab.kernels.plan.input_heads import force
+from placelab.kernels.plan import least_starts as kernels
+from placelab.kernels.plan import least_starts as times
+from placelab.kernels.plan.least_starts import force
 from placelab.planning import plan_arrays
 from placelab.problem.problem import Problem
 
@@ -53,7 +53,7 @@ def windows(problem: Problem) -> Windows:
 
     Where all ways to v lead through an op u, the ops between them are looked at together, too: v is on u's device, where those
     run as well that have no time for two transfers, or on another one, and then the two devices share these ops, and each loses
-    the time of a transfer (``placelab.kernels.plan.fork_joins``).
+    the time of a transfer (``placelab.kernels.plan.least_starts``).
 
     Notes
     -----

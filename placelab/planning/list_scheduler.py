@@ -11,7 +11,7 @@ import numpy as np
 
 from placelab.base.errors import FormatError, InfeasibleError, UnsupportedError, expect
 from placelab.base.index_arrays import F8, I4, frozen
-from placelab.kernels.plan.memory_waits import memory_waits as which_waited
+from placelab.kernels.plan.memory_over_time import memory_waits as which_waited
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import infeasible
 from placelab.planning.memory_plan import MemoryPlan, can_bind

@@ -18,8 +18,8 @@ import numpy as np
 from placelab.base.index_arrays import frozen
 from placelab.kernels import blocks
 from placelab.kernels.plan import choose_least, choose_ready
+from placelab.kernels.plan import list_schedule as in_memory
 from placelab.kernels.plan import list_schedule as kernels
-from placelab.kernels.plan import list_schedule_in_memory as in_memory
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduler import TIMES, ListScheduler, decided, memory_waits, planned_order
 from placelab.planning.memory_plan import MemoryPlan, can_bind, next_op, resumed

@@ -11,7 +11,7 @@ import numpy as np
 from placelab.base.index_arrays import frozen
 from placelab.base.once import once
 from placelab.kernels import blocks, costs
-from placelab.kernels.codes import CHANNEL, FREE, PARALLEL, PORTS
+from placelab.kernels.blocks import CHANNEL, FREE, PARALLEL, PORTS
 from placelab.kernels.plan.list_schedule import FINISH, SPANS
 from placelab.kernels.plan.memory_over_time import HALF, SIZE
 from placelab.planning.memory_plan import held_for_ever_by_group, planning_limit
@@ -322,7 +322,7 @@ def weighing(problem: Problem) -> blocks.Weighing:
 
 
 def transfers(problem: Problem) -> tuple[blocks.Sorting, blocks.Receivers, blocks.Transfers]:
-    """Workspace and results of :func:`placelab.kernels.run.transfers.group_transfers`."""
+    """Workspace and results of :func:`placelab.kernels.run.starting.group_transfers`."""
     n = problem.graph.n_ops
     m = problem.graph.n_edges
     k = problem.cluster.n_devices

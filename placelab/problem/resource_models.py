@@ -2,7 +2,7 @@
 
 Menus, checks, planners, bounds, explanations and the search read these rows. Beside its row a model needs its meaning in time
 and an independent check. The simulator's kernel has the meaning of transfer models, by their code: one with one queue per
-transfer takes ``CHANNEL``, others need a number in :mod:`placelab.kernels.codes` and a branch in the kernel. For memory the
+transfer takes ``CHANNEL``, others need a number in :mod:`placelab.kernels.blocks` and a branch in the kernel. For memory the
 meaning is in :mod:`placelab.schedule.schedule`. The checks are in :mod:`placelab.analysis.validation` for transfers and in
 :mod:`placelab.schedule.held_bytes` for memory.
 """
@@ -18,7 +18,7 @@ import numpy as np
 
 from placelab.base.errors import FormatError
 from placelab.base.index_arrays import frozen
-from placelab.kernels import codes
+from placelab.kernels import blocks
 
 if TYPE_CHECKING:
     from placelab.problem.cluster import Cluster
@@ -95,8 +95,8 @@ def _ends_of_pairs(model: TransferModel, cluster: Cluster, duplex: bool) -> tupl
     apart = source != destination
     found = []
     ends = model.ends(source[apart], destination[apart], cluster, duplex)
-    if not isinstance(ends, tuple) or (model.code == codes.CHANNEL and len(ends) != 1):
-        expected = "a tuple of one array" if model.code == codes.CHANNEL else "a tuple of arrays"
+    if not isinstance(ends, tuple) or (model.code == blocks.CHANNEL and len(ends) != 1):
+        expected = "a tuple of one array" if model.code == blocks.CHANNEL else "a tuple of arrays"
         raise FormatError(f"ends of the transfer model {model.name!r} gave {ends!r:.60}; expected {expected}")
     for end in ends:
         given = np.asarray(end)
@@ -114,13 +114,13 @@ def _ends_of_pairs(model: TransferModel, cluster: Cluster, duplex: bool) -> tupl
 TRANSFER_MODELS = {
     model.name: model
     for model in (
-        TransferModel("parallel", "no contention", "Mayer 2017 §5", codes.PARALLEL, codes.PARALLEL),
+        TransferModel("parallel", "no contention", "Mayer 2017 §5", blocks.PARALLEL, blocks.PARALLEL),
         TransferModel(
             "sequential",
             "one at a time per device, or one in and one out (duplex)",
             "Baechi 2020 §3.4",
-            codes.PORTS,
-            codes.PORTS,
+            blocks.PORTS,
+            blocks.PORTS,
             "port",
             lambda cluster, duplex: (2 if duplex else 1) * cluster.n_devices,
             _ports,
@@ -130,8 +130,8 @@ TRANSFER_MODELS = {
             "channel",
             "one at a time per pair of devices",
             "Hashemi 2019 §1",
-            codes.CHANNEL,
-            codes.CHANNEL,
+            blocks.CHANNEL,
+            blocks.CHANNEL,
             "channel",
             lambda cluster, duplex: cluster.n_devices**2,
             _channels,
@@ -140,8 +140,8 @@ TRANSFER_MODELS = {
             "fair",
             "all at once, links shared max-min fairly",
             "Bertsekas and Gallager 1992 §6.5.2",
-            codes.FAIR,
-            codes.PARALLEL,
+            blocks.FAIR,
+            blocks.PARALLEL,
             "link",
             lambda cluster, duplex: cluster.n_devices**2,
             _channels,
@@ -201,20 +201,20 @@ class MemoryModel:
 MEMORY_MODELS = {
     model.name: model
     for model in (
-        MemoryModel("none", "unlimited", "", codes.FREE),
-        MemoryModel("edges", "tensors on their way in", "Mayer 2017 eq. 2", codes.EDGES, timed=True, inputs=True),
+        MemoryModel("none", "unlimited", "", blocks.FREE),
+        MemoryModel("edges", "tensors on their way in", "Mayer 2017 eq. 2", blocks.EDGES, timed=True, inputs=True),
         MemoryModel(
             "reserved",
             "what each op reserves for the whole run",
             "Srivastava 2018 §3.1",
-            codes.RESERVED,
+            blocks.RESERVED,
             lambda graph: graph.memory,
         ),
         MemoryModel(
             "dynamic",
             "parameters always, outputs while they are needed",
             "Baechi 2020 §4.2",
-            codes.DYNAMIC,
+            blocks.DYNAMIC,
             lambda graph: graph.persistent,
             timed=True,
             working=True,

@@ -14,7 +14,7 @@ import numpy as np
 
 from placelab.base.index_arrays import frozen
 from placelab.base.once import once
-from placelab.kernels.whole_numbers import LOW, decimal_places, decimal_unit, longest_time, whole_again
+from placelab.kernels.costs import LOW, decimal_places, decimal_unit, longest_time, whole_again
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import INDICES, OpGraph
 from placelab.problem.problem import Problem

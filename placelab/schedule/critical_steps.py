@@ -6,8 +6,8 @@ import numpy as np
 
 from placelab.base.index_arrays import frozen
 from placelab.base.once import once
+from placelab.kernels import explain as kernels
 from placelab.kernels.blocks import Predecessors
-from placelab.kernels.explain import explain as kernels
 from placelab.problem.graph import OpGraph
 from placelab.schedule.schedule import Schedule, carried
 from placelab.schedule.shared_way import free_again

@@ -13,9 +13,9 @@ import numpy as np
 from placelab.base.index_arrays import frozen
 from placelab.base.once import once
 from placelab.base.shown import bundle
+from placelab.kernels import explain
+from placelab.kernels import memory_curves as kernels
 from placelab.kernels.costs import add_by
-from placelab.kernels.explain import explain
-from placelab.kernels.explain import memory_curves as kernels
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 

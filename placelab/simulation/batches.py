@@ -12,8 +12,8 @@ from placelab.base.errors import FormatError, InfeasibleError, UnsupportedError,
 from placelab.base.index_arrays import frozen
 from placelab.base.progress import never
 from placelab.base.threads import cores
-from placelab.kernels import blocks, codes
-from placelab.kernels.codes import CHANNEL, FREE, PARALLEL, PORTS
+from placelab.kernels import blocks
+from placelab.kernels.blocks import CHANNEL, FREE, PARALLEL, PORTS
 from placelab.kernels.run import events
 from placelab.kernels.run import simulation_blocks as simulating
 from placelab.planning import plan_arrays
@@ -341,7 +341,7 @@ def _in_one_call(problem: Problem, devices: np.ndarray, order: Order, plans: np.
     device, moved, work = room(problem)
     rows = NO_ROWS._replace(device=frozen(devices.reshape(-1)), sequence=frozen(plans.reshape(-1)))
     runs = batch(problem, rows, len(devices), NO_RESULTS, work)
-    events.run_events(*arguments(problem, device, moved, order, RULES[order.rule], codes.FREE, runs))
+    events.run_events(*arguments(problem, device, moved, order, RULES[order.rule], blocks.FREE, runs))
     return runs.makespan
 
 

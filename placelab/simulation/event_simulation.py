@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from placelab.base.errors import FormatError, InfeasibleError, UnsupportedError, expect
-from placelab.kernels.codes import FREE
+from placelab.kernels.blocks import FREE
 from placelab.kernels.run import events
 from placelab.kernels.run.simulation_blocks import Arguments, Results
 from placelab.planning.depth_first import depth_first_order

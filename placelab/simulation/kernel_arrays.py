@@ -15,11 +15,10 @@ import numpy as np
 from placelab.base.index_arrays import frozen
 from placelab.base.once import once
 from placelab.kernels import blocks
-from placelab.kernels.codes import CHANNEL, DYNAMIC, EDGES, FAIR, FREE, PORTS, PORTS_BY_PRIORITY
+from placelab.kernels.blocks import CHANNEL, DYNAMIC, EDGES, FAIR, FREE, PORTS, PORTS_BY_PRIORITY
 from placelab.kernels.run import events, msr
 from placelab.kernels.run import simulation_blocks as simulating
-from placelab.kernels.run.places import in_sequence, queue_bases
-from placelab.kernels.run.transfers import group_transfers
+from placelab.kernels.run.starting import group_transfers, in_sequence, queue_bases
 from placelab.planning import plan_arrays
 from placelab.planning.ranks import in_classes
 from placelab.problem.cluster import SharedLink

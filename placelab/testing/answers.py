@@ -23,11 +23,11 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from placelab.base.compiling import compiling
 from placelab.base.errors import FormatError, described
 from placelab.base.files import PACKAGE
 from placelab.base.index_arrays import frozen
 from placelab.base.leaving import Abandoned, run_abandonable
+from placelab.base.progress import compiling
 from placelab.formats.python_code import as_code
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph

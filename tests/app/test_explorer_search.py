@@ -19,9 +19,8 @@ from placelab.app.explorer.engine.solving import FULL, LIVE, ON_RELEASE, PREVIEW
 from placelab.app.explorer.panels.panel import SearchLine, described
 from placelab.app.explorer.state import initial_state
 from placelab.base import leaving, units
-from placelab.base.compiling import THREAD
 from placelab.base.errors import PlacelabError
-from placelab.base.progress import COMPILING, Progress, never, silent
+from placelab.base.progress import COMPILING, THREAD, Progress, never, silent
 from placelab.schedule import catalogue as strategies
 
 

@@ -22,7 +22,7 @@ from placelab.app.export import page
 from placelab.app.widgets import live_page
 from placelab.app.widgets.gantt_chart import PAGE_POINTS
 from placelab.app.widgets.gantt_wire import pack_memory, pack_schedule
-from placelab.kernels.explain.explain import FOR_MEMORY
+from placelab.kernels.explain import FOR_MEMORY
 from placelab.planning.lower_bounds import best_bound
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.whole_costs import in_whole_costs

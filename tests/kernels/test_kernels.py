@@ -204,7 +204,7 @@ def test_the_first_call_compiles_in_the_background_and_says_so_once(tmp_path):
 def test_a_comparison_waits_for_the_compiler(tmp_path):
     """Its progress says so, and it can be cancelled meanwhile."""
     code = (
-        "import placelab as pl; from placelab.base.compiling import compiling\n"
+        "import placelab as pl; from placelab.base.progress import compiling\n"
         "p, said = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(2)), []\n"
         "ended = pl.compare(p, 'single', 'fifo', progress=said.append, cancel=lambda: len(said) == 3)\n"
         "print(len(ended), said[-1].doing, said[-1].row, compiling())"

@@ -15,7 +15,7 @@ import placelab
 CALL = """
 import sys, tempfile, time
 import placelab as pl
-from placelab.base.compiling import patient
+from placelab.base.progress import patient
 from placelab.kernels import jit
 from placelab.kernels.plan import ranks
 if "no folder" in sys.argv:

@@ -13,16 +13,16 @@ import pytest
 
 import placelab as pl
 from placelab.base.errors import UnsupportedError
-from placelab.kernels import codes
+from placelab.kernels import blocks
 from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS, TransferModel
 
 MODELS = {**MEMORY_MODELS, **TRANSFER_MODELS}
-CODES = {name for name in vars(codes) if name.isupper()}
+CODES = {name for name in vars(blocks) if name.isupper()}
 
 
 def test_every_code_is_written_once():
     """No kernel has its own codes of models."""
-    for path in Path(codes.__file__).parent.glob("*.py"):
+    for path in Path(blocks.__file__).parent.glob("*.py"):
         assigned = {
             target.id
             for node in ast.parse(path.read_text()).body
@@ -30,7 +30,7 @@ def test_every_code_is_written_once():
             for target in ast.walk(node)
             if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store)
         }
-        assert path.stem == "codes" or not assigned & CODES, path.name
+        assert path.stem == "blocks" or not assigned & CODES, path.name
 
 
 def test_models_of_a_kind_differ():
@@ -78,14 +78,14 @@ def one_queue(name: str, planned: int, kind: str = "i8") -> TransferModel:
     count, queue = ROWS[name]
     ends = lambda s, d, cluster, duplex: (queue(s, d, cluster.n_devices).astype(kind),)  # noqa: E731
     queues = lambda cluster, duplex: count(cluster.n_devices)  # noqa: E731
-    return TransferModel(name, "", "", codes.CHANNEL, planned, "queue", queues, ends)
+    return TransferModel(name, "", "", blocks.CHANNEL, planned, "queue", queues, ends)
 
 
 @pytest.mark.parametrize("jit", ["check", "0"])
 @pytest.mark.parametrize(("name", "kind"), list(zip(ROWS, ["i8", "i4", "u8", "i1", "i2"], strict=True)))
 def test_a_row_serves_single_runs_and_batches(monkeypatch, name, kind, jit):
     """Many placements, what-ifs and other bandwidths are simulations of their own, whatever queue is used, compiled and plain."""
-    monkeypatch.setitem(TRANSFER_MODELS, name, one_queue(name, codes.PARALLEL, kind))
+    monkeypatch.setitem(TRANSFER_MODELS, name, one_queue(name, blocks.PARALLEL, kind))
     monkeypatch.setenv("PLACELAB_JIT", jit)
     graph = pl.generators.layered(40, seed=1)
     cluster = pl.Cluster.uniform(4)
@@ -104,7 +104,7 @@ def test_a_row_serves_single_runs_and_batches(monkeypatch, name, kind, jit):
     assert found == [pl.solve(other, "round-robin", "pct").makespan for other in others]
 
 
-@pytest.mark.parametrize("planned", [codes.PARALLEL, codes.PORTS, codes.CHANNEL])
+@pytest.mark.parametrize("planned", [blocks.PARALLEL, blocks.PORTS, blocks.CHANNEL])
 @pytest.mark.parametrize("name", ROWS)
 def test_planners_have_room_for_the_model_that_they_assume(monkeypatch, name, planned):
     """A model with fewer queues than the one that planners take for it: no index is out of range."""
@@ -128,7 +128,7 @@ def test_planners_have_room_for_the_model_that_they_assume(monkeypatch, name, pl
 def test_ends_that_are_no_queues_are_refused(monkeypatch, ends):
     """Below 0, beyond the last one, of another shape, or fractions: the kernel itself does not look where it writes."""
     queues = lambda cluster, duplex: cluster.n_devices  # noqa: E731
-    row = TransferModel("wrong", "", "", codes.CHANNEL, codes.PARALLEL, "queue", queues, ends)
+    row = TransferModel("wrong", "", "", blocks.CHANNEL, blocks.PARALLEL, "queue", queues, ends)
     monkeypatch.setitem(TRANSFER_MODELS, "wrong", row)
     problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(3), transfers="wrong")
     for call in (
@@ -143,7 +143,7 @@ def test_ends_that_are_no_queues_are_refused(monkeypatch, ends):
 def test_a_model_of_one_queue_gives_one_array(monkeypatch, ends):
     """Two arrays, or one that is in no tuple, are refused in one sentence."""
     queues = lambda cluster, duplex: cluster.n_devices  # noqa: E731
-    row = TransferModel("wrong", "", "", codes.CHANNEL, codes.PARALLEL, "queue", queues, ends)
+    row = TransferModel("wrong", "", "", blocks.CHANNEL, blocks.PARALLEL, "queue", queues, ends)
     monkeypatch.setitem(TRANSFER_MODELS, "wrong", row)
     problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(3), transfers="wrong")
     with pytest.raises(pl.FormatError, match="expected a tuple of one array"):
@@ -154,8 +154,8 @@ HOSTS = TransferModel(
     "hosts",
     "one at a time from each host",
     "",
-    codes.CHANNEL,
-    codes.PARALLEL,
+    blocks.CHANNEL,
+    blocks.PARALLEL,
     "host",
     lambda cluster, duplex: len(set(cluster.hosts)),
     lambda source, destination, cluster, duplex: (np.unique(cluster.hosts, return_inverse=True)[1][source],),

@@ -6,7 +6,7 @@ from math import inf
 
 import numpy as np
 
-from placelab.kernels import codes
+from placelab.kernels import blocks
 from placelab.planning.memory_plan import MemoryPlan
 from placelab.planning.plan_arrays import transfer_delay
 from placelab.planning.ranks import by_falling, rounded, static_level
@@ -47,9 +47,9 @@ class Plan:
     def ports(self, home: int, d: int) -> tuple:
         """Ports or channels that a transfer from home to d waits for, in the model that planners assume."""
         model = self.problem.transfer_model.planned
-        if model == codes.PARALLEL:
+        if model == blocks.PARALLEL:
             return ()
-        if model == codes.CHANNEL:
+        if model == blocks.CHANNEL:
             return ((home, d),)
         return (("out", home), ("in", d)) if self.problem.duplex else ((home,), (d,))
 

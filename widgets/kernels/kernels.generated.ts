@@ -2623,7 +2623,7 @@ function idle_from(d, time, length, insertion, busy) {
   return $max(time, busy.ends[d]);
 }
 
-function release_list_schedule_in_memory(v, size, place, succ, plan, agenda) {
+function release_list_schedule(v, size, place, succ, plan, agenda) {
   let e, w;
   for (let e_1 = succ.ptr[v], end_1 = succ.ptr[(v + 1)]; e_1 < end_1; e_1 += 1) {
     e = e_1;
@@ -2736,7 +2736,7 @@ function one_by_one(place, preferred, insertion, aim, pred, succ, times, network
     placed = (placed + 1);
     fix_group(v, best, eligible);
     run_on(best, insertion, busy, begin, soonest);
-    size = release_list_schedule_in_memory(v, size, place, succ, plan, agenda);
+    size = release_list_schedule(v, size, place, succ, plan, agenda);
   }
   return placed;
 }
@@ -4085,7 +4085,7 @@ function complete(now, first, pred, copies, receivers, network, ops, order, memo
   }
 }
 
-function settle_fair_shares(c, rate, flows, shared) {
+function settle_links(c, rate, flows, shared) {
   let j, l;
   shared.rate[c] = rate;
   for (let j_1 = shared.ptr[c], end_1 = shared.ptr[(c + 1)]; j_1 < end_1; j_1 += 1) {
@@ -4138,7 +4138,7 @@ function fill(flows, shared) {
         c = flows.active[i];
         if (((shared.rate[c] < 0.0) && (shared.ptr[(c + 1)] > shared.ptr[c]))) {
           if ((shared.own[c] <= level)) {
-            settle_fair_shares(c, shared.own[c], flows, shared);
+            settle_links(c, shared.own[c], flows, shared);
             waiting = (waiting - 1);
           } else {
             narrowest = $min(narrowest, shared.own[c]);
@@ -4150,7 +4150,7 @@ function fill(flows, shared) {
         i = i_6;
         c = shared.pair[i];
         if (((shared.rate[c] < 0.0) && (flows.count[c] > 0))) {
-          settle_fair_shares(c, level, flows, shared);
+          settle_links(c, level, flows, shared);
           waiting = (waiting - 1);
         }
       }

@@ -3,7 +3,7 @@ import { reader } from "../shared/reader.ts";
 import { add_by, delays, durations as durationsOn, queue_bases, speed_ups } from "./kernels.generated.ts";
 import { float64 } from "./made.ts";
 
-/** Codes of placelab/kernels/codes.py. */
+/** Codes of placelab/kernels/blocks.py. */
 export const CONTENTION = { parallel: 0, ports: 1, channel: 2, fair: 4 } as const;
 
 /** What each transfer model of a page contends for. */

@@ -6,7 +6,7 @@ const DIGITS = 11; // of the largest cost
 const PARTS = 30; // speeds and bandwidths may be thirds, sevenths … up to this
 const ROUNDING = 2e-15;
 const NEAR = 4.6e-15;
-const LOW = 323; // of placelab/kernels/whole_numbers.py
+const LOW = 323; // of placelab/kernels/costs.py
 const POWERS = Float64Array.from({ length: LOW + 309 }, (_, i) => Number(`1e${i - LOW}`)); // read, not computed
 
 /** A kind of number: the least decimal places with which all of it is whole, times `parts`; 0 parts where none are. */

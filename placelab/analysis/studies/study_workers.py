@@ -18,10 +18,10 @@ from typing import Any
 
 from placelab.analysis.comparing import Row
 from placelab.analysis.studies.study_cells import Task, Treatment, lost, run_task
-from placelab.base.compiling import patient
 from placelab.base.errors import PlacelabError, UnsupportedError
 from placelab.base.interrupts import need
 from placelab.base.leaving import made_apart
+from placelab.base.progress import patient
 from placelab.base.threads import at_most
 from placelab.problem.problem import Problem
 

@@ -27,9 +27,9 @@ from placelab.app.explorer.panels.numbers import is_outstanding
 from placelab.app.explorer.panels.result_view import ResultView
 from placelab.app.explorer.state import State
 from placelab.app.widgets.gantt_chart import proof_of
-from placelab.base.compiling import compiling
 from placelab.base.errors import PlacelabError
 from placelab.base.leaving import Abandoned
+from placelab.base.progress import compiling
 from placelab.base.threads import Background, Worker
 from placelab.planning.lower_bounds import best_bound, is_proven, known_bounds
 from placelab.problem.problem import Problem

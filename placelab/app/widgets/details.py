@@ -24,7 +24,7 @@ from placelab.app.widgets.details_parts import (
 from placelab.base.progress import never
 from placelab.base.units import apart, counted, percent
 from placelab.costs import describe_op
-from placelab.kernels.explain import explain as kernels
+from placelab.kernels import explain as kernels
 from placelab.schedule.critical_steps import StepsBack
 from placelab.schedule.schedule import Schedule
 from placelab.schedule.trace import Trace

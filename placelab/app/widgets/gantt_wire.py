@@ -43,7 +43,7 @@ import numpy as np
 from placelab.analysis.explanation import slack
 from placelab.analysis.idle_time import GAP, idle_gaps
 from placelab.base.index_arrays import frozen
-from placelab.kernels.explain.explain import BY_SEND, TRANSFER
+from placelab.kernels.explain import BY_SEND, TRANSFER
 from placelab.kernels.plan import ranks
 from placelab.pictures.kind_colours import PALETTE, colours_by_work, kind_colours
 from placelab.planning.plan_arrays import successors

@@ -21,7 +21,7 @@ from placelab.app.widgets.gantt_wire import VERSION, joined, pack_kinds
 from placelab.app.widgets.graph_scene import Scene, first_open, scene_of
 from placelab.app.widgets.graph_scopes import Scopes, scopes_of
 from placelab.app.widgets.whole import View
-from placelab.kernels.explain.explain import OP
+from placelab.kernels.explain import OP
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule

@@ -37,7 +37,7 @@ import numpy as np
 from placelab.analysis.idle_time import idle_gaps
 from placelab.app.widgets.gantt_wire import VERSION, joined
 from placelab.base.errors import InfeasibleError
-from placelab.kernels.explain.explain import FOR_MEMORY
+from placelab.kernels.explain import FOR_MEMORY
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem

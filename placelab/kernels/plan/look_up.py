@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from placelab.kernels.jit import inlined
+from placelab.kernels.jit import helper, inlined
 
 
 @inlined
@@ -71,3 +71,17 @@ def assign(unit, device, needs, capacity, choices):
     capacity.used[device] += needs.held[unit]
     if needs.peak[unit] > capacity.top[device]:
         capacity.top[device] = needs.peak[unit]
+
+
+@helper
+def first_after(ends, base, count, time):
+    """Index of the first of ``ends[base:base + count]``, ascending, that is greater than `time`; `count` when none is."""
+    low = 0
+    high = count
+    while low < high:
+        middle = (low + high) >> 1
+        if ends[base + middle] > time:
+            high = middle
+        else:
+            low = middle + 1
+    return low

@@ -1,4 +1,4 @@
-"""Memory over time of a plan that grows: when a device has room for one more op. Helpers of kernels that plan.
+"""Memory over time of a plan that grows: when a device has room for one more op. Which ops waited for it.
 
 What :class:`placelab.planning.memory_plan.MemoryPlan` does op by op, with the same sums in the same order; its docstrings say
 what holds memory when.
@@ -14,10 +14,9 @@ curve.block[2 * b]`` bytes are in use in it.
 
 from math import inf, nextafter
 
-from placelab.kernels.codes import DYNAMIC, EDGES, FREE, RESERVED
-from placelab.kernels.jit import helper, inlined
-from placelab.kernels.plan.list_schedule import first_after
-from placelab.kernels.plan.look_up import group_home
+from placelab.kernels.blocks import DYNAMIC, EDGES, FREE, RESERVED
+from placelab.kernels.jit import helper, inlined, kernel
+from placelab.kernels.plan.look_up import first_after, group_home
 
 SIZE = 128  # steps of a block
 HALF = SIZE // 2
@@ -431,3 +430,43 @@ def take_memory(v, d, start, finish, pred, eligible, plan, inputs, needs, held, 
                 freed = True
                 held.eased[home] = 1
     return freed
+
+
+# -------------------------------------------------------------------- what waited
+
+
+@kernel
+def memory_waits(device, start, finish, producer, succ, network, there, planned, last, possible, waits):
+    """When the plan lets each op start that waited for memory, 0 for the others, to `waits`; returns whether any has waited.
+
+    An op could have started when its inputs are there and the op before it on its device has ended. ``there[t * devices + d]``:
+    when tensor t is on device d, where transfers waited for links; without it a transfer leaves when its producer ends.
+    Workspace: `last`, `possible`. O(ops + edges).
+    """
+    k = len(network.send)
+    for v in range(len(device)):
+        possible[v] = 0.0
+    for e in range(len(producer)):
+        u = producer[e]
+        v = succ.consumer[e]
+        link = device[u] * k + device[v]
+        came = finish[u] + network.delay[link] + succ.bytes[e] / network.bandwidth[link]
+        if len(there) > 0 and device[u] != device[v]:
+            came = there[succ.tensor[e] * k + device[v]]
+        if came > possible[v]:
+            possible[v] = came
+    for d in range(k):
+        last[d] = -1
+    for i in range(len(planned)):
+        v = planned[i]
+        before = last[device[v]]
+        if before >= 0 and finish[before] > possible[v]:
+            possible[v] = finish[before]
+        last[device[v]] = v
+    waited = False
+    for v in range(len(device)):
+        waits[v] = 0.0
+        if start[v] > possible[v]:
+            waits[v] = start[v]
+            waited = True
+    return waited

@@ -7,7 +7,7 @@ op inputs are sent in the order they were computed. Input i of op v is edge ``pr
 inputs.there[i]`` say when it is sent and there.
 """
 
-from placelab.kernels.codes import CHANNEL, PARALLEL, PORTS
+from placelab.kernels.blocks import CHANNEL, PARALLEL, PORTS
 from placelab.kernels.jit import helper, inlined
 
 

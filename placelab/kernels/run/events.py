@@ -15,17 +15,18 @@ that a plan starts no earlier; the last is that of a transfer which shares links
 Sums of times always associate from the left, so that compiled code, plain Python and any other machine agree to the last bit.
 """
 
-from placelab.kernels.codes import FAIR, FREE, PORTS
+from placelab.kernels.blocks import FAIR, FREE, PORTS
 from placelab.kernels.heap import pop_event
 from placelab.kernels.jit import helper, inlined, kernel
-from placelab.kernels.run.batch import begin_run, keep_row, last_finish
-from placelab.kernels.run.fair_shares import empty_flows, end_flows, share_links
-from placelab.kernels.run.link_queues import (
+from placelab.kernels.run.links import (
     add_to,
+    empty_flows,
+    end_flows,
     free_links,
     move_bytes,
     push,
     request_transfer,
+    share_links,
     sort_numbers,
     start_waiting,
 )
@@ -42,6 +43,7 @@ from placelab.kernels.run.ready_items import (
     choose,
     queue_send,
 )
+from placelab.kernels.run.starting import begin_run, keep_row, last_finish
 
 __all__ = ["ASK", "FIFO", "MSR", "PLANNED", "PRIORITY", "run_events"]
 

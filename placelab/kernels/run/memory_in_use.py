@@ -4,7 +4,7 @@ Where tensors share storages, `home` counts by storage: what still reads or take
 ops that are still to make one.
 """
 
-from placelab.kernels.codes import DYNAMIC, EDGES, FREE
+from placelab.kernels.blocks import DYNAMIC, EDGES, FREE
 from placelab.kernels.jit import helper, inlined
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from placelab.kernels.blocks import Needs, Predecessors, Receivers, Sorting, Successors, Times, Transfers
 
-# ---------------------------------------------------------------- ops and devices
+# -------------------------------------------------------------------- ops and devices
 
 
 class Ops(NamedTuple):
@@ -64,7 +64,7 @@ class Results(NamedTuple):
     transfer_finish: np.ndarray  # float64 (x,)
 
 
-# ---------------------------------------------------------------- what devices choose
+# -------------------------------------------------------------------- what devices choose
 
 
 class Rule(NamedTuple):
@@ -157,7 +157,7 @@ class Scheduling(NamedTuple):
     aside: np.ndarray  # int64 (items,), or (1,) where memory is no limit: workspace, entries that do not fit
 
 
-# ---------------------------------------------------------------- memory that ops wait for
+# -------------------------------------------------------------------- memory that ops wait for
 
 
 class Use(NamedTuple):
@@ -180,7 +180,7 @@ class RunMemory(NamedTuple):
     use: Use
 
 
-# ---------------------------------------------------------------- transfers, and what they wait for
+# -------------------------------------------------------------------- transfers, and what they wait for
 
 
 class Wires(NamedTuple):
@@ -192,7 +192,7 @@ class Wires(NamedTuple):
 
 
 class Flows(NamedTuple):
-    """Transfers whose bytes move, by class: ordered pair of devices; see :mod:`placelab.kernels.run.fair_shares`."""
+    """Transfers whose bytes move, by class: ordered pair of devices; see :mod:`placelab.kernels.run.links`."""
 
     rate: np.ndarray  # float64 (k * k,): bytes per second of each flow
     served: np.ndarray  # float64 (k * k,): bytes that a flow has got since the class was idle, at the time `since`
@@ -257,7 +257,7 @@ class Contention(NamedTuple):
     pairs: Worklist
 
 
-# ---------------------------------------------------------------- many runs
+# -------------------------------------------------------------------- many runs
 
 
 class Rows(NamedTuple):
@@ -277,7 +277,7 @@ class Rows(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Runs one after the other, see :mod:`placelab.kernels.run.batch`; arrays of length 0 where there is only one."""
+    """Runs one after the other, see :mod:`placelab.kernels.run.starting`; arrays of length 0 where there is only one."""
 
     rows: Rows
     makespan: np.ndarray  # float64 (runs,): seconds, a result; NaN of a plan that contradicts the graph

@@ -5,7 +5,7 @@ Each move is timed from the first op it changes on (:mod:`placelab.kernels.searc
 in the order.
 """
 
-from placelab.kernels.codes import PARALLEL
+from placelab.kernels.blocks import PARALLEL
 from placelab.kernels.jit import helper, inlined, kernel
 from placelab.kernels.search.moving import (
     account,

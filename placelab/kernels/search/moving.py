@@ -1,6 +1,6 @@
 """Move ops and units in a plan, and undo it; the blocks are those of :mod:`placelab.kernels.search.replaying`."""
 
-from placelab.kernels.codes import PARALLEL
+from placelab.kernels.blocks import PARALLEL
 from placelab.kernels.jit import helper
 
 

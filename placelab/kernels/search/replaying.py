@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from placelab.kernels.blocks import Capacity, Predecessors, Successors, UnitNeeds, Units
-from placelab.kernels.codes import PARALLEL, PORTS
+from placelab.kernels.blocks import PARALLEL, PORTS, Capacity, Predecessors, Successors, UnitNeeds, Units
 from placelab.kernels.jit import helper
 from placelab.kernels.plan.planned_transfers import held_until
 

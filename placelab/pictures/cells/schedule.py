@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from placelab.base.units import TIMES, Units
-from placelab.kernels.explain.explain import OP, TRANSFER, WAIT
+from placelab.kernels.explain import OP, TRANSFER, WAIT
 from placelab.pictures.cells.markup import (
     MOST_ROWS,
     amount,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.base.index_arrays import frozen
-from placelab.kernels.plan.choose_imaginary import choose_imaginary
+from placelab.kernels.plan.choose_ready import choose_imaginary
 from placelab.kernels.plan.ranks import optimistic_cost
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import kept_in_memory

@@ -8,7 +8,7 @@ import numpy as np
 
 from placelab.base.index_arrays import frozen
 from placelab.kernels import blocks
-from placelab.kernels.plan import critical_path as kernels
+from placelab.kernels.plan import unit_by_unit as kernels
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import Assignment
 from placelab.planning.ranks import by_speed, operations, operations_before, rounded

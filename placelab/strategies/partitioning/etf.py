@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.kernels.plan import etf as kernels
+from placelab.kernels.plan import ready_ops as kernels
 from placelab.planning import plan_arrays
 from placelab.planning.append_plan import AppendPlan
 from placelab.planning.memory_plan import can_bind

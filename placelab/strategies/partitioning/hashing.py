@@ -10,7 +10,7 @@ import numpy as np
 
 from placelab.base.errors import UnsupportedError
 from placelab.base.index_arrays import frozen
-from placelab.kernels.plan.draw import draw
+from placelab.kernels.plan.unit_by_unit import draw
 from placelab.planning.capacity import Assignment
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.kernels import blocks
-from placelab.kernels.plan.ends_with import ends_with
+from placelab.kernels.plan.look_further import ends_with
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import kept_in_memory
 from placelab.planning.ranks import by_falling, rounded, upward_rank, upward_ranks, with_ranks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from placelab.base.index_arrays import frozen
-from placelab.kernels.plan.fill_holes import fill_holes
+from placelab.kernels.plan.look_further import fill_holes
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import kept_in_memory
 from placelab.planning.ranks import by_falling, rounded, static_level, static_levels, with_ranks

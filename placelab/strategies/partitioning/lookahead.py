@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.kernels.plan.look_ahead import look_ahead
+from placelab.kernels.plan.look_further import look_ahead
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import kept_in_memory
 from placelab.planning.ranks import by_falling, rounded, upward_rank, upward_ranks, with_ranks

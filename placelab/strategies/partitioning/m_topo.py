@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from placelab.base.index_arrays import frozen
-from placelab.kernels.plan.m_topo import in_shares
+from placelab.kernels.plan.unit_by_unit import in_shares
 from placelab.planning.capacity import Assignment, needs
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner

@@ -9,7 +9,7 @@ import numpy as np
 from placelab.base.index_arrays import frozen
 from placelab.base.interrupts import need
 from placelab.kernels.blocks import UnitLinks
-from placelab.kernels.plan.min_cut import settle_parts
+from placelab.kernels.plan.unit_by_unit import settle_parts
 from placelab.planning.capacity import Assignment, Units
 from placelab.planning.ranks import mean_exec, mean_transfer, relative_speed
 from placelab.problem.problem import Problem

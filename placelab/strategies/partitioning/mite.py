@@ -6,7 +6,7 @@ from typing import Literal
 
 from placelab.base.index_arrays import frozen
 from placelab.kernels import blocks
-from placelab.kernels.plan import mite as kernels
+from placelab.kernels.plan import unit_by_unit as kernels
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import Assignment
 from placelab.planning.ranks import TOTAL_RANK, by_falling, compute_ranks, relative_rank, relative_speed, with_ranks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.base.index_arrays import frozen
-from placelab.kernels.plan.draw import draw
+from placelab.kernels.plan.unit_by_unit import draw
 from placelab.planning.capacity import Assignment
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioner

@@ -10,7 +10,7 @@ import numpy as np
 
 from placelab.base.index_arrays import frozen
 from placelab.base.progress import Report, never, silent
-from placelab.kernels.plan import sct as kernels
+from placelab.kernels.plan import ready_ops as kernels
 from placelab.planning import plan_arrays
 from placelab.planning.append_plan import AppendPlan
 from placelab.planning.favourite_child import (

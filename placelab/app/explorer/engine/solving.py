@@ -17,10 +17,9 @@ from placelab.app.explorer.state import State, key_of
 from placelab.app.widgets.details import Subject, cost_of, details_of
 from placelab.app.widgets.details_parts import Details
 from placelab.app.widgets.gantt_chart import detail_of
-from placelab.base.compiling import compiling
 from placelab.base.errors import PlacelabError
 from placelab.base.leaving import Abandoned, Caller
-from placelab.base.progress import Progress, never
+from placelab.base.progress import Progress, compiling, never
 from placelab.base.units import SI, Units, seconds
 from placelab.graphs.transforms import chain
 from placelab.kernels import jit

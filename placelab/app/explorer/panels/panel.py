@@ -14,8 +14,7 @@ from placelab.analysis.hand_plans import ByHand
 from placelab.app.explorer.engine.solving import Result, RunningCall
 from placelab.app.explorer.state import Change, State
 from placelab.app.widgets import controls as w
-from placelab.base.compiling import compiling
-from placelab.base.progress import COMPILING
+from placelab.base.progress import COMPILING, compiling
 from placelab.base.units import percent
 from placelab.problem.problem import Problem
 from placelab.schedule.known_schedules import best_proven, least_known
