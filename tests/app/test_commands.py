@@ -197,6 +197,17 @@ def test_values_of_links(explorer):
     assert (latency[0, 1:] == 7e-6).all() and (latency[1:, 0] == 7e-6).all() and latency[1, 2] != 7e-6
 
 
+@pytest.mark.parametrize(
+    ("text", "column", "value"),
+    [("bus 300", "bandwidth", 300e9), ("memory 8", "memory", 8e9), ("delay 7", "latency", 7e-6)],
+)
+def test_a_value_without_a_unit_has_the_one_that_is_shown(explorer, text, column, value):
+    """As it is written on the pill that it changes."""
+    ask(explorer, text)
+    after = getattr(explorer.state.cluster, column)
+    assert np.unique(after[~np.eye(4, dtype=bool)] if after.ndim == 2 else after) == pytest.approx(value)
+
+
 @pytest.mark.parametrize("text", ["nothing here 8 GB", "8 parsecs", "8", "gpu", "-3 GB", "why is it"])
 def test_what_is_no_value_changes_nothing(explorer, text):
     before = explorer.state

@@ -381,3 +381,20 @@ def test_a_plan_follows_the_devices(opened):
     total = agrees(opened).memory["total"].tolist()
     each = 8 // opened.state.planned.plan.pp
     assert opened.canvas.peak == pytest.approx([size for size in total for _ in range(each)])
+
+
+def test_a_plan_that_does_not_fit_is_not_called_legal():
+    """Peak and memory above the chart are those of the fullest rank, as its card has them, not of the pipeline drawn."""
+    small = cluster().replace(memory=[5e8] * 4)
+    explorer = pl.explore(pl.models.read("gpt2"), small, tab="Job")
+    try:
+        explorer.tabs.panels[JobPanel.title].to_plan.click()
+        assert explorer.settled(PATIENCE)
+        shown = {item["key"]: item for item in explorer.gantt.numbers}
+        held = explorer.state.planned.used(explorer.state.cluster)
+        share = percent(held.max() / 5e8)
+        assert held.max() > 5e8 and explorer.canvas.peak == held.tolist()
+        assert shown["memory"]["value"] == f"{si(held.max(), 'B')} · {share}"
+        assert (shown["legal"]["value"], shown["legal"]["tone"]) == (f"✓ legal · ✗ memory {share}", "bad")
+    finally:
+        explorer.close()

@@ -641,3 +641,22 @@ def test_cards_light_up_and_links_carry_while_a_schedule_is_played(page, two, sc
     expect(page.locator(".card.active")).to_have_count(2)
     page.evaluate(BUSY, ["", [], []])
     expect(page.locator(".active, .carries, .playing")).to_have_count(0)
+
+
+def test_nothing_lies_on_a_name_or_an_amount(page: Page) -> None:
+    """In half of a small window: a host's name is above its bus, and bytes that are too many end before the capacity."""
+    memory = [11e9, 256e9, 11e9, 11e9]
+    canvas = ClusterCanvas(Cluster.from_hosts({"server": 4}, memory=11e9, inside=(15.8e9, 1e-5)).replace(memory=memory))
+    canvas.peak = [41.6e9, 575e6, 1.3e9, 41.6e9]
+    page.set_viewport_size({"width": 570, "height": 260})
+    bare_page.show(page, canvas)
+    bare_page.still(page)
+    name = box_of(page.locator(".host-name"))
+    bus = page.locator(".link .wire").first
+    top = box_of(bus)["y"] - float(bus.get_attribute("stroke-width") or 0) / 2
+    assert name["y"] + name["height"] - 3 <= top  # below the line of letters there is room for those that go deeper
+    for device in range(4):
+        card = key(page, f"card:{device}")
+        amount = box_of(card.locator("text.amount"))
+        pill = box_of(card.locator(".pill.memory rect"))
+        assert amount["x"] + amount["width"] <= pill["x"] + 0.5, device

@@ -94,14 +94,18 @@ def focus(page: Page) -> str:
 
 
 def test_the_progress_is_whole_beside_a_long_pair(page: Page, shown) -> None:
-    """The name of the best pair gives way: its tooltip has it."""
+    """The name of the best pair gives way, whose tooltip has it; its number never does."""
     table = shown()
     table.rows = [row("hierarchical-search-of-some-length", cell(4.0), cell(1.0), cell(None))]
     bare_page.show(page, table, "light")
     status = page.locator(".status")
     expect(status).to_have_text("13/39")
     assert status.evaluate("e => e.scrollWidth <= e.clientWidth")
-    assert page.locator(".show-best").evaluate("e => e.scrollWidth > e.clientWidth")
+    assert page.locator(".show-best .pair").evaluate("e => e.scrollWidth > e.clientWidth")
+    value = page.locator(".show-best .value")
+    expect(value).to_have_text("1.00 s")
+    button = box_of(page.locator(".show-best"))
+    assert box_of(value)["x"] + box_of(value)["width"] <= button["x"] + button["width"]
 
 
 def test_the_keyboard_reaches_everything(page: Page, shown) -> None:

@@ -242,3 +242,13 @@ def test_a_note_takes_the_place_of_the_list(page):
     bare_page.show(page, view)
     expect(page.locator(".note")).to_have_text("ilp records no decisions.")
     expect(page.locator(".main")).to_be_hidden()
+
+
+def test_an_ops_name_has_its_share_of_the_list(page):
+    """Also beside long names of devices, of which less is new in each line."""
+    graph = pl.OpGraph.from_arrays(["stem/first/conv", "stem/second/conv"], [1.0, 2.0], [(0, 1)])
+    cluster = pl.Cluster([1.0, 2.0], names=["a machine with quite a long name:0", "a machine with quite a long name:1"])
+    show(page, Decisions.of(traced("heft", pl.Problem(graph, cluster))))
+    share = page.locator(".row").first.evaluate("row => row.children[1].offsetWidth / row.offsetWidth")
+    assert share >= 0.3
+    assert page.locator(".main").evaluate("e => e.children[0].offsetWidth / e.offsetWidth") > 0.45

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -809,3 +810,73 @@ def test_exported_page_offers_only_what_it_can_colour(page, rnn, tmp_path):
     expect(options).to_have_text(["colour: kind", "colour: device", "colour: op", "colour: critical path"])
     page.get_by_role("combobox", name="Colour by").select_option("critical path")
     expect(page.locator(".legend")).to_contain_text("on the critical path")
+
+
+def test_the_box_beside_the_pointer_makes_room_for_the_answer(page: Page, chart: Gantt, rnn: pl.Schedule) -> None:
+    """A click puts it away, and small moves on what was clicked do not bring it back; what is beside it does."""
+    op = longest(rnn)
+    x, y = place(page, chart, rnn, op)
+    tooltip = page.locator(".tooltip")
+    page.mouse.move(x, y)
+    expect(tooltip).to_contain_text(rnn.problem.graph.names[op])
+    page.mouse.click(x, y)
+    expect(tooltip).to_be_hidden()
+    page.mouse.move(x + 1, y)
+    bare_page.still(page)
+    expect(tooltip).to_be_hidden()
+    page.mouse.move(x, box_of(page.locator(".stage"))["y"] + 5)
+    page.mouse.move(x, y)
+    expect(tooltip).to_be_visible()
+
+
+def test_a_plan_that_is_made_tells_nothing_of_its_end(page: Page) -> None:
+    """No playhead stands where the last op will end, and the drawer does not say that it computes what it may not tell."""
+    problem = pl.datasets.problem("topcuoglu")
+    schedule = pl.solve(problem, "heft", "planned")
+    gantt = Gantt.of(schedule, height=-1)
+    gantt.drawer = True
+    bare_page.show(page, gantt)
+    page.locator(".pl-gantt-fill").evaluate("element => element.style.height = '420px'")
+    playhead = page.locator(".playhead")
+    expect(playhead).to_be_visible()
+    decided = np.zeros(problem.graph.n_ops + len(schedule.transfers), np.uint8)
+    decided[0] = 1
+    gantt.decided = decided.tobytes()
+    gantt.selection = 9
+    bare_page.receive(page, gantt, "decided", "selection", "details")
+    expect(playhead).to_be_hidden()
+    expect(page.locator(".drawer")).to_contain_text("Not decided yet")
+    expect(page.locator(".drawer")).not_to_contain_text("computing")
+
+
+def test_a_chart_without_a_schedule_has_no_blank_parts(page: Page) -> None:
+    """The button of the lanes has its word, and there is no strip of the whole run; both come with the first schedule."""
+    gantt = Gantt(height=-1)
+    bare_page.show(page, gantt)
+    page.locator(".pl-gantt-fill").evaluate("element => element.style.height = '620px'")
+    bare_page.still(page)
+    expect(page.locator("button.lanes")).to_have_text("lanes")
+    expect(page.locator(".minimap")).to_be_hidden()
+    gantt.show(pl.solve(pl.datasets.problem("topcuoglu"), "heft", "planned"))
+    bare_page.show(page, gantt)
+    page.locator(".pl-gantt-fill").evaluate("element => element.style.height = '620px'")
+    expect(page.locator(".minimap")).to_be_visible()
+
+
+def test_a_segment_of_why_not_faster_has_a_whole_word_or_says_that_it_is_cut(page: Page) -> None:
+    """No label ends amid a letter; where a few letters would be left there is none."""
+    gantt = Gantt.of(pl.solve(pl.datasets.problem("topcuoglu"), "heft", "planned"))
+    ends = [0, 3, 8, 20, 24, 62]
+    gantt.proof_shown = True
+    gantt.proof = [
+        {"kind": "work", "label": "gradients/mixed", "op": 0, "start": a, "finish": b, "said": "it"}
+        for a, b in pairwise(ends)
+    ]
+    bare_page.show(page, gantt)
+    bare_page.still(page)
+    labels = page.locator(".proof button").evaluate_all(
+        "all => all.map((e) => [e.textContent, e.clientWidth, e.scrollWidth, getComputedStyle(e).textOverflow])"
+    )
+    assert labels[-1][0] == "gradients/mixed" and labels[-1][1] >= labels[-1][2]
+    assert labels[0][0] == "" and all(overflow == "ellipsis" for *_, overflow in labels)
+    assert all(not text or width >= 40 for text, width, *_ in labels)

@@ -11,6 +11,8 @@ from browser.boxes import box_of
 from playwright.sync_api import Locator, Page, expect
 
 import placelab as pl
+from placelab.app.explorer.readable import Readable
+from placelab.app.widgets import controls as w
 
 COMPUTING = "pl-computing"
 
@@ -229,3 +231,17 @@ def state_of(explorer) -> dict:
 def explorer_time(state: dict, text: str) -> str:
     """The makespan as the numbers write it."""
     return next(item["value"] for item in state[f"{text}.items"] if item["key"] == "makespan")
+
+
+def test_a_failure_of_the_state_before_makes_room_for_what_runs(page: Page):
+    """It would cover what is awaited, and its buttons would be cut; it is there again where nothing runs."""
+    running = w.Running(title="slow", said="5,230 ops on 4 devices", stop="Stop").add_class("pl-running")
+    failure = w.VBox([w.Failed(failure={"sentence": "mine: IndexError"})]).add_class("pl-failure")
+    messages = w.VBox([running, failure]).add_class("pl-messages")
+    show(page, Readable([messages]))
+    expect(page.locator(".pl-running")).to_be_visible()
+    expect(page.locator(".pl-failure")).to_be_hidden()
+    running.hidden = True
+    show(page, Readable([messages]))
+    expect(page.locator(".pl-running")).to_be_hidden()
+    expect(page.locator(".pl-failure")).to_be_visible()

@@ -5,9 +5,10 @@ import { clamp } from "../shared/scale.ts";
 import type { Adjust } from "./adjust.ts";
 import type { Rect } from "./geometry.ts";
 import { pill } from "./pill.ts";
-import { fitted, s, set } from "./svg.ts";
+import { fitted, s, set, textWidth } from "./svg.ts";
 import { memoryOf, speedOf, type Target } from "./targets.ts";
 
+const USED = { x: 10, font: "600 11px sans-serif" };
 const WIDE = 140; // pixels from which a card has room for its type
 
 export interface Card {
@@ -52,7 +53,7 @@ function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect
   const { name, type } = adjust.editor.cluster.devices[device]!;
   const speed = pill(adjust, speedOf(device, name));
   const memory = pill(adjust, memoryOf(device, name));
-  const used = s("text.faint.amount", { x: 10, y: 69 });
+  const used = s("text.faint.amount", { x: USED.x, y: 69 });
   const caption = s("text.faint", { x: 10, y: 39 });
   const kind = w < WIDE ? "" : fitted(type, 48, "11px sans-serif"); // else it is under the pointer
   element.append(
@@ -71,11 +72,16 @@ function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect
     caption.textContent = w - speed.width > 54 ? "speed" : "";
     speed.update(w - 8 - speed.width, 35); // the middle of the card stays free to be dragged
     memory.update(w - 8 - memory.width, 65);
-    used.textContent = Number.isNaN(peak)
+    const room = w - 8 - memory.width - USED.x - 3;
+    const said = Number.isNaN(peak)
       ? w < WIDE
         ? ""
         : "memory"
       : `${adjust.editor.cluster.units.bytes(peak)}${w < WIDE ? "" : " of"}`;
+    used.textContent = said;
+    // In bold when it is too much; a number is set closer rather than cut or covered by the pill.
+    if (textWidth(said, USED.font) > room) set(used, { textLength: room, lengthAdjust: "spacingAndGlyphs" });
+    else used.removeAttribute("textLength");
   };
 }
 

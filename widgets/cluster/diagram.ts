@@ -123,12 +123,14 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
   return { svg, build, update, light, point };
 }
 
+const TITLE = 18; // pixels from a title's foot down to the cards, with the bus between
+
 /** The box of a host, whose name can be changed unless it is fixed. */
 function plate(box: Scene["boxes"][number], small: boolean, fixed: boolean): SVGGElement {
   const room = box.w - (small || box.members.length === 1 ? 24 : 170);
   const name = s(
     "text.host-name",
-    { x: box.x + (small ? 9 : 14), y: box.y + (small ? 15 : 22) },
+    { x: box.x + (small ? 9 : 14), y: box.y + (small ? 15 : Math.min(22, box.header - TITLE)) },
     fitted(box.host, room, "600 12px sans-serif"),
   );
   const label = `host ${box.host}${fixed ? "" : ": Enter or double-click to rename"}`;

@@ -89,9 +89,10 @@ export class ComparisonView {
           ? ", proven optimal"
           : `, ${atMost(cell.gap)} above the optimum`;
     const tie = best && best.all.length > 1;
-    this.#best.textContent = best
-      ? `★ ${best.row.name} + ${schedulers[best.column]} ${units.time(best.value)}${tieOf(best)}`
-      : "★ –";
+    this.#best.replaceChildren(
+      h("span.pair", {}, best ? `★ ${best.row.name} + ${schedulers[best.column]}` : "★ –"),
+      h("span.value", {}, best ? ` ${units.time(best.value)}${tieOf(best)}` : ""),
+    );
     this.#best.title = !best
       ? "No pair places and runs the model"
       : tie

@@ -148,6 +148,7 @@ export function Figures({ model }: Given<FiguresTraits>) {
 }
 
 const [LONG, HIGH, EDGE] = [118, 16, 6]; // px
+const SAME = 1e-6; // of a makespan; what is closer differs by rounding
 
 export function Par({ model }: Given<ParTraits>) {
   const { bound, best, shown, said } = useTraits(model, "bound", "best", "shown", "said");
@@ -155,9 +156,11 @@ export function Par({ model }: Given<ParTraits>) {
   const width = Math.max(shown, best) - least;
   const at = (time: number) => EDGE + (LONG - 2 * EDGE) * (width > 0 ? (time - least) / width : 0.5);
   const middle = HIGH / 2;
+  const look = useLook(model, "pl-html pl-par");
+  if (!(width > SAME * shown)) return null; // bound, best and shown are one: three marks would lie on each other
   const across = { y1: middle, y2: middle };
   return (
-    <div {...useLook(model, "pl-html pl-par")}>
+    <div {...look}>
       <svg role="img" aria-label={said} viewBox={`0 0 ${LONG} ${HIGH}`} width={LONG} height={HIGH}>
         <title>{said}</title>
         <line class="span" x1={at(least)} x2={at(best)} {...across} />

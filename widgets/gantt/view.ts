@@ -212,6 +212,7 @@ export class GanttView {
     this.#picked = { ...this.#picked, gap: -1, transfer: -1 };
     const before = this.#board.chart ? this.#board.makespan : NaN;
     this.#board.show(chart);
+    if (Number.isNaN(before)) this.#map.fit(this.element.dataset.fill === "true"); // the first one
     this.#player.carry(before);
     this.#pointing.leave();
     this.element.dataset.makespan = String(chart.columns.makespan);
@@ -383,10 +384,8 @@ export class GanttView {
   /** What there is to say of what was clicked. */
   tell(details: Details): void {
     this.#told = details;
-    this.#drawer.show(
-      this.#toCome ? {} : details,
-      this.#elsewhere || this.#board.picked >= 0 || this.#picked.lane >= 0 || this.#picked.area !== null,
-    );
+    const awaited = this.#elsewhere || this.#board.picked >= 0 || this.#picked.lane >= 0 || this.#picked.area !== null;
+    this.#drawer.show(this.#toCome ? {} : details, this.#toCome ? "decided" : awaited ? "computed" : "chosen");
   }
 
   /** Why no schedule is shorter. */

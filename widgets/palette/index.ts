@@ -10,7 +10,7 @@ import type { PaletteTraits } from "./traits.ts";
 const ROOT = ".placelab-explorer";
 const STACKED = ".pl-messages, .pl-waits"; // what a note never covers
 const STAYS = 6000; // ms of a note, longer under the pointer or with the focus
-const HINT = "a strategy, a model, “gpu:1 memory 8 GB”, “bus 300 GB/s”, an op, “why is gpu:1 idle at 60 ms”";
+const HINT = "a strategy, a model, “gpu:1 memory 8 GB”, “bus 300 GB/s”, an op, “why is gpu:1 idle”";
 
 /** Presses a button, or goes to a field. */
 function press(element: HTMLElement | null | undefined): void {

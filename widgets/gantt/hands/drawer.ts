@@ -9,6 +9,13 @@ import { asText, folded } from "./telling.ts";
 
 const NOTHING =
   "Click an op, a transfer, an idle gap, the name of a device, or a link's value: what it is, why it is there, why then. Shift+drag: what is in an area.";
+/** What it says while it has nothing to tell: nothing is chosen, the kernel computes, or it would tell of the future. */
+const SAID = {
+  chosen: NOTHING,
+  computed: "computing …",
+  decided: "Not decided yet: where and when it runs is told once it is.",
+};
+type Nothing = keyof typeof SAID;
 const LEAST = 96; // CSS pixels of the drawer
 const STEP = 24; // by which a key moves its edge
 
@@ -16,8 +23,8 @@ export interface Drawer {
   readonly element: HTMLElement;
   /** Whether it is open. */
   readonly open: boolean;
-  /** `awaited`: something was clicked, and Python has not yet said what there is to say of it. */
-  show(details: Details, awaited: boolean): void;
+  /** `nothing`: why there is nothing to tell, where that is so. */
+  show(details: Details, nothing: Nothing): void;
   /** Draws the curve of a value, if that is what is shown. */
   draw(curve: CurveSoFar, units: Units): void;
   /** Whether what it says is said of another state than the newest; of the curve, too. */
@@ -70,19 +77,17 @@ export function drawer(on: DrawerEvents): Drawer {
     navigator.clipboard?.writeText(asText(shown)).then(done, () => on.say("the browser does not let this page copy"));
   });
   resizing(grip, element);
-  const show = (details: Details, awaited: boolean) => {
+  const show = (details: Details, nothing: Nothing) => {
     shown = details;
     title.replaceChildren(name(details.title ?? "Details"));
     note.textContent = details.note ?? "";
     copy.hidden = !details.title;
     zoom.hidden = !details.area;
     columns.replaceChildren(
-      ...(details.title
-        ? parts(details, on.go, details.over ? drawnCurve() : null)
-        : [h("p", {}, awaited ? "computing …" : NOTHING)]),
+      ...(details.title ? parts(details, on.go, details.over ? drawnCurve() : null) : [h("p", {}, SAID[nothing])]),
     );
   };
-  show({}, false);
+  show({}, "chosen");
   return {
     element,
     get open() {
@@ -146,7 +151,12 @@ function chainOf(chain: Chain, go: (step: Step) => void): HTMLElement {
       h("span.when", {}, step[2]),
     );
   });
-  return h("div.chain", {}, h("h4", {}, chain.head), h("ol", chain.root ? { class: "cause" } : {}, ...items));
+  return h(
+    "div.chain",
+    {},
+    h("h4", {}, chain.head, h("span.note.when", {}, "begins")),
+    h("ol", chain.root ? { class: "cause" } : {}, ...items),
+  );
 }
 
 /** A name that is cut at its beginning where it is too long. */

@@ -19,6 +19,7 @@ export function laneMenu(choose: (choice: LaneChoice) => void): LaneMenu {
     "aria-expanded": "false",
     title: "Order, pin, hide and fold lanes",
   });
+  button.textContent = "lanes"; // also before there is a schedule
   const element = h("div.lanebox", { role: "group", "aria-label": "Lanes", hidden: true });
   const group = `pl-order-${Math.random().toString(36).slice(2)}`; // of this chart's radio buttons
   return {

@@ -36,7 +36,7 @@ export function minimap(board: () => Board): Minimap {
     fit(fills) {
       const { surface } = board();
       const room = surface.room + (element.hidden ? 0 : TALL);
-      const shown = fills && room >= ROOM;
+      const shown = fills && room >= ROOM && board().chart !== null;
       if (shown !== element.hidden) return;
       element.hidden = !shown;
       surface.measure();

@@ -39,6 +39,8 @@ const CARRIED = 26; // CSS pixels between the pointer and what is said of what i
 
 export class Pointing {
   hovered: Hit | null = null;
+  /** What was clicked, as text: the details say all of it, so that the box beside the pointer would only cover them. */
+  #clicked = "";
   /** What a hand is brushing. */
   brushed: Area | null = null;
   readonly #board: Board;
@@ -116,6 +118,7 @@ export class Pointing {
   leave(): void {
     if (!this.hovered) return;
     this.hovered = null;
+    this.#clicked = "";
     this.#bubble.element.hidden = true;
     this.#board.redraw("overlay");
   }
@@ -184,7 +187,9 @@ export class Pointing {
 
   #hover(x: number, y: number): void {
     this.hovered = this.#at(x, y);
-    this.#say(this.hovered && this.#described(this.hovered, this.#board.timeAt(x)), x, y);
+    const again = JSON.stringify(this.hovered) === this.#clicked;
+    if (!again) this.#clicked = "";
+    this.#say(this.hovered && !again ? this.#described(this.hovered, this.#board.timeAt(x)) : null, x, y);
     this.#board.redraw("overlay");
   }
 
@@ -208,6 +213,8 @@ export class Pointing {
   }
 
   #click(byHand: ByHand, x: number, y: number, more: boolean): void {
+    this.#clicked = JSON.stringify(this.#at(x, y));
+    this.#bubble.element.hidden = true;
     const scene = this.#board.scene();
     const named = scene && namedAt(scene, x * scene.layout.ratio, y * scene.layout.ratio);
     if (named === null) {

@@ -4,7 +4,8 @@ import { type Scene, xOf } from "../scene/scene.ts";
 import type { Proof } from "../wire/traits.ts";
 
 const LEAST = 1; // CSS pixels of a segment that is drawn
-const WORDS = 26; // and of one with a label
+const WORDS = 48; // and of one with a label that is cut
+const [PER_LETTER, AROUND] = [6.5, 8]; // of a label that is whole
 const LETTER = 8; // at most, in bold
 
 export interface ProofLane {
@@ -57,7 +58,8 @@ export function proofLane(choose: (op: number, ops: readonly number[]) => void):
         style.display = to - from >= LEAST ? "" : "none";
         style.left = `${from}px`;
         style.width = `${to - from}px`;
-        segments[i]!.textContent = to - from >= WORDS ? label : "";
+        const whole = PER_LETTER * label.length + AROUND;
+        segments[i]!.textContent = to - from >= Math.min(WORDS, whole) ? label : "";
       });
       const last = proof.at(-1)?.finish ?? Number.NaN;
       bound.textContent = Number.isNaN(last) ? "" : `≥ ${scene.labels.units.time(last)}`;

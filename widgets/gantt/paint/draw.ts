@@ -43,6 +43,8 @@ export function painter(canvas: HTMLCanvasElement): (scene: Scene) => boolean {
   };
 }
 
+const SURE = 0.6; // a label that is estimated to need less of its bar has room, whatever its letters
+
 function drawBarLabels(context: CanvasRenderingContext2D, scene: Scene, labels: Label[]): void {
   const { ratio } = scene.layout;
   const size = 11 * ratio;
@@ -54,7 +56,9 @@ function drawBarLabels(context: CanvasRenderingContext2D, scene: Scene, labels: 
   for (const { bar, x, y, width, height } of labels) {
     if (bar >= scene.chart.bars.nOps) continue;
     const from = Math.max(x, scene.layout.gutter);
-    const text = shorten(nameOf(scene.labels, bar), Math.floor((x + width - from - 8 * ratio) / perChar));
+    const room = x + width - from - 8 * ratio;
+    const short = shorten(nameOf(scene.labels, bar), Math.floor(room / perChar));
+    const text = short.length * perChar < SURE * room ? short : cut(context, short, room); // of few labels the width is asked
     context.fillStyle = scene.paint.inks[colourOf(scene, bar)]!;
     if (text && y >= scene.layout.axis - height / 2) context.fillText(text, from + 4 * ratio, y + height / 2 + 0.5);
   }
@@ -66,6 +70,18 @@ export function shorten(name: string, room: number): string {
   const last = name.slice(name.lastIndexOf("/") + 1);
   if (last.length <= room) return last;
   return room >= 3 ? `${last.slice(0, room - 1)}…` : "";
+}
+
+/** `text` in at most `room` pixels of the canvas, with an ellipsis where it is cut. */
+export function cut(context: Pick<CanvasRenderingContext2D, "measureText">, text: string, room: number): string {
+  if (context.measureText(text).width <= room) return text;
+  let [fits, none] = [0, text.length]; // letters that fit, and that do not
+  while (none - fits > 1) {
+    const middle = (fits + none) >> 1;
+    if (context.measureText(`${text.slice(0, middle)}…`).width <= room) fits = middle;
+    else none = middle;
+  }
+  return fits ? `${text.slice(0, fits).replace(/…$/, "")}…` : "";
 }
 
 /** The transfers of the critical path as arrows between rows, when few enough are in view to be read. */
@@ -132,7 +148,8 @@ function drawGutter(context: CanvasRenderingContext2D, scene: Scene): void {
     context.textAlign = "left";
     const pin = row < layout.rows.pinned ? "⚲ " : "";
     const name = host ? `▸ ${host.name} (${host.devices.length})` : pin + deviceOf(labels, which);
-    context.fillText(name, 16 * ratio, two ? y + 8 * ratio : middle, gutter - (two ? 22 : 52) * ratio);
+    const short = cut(context, name, gutter - (two ? 22 : 52) * ratio);
+    context.fillText(short, 16 * ratio, two ? y + 8 * ratio : middle);
     context.font = `${Math.min(11 * ratio, size)}px ${FONT}`;
     context.fillStyle = paint.theme.faint;
     const busy = busyFraction(scene, host?.devices ?? [which]);

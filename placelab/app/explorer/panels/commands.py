@@ -18,6 +18,7 @@ from placelab.app.widgets.frame import CommandPalette
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.app.widgets.whole import PartComm
 from placelab.base.units import PREFIXES, TIMES
+from placelab.problem.cluster import Cluster
 from placelab.problem.clusters import PRESETS
 from placelab.problem.resource_models import MEMORY_MODELS
 from placelab.schedule.catalogue import partitioners, schedulers
@@ -30,7 +31,7 @@ FILLING = frozenset(
     "a an and are as at be do does for from how i in into is it me my of on please should show so that the this to use want what "
     "with can".split()
 )
-VALUE = re.compile(r"^(?P<what>.*?)\s*(?P<number>\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)\s*(?P<unit>[a-zµμ/]+)$", re.IGNORECASE)
+VALUE = re.compile(r"^(?P<what>.*?)\s*(?P<number>\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)\s*(?P<unit>[a-zµμ/]*)$", re.IGNORECASE)
 INSTANT = re.compile(r"(?:\bat\s+)?(?P<number>\d+(?:[.,]\d+)?)\s*(?P<unit>[nµum]?s)\b", re.IGNORECASE)
 UNITS = {"flop/s": "speed", "flops": "speed", "b/s": "bandwidth", "b": "memory", "s": "latency"}
 SYNONYMS = {
@@ -233,11 +234,12 @@ def _values(text: str, around: Around) -> Iterator[Command]:
     """``gpu:1 speed 20 TFLOP/s``, ``bus 300 GB/s``, ``memory 8 GB``: of what is named, else of all."""
     if not (match := VALUE.match(text)):
         return
-    known = _quantity(float(match["number"].replace(",", ".")), match["unit"])
+    cluster = around.state().cluster
+    number = float(match["number"].replace(",", "."))
+    known = _quantity(number, match["unit"]) if match["unit"] else _bare(number, match["what"].split(), cluster)
     if known is None:
         return
     column, value = known
-    cluster = around.state().cluster
     words = [word for word in match["what"].split() if not _means(word, column)]
     devices = np.array([_named(words, name, host) for name, host in zip(cluster.names, cluster.hosts, strict=True)])
     if words and not devices.any():
@@ -281,6 +283,24 @@ def _quantity(number: float, unit: str) -> tuple[str, float] | None:
         if unit.endswith(ending) and unit.removesuffix(ending) in scales and ending != "s":
             return UNITS[ending], number * scales[unit.removesuffix(ending)]
     return None
+
+
+def _bare(number: float, words: list[str], cluster: Cluster) -> tuple[str, float] | None:
+    """What a number without a unit is: of the column that a word means, in the unit in which its values are written now."""
+    column = next(
+        (column for column in SYNONYMS if any(word != "all" and _means(word, column) for word in words)), None
+    )
+    if column is None:
+        return None
+    values = getattr(cluster, column)
+    if values.ndim == 2:
+        values = values[~np.eye(len(values), dtype=bool)]
+    finite = values[np.isfinite(values) & (values > 0)]
+    if not cluster.units.si:
+        return column, number
+    if not len(finite):
+        return None
+    return _quantity(number, _written(float(np.median(finite)), column, cluster.units.amount).partition(" ")[2])
 
 
 def _named(words: list[str], name: str, host: str) -> bool:

@@ -14,6 +14,7 @@ from placelab.app.explorer.panels.panel import OPTIMAL, Item, Puzzle, at_most, i
 from placelab.app.widgets import controls as w
 from placelab.base.units import Units, percent
 from placelab.planning.lower_bounds import busiest, is_proven, known_bounds, ratios, transfers_of
+from placelab.problem.cluster import Cluster
 from placelab.problem.coverage import SAID, little_known
 from placelab.schedule.placement import PROVEN
 from placelab.schedule.schedule import Schedule
@@ -85,6 +86,23 @@ def with_proof(items: Sequence[Item], schedule: Schedule, bound: float) -> list[
     text, tone = ("proven optimal", "good") if gap < OPTIMAL else (at_most(gap), "")
     proven = item("gap", "Above optimum", text, title, tone)
     return [proven if each["key"] == "gap" else each for each in items]
+
+
+def with_held(items: Sequence[Item], held: np.ndarray, cluster: Cluster) -> list[Item]:
+    """The numbers, memory by the bytes that a spread decoder holds on each device, of which its pipeline may know nothing."""
+    if np.isinf(cluster.memory).all():
+        return list(items)
+    d = int(np.argmax(held / cluster.memory))
+    share = percent(float(held[d] / cluster.memory[d]))
+    short = held[d] > cluster.memory[d]
+    size, limit = (cluster.units.amount(float(amount), "B") for amount in (held[d], cluster.memory[d]))
+    title = f"{cluster.names[d]} comes closest to its capacity of {limit}, all that the decoder holds there"
+    memory = item("memory", "Peak memory", f"{size} · {share}", title, "bad" if short else "")
+    legal = item("legal", "Validator", f"✓ legal · ✗ memory {share}", "Every rule holds but memory", "bad")
+    others = [each for each in items if each["key"] != "memory"]
+    if not short:
+        return [*others, memory]
+    return [*(legal if each["key"] == "legal" and each["tone"] == "good" else each for each in others), memory]
 
 
 def with_order(items: Sequence[Item], names: Sequence[str]) -> list[Item]:
@@ -267,9 +285,9 @@ ORDER = (  # without room, the last drop out
     "makespan",
     "stars",
     "order",
+    "legal",
     "gap",
     "memory",
-    "legal",
     "reorder",
     "speedup",
     "critical",
@@ -348,4 +366,5 @@ def _figure(item: Item, rest: str) -> Item:
     """A number as the row has it: with a shorter label, and all that is known of it under the pointer."""
     value = item["value"].replace(" % ·", " ·") if item["key"] == "critical" else item["value"]
     title = f"{item['label']}. {item['title']}" + (f"\n{rest}" if rest else "")
-    return {**item, "label": LABELS.get(item["key"], item["label"]), "value": value, "title": title}
+    label = "" if value == "proven optimal" else LABELS.get(item["key"], item["label"])  # nothing is above the optimum
+    return {**item, "label": label, "value": value, "title": title}

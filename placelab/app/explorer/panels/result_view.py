@@ -24,6 +24,7 @@ from placelab.app.explorer.panels.numbers import (
     plan_so_far,
     strip,
     with_change,
+    with_held,
     with_order,
     with_proof,
     with_stars,
@@ -180,6 +181,8 @@ class ResultView:
     def measure(self, result: Result, of: str) -> None:
         """Show the numbers of a result, the key of whose state is `of`."""
         numbers, warning = strip(result.schedule, result.violations)
+        if result.state.spread is not None and result.state.memory != "none":
+            numbers = with_held(numbers, _used(result), result.state.cluster)
         self._shown = result.schedule, of, numbers, warning
         with self.gantt.hold_sync():
             self.gantt.numbers = numbers
