@@ -29,6 +29,7 @@ from placelab.problem.whole_costs import in_whole_costs
 
 SOLVE = Path(generate.__file__).with_name("solve.mjs")
 MODULE = Path(pl.__file__).parent / "app" / "widgets" / "static" / "live.js"
+FEW = 8  # of so many tasks one is tried first
 PAIRS = [
     (p, s) for p in (None, *live_page.PARTITIONERS) for s in live_page.SCHEDULERS if (p, s) != ("single", "planned")
 ]
@@ -483,7 +484,15 @@ def test_a_difference_in_the_last_bit_is_noticed(both, name, tmp_path):
     tasks, schedules = both
     off = [{**each, name: [str(np.nextafter(float(x), 9e99)) for x in each[name]]} for each in tasks]
     off = [{**each, name: [x.replace("inf", "Infinity") for x in each[name]]} for each in off]
-    assert any(differences(off, schedules, solved(off, tmp_path)))
+    assert noticed(off, schedules, tmp_path)
+
+
+def noticed(tasks: list[dict], schedules: list[pl.Schedule | None], folder: Path, module: Path = MODULE) -> bool:
+    """Whether something differs; a few of the tasks, spread over all, tell it of most mistakes."""
+    few = [*range(0, len(tasks), FEW)]
+    others = sorted({*range(len(tasks))} - {*few})
+    parts = (([tasks[i] for i in part], [schedules[i] for i in part]) for part in (few, others))
+    return any(any(differences(*part, solved(part[0], folder, module))) for part in parts)
 
 
 MISTAKES = {  # file, what stands there, and what a mistake would put there
@@ -518,19 +527,27 @@ MISTAKES = {  # file, what stands there, and what a mistake would put there
 }
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_in_the_page_is_noticed(both, mistake, tmp_path):
-    """Each of them, in what surrounds the kernels or in a kernel, changes what the page computes."""
-    tasks, schedules = both
-    file, before, after = MISTAKES[mistake]
+@pytest.fixture(scope="module")
+def mutants(tmp_path_factory) -> Path:
+    """A folder with the page's module with each of the mistakes, under its number."""
     node = shutil.which("node")
     if node is None or not (SOLVE.parents[1] / "node_modules").exists():
         pytest.skip("the front end cannot be built on this machine: its mutants are not tried")
-    module = tmp_path / "mutant.mjs"
-    subprocess.run(
-        [node, SOLVE.with_name("mutant.mjs"), f"kernels/{file}", before, after, module], check=True, timeout=60
-    )
-    assert any(differences(tasks, schedules, solved(tasks, tmp_path, module)))
+    folder = tmp_path_factory.mktemp("mutants")
+    asked = [
+        {"file": f"kernels/{file}", "before": before, "after": after, "target": str(folder / f"{i}.mjs")}
+        for i, (file, before, after) in enumerate(MISTAKES.values())
+    ]
+    (folder / "mistakes.json").write_text(json.dumps(asked))
+    subprocess.run([node, SOLVE.with_name("mutants.mjs"), folder / "mistakes.json"], check=True, timeout=60)
+    return folder
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_the_page_is_noticed(both, mutants, mistake, tmp_path):
+    """Each of them, in what surrounds the kernels or in a kernel, changes what the page computes."""
+    module = mutants / f"{[*MISTAKES].index(mistake)}.mjs"
+    assert noticed(*both, tmp_path, module)
 
 
 @pytest.mark.slow

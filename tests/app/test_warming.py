@@ -112,6 +112,20 @@ def test_the_first_explorer_compiles_where_nobody_has(monkeypatch, capfd):
     assert "works without, slower at first" in capfd.readouterr().err
 
 
+def test_what_is_compiled_is_not_compiled_in_the_background(monkeypatch):
+    """A server that starts leaves a process to it while a kernel lacks code, and none afterwards."""
+    started = []
+    lacking = {"upward"}
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **_: started.append(command[-2:]))
+    monkeypatch.setattr(jit.kernel, "lacks_code", lambda self: self.__name__ in lacking)
+    monkeypatch.setenv("PLACELAB_JIT", "1")
+    compile_command.in_background()
+    assert started == [["compile", "--gently"]]
+    lacking.clear()
+    compile_command.in_background()
+    assert len(started) == 1
+
+
 @pytest.mark.slow
 def test_what_is_lacking_is_what_no_process_has_compiled(tmp_path, monkeypatch):
     """A kernel lacks code until a process has kept some, and never where nothing can be kept."""

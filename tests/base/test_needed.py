@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
-pytest.importorskip("cvxpy")
+# To import it here takes all processes that collect tests two seconds.
+pytestmark = pytest.mark.skipif(not find_spec("cvxpy"), reason="cvxpy is not installed")
 
 PROGRAM = """
 import sys, threading

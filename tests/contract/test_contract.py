@@ -35,6 +35,8 @@ def test_partitioner(name, monkeypatch):
     few = {name: pl.partitioners()[name] for name in ("single", "heft", "m-etf", "m-topo", "lc", "random")}
     monkeypatch.setattr("placelab.strategies.searches.tried_plans.partitioners", lambda: few)
     monkeypatch.setattr("placelab.strategies.partitioning.portfolio.usual_moves", lambda problem: 200)
+    monkeypatch.setattr("placelab.strategies.searches.tried_plans.PASSES", 2)
+    monkeypatch.setattr("placelab.strategies.searches.tried_plans.FURTHER", 2)
     monkeypatch.setattr("placelab.strategies.searches.sampled_search.FEWER", 5)
     testing.check_partitioner(name)
 

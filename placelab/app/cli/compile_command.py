@@ -6,7 +6,7 @@ import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from heapq import heappop, heappush
 from time import monotonic, sleep
@@ -60,10 +60,8 @@ def at_first() -> None:
     """
     if jit.mode() == "plain":
         return
-    from placelab.app.cli.warming import every
-
     names = {name for share in FIRST for name in share}
-    kernels = [kernel for kernel in every() if kernel.__name__ in names]
+    kernels = [kernel for kernel in _every() if kernel.__name__ in names]
     if not any(kernel.lacks_code() for kernel in kernels):
         return
     say = partial(print, file=sys.stderr, flush=True)  # the standard output has the page's address in its first line
@@ -81,19 +79,24 @@ def at_first() -> None:
 
 
 def in_background() -> None:
-    """Compile all kernels in a process of low priority that ends with this terminal."""
-    if jit.mode() != "plain":
+    """Compile all kernels, if one lacks code, in a process of low priority that ends with this terminal."""
+    if jit.mode() != "plain" and any(kernel.lacks_code() for kernel in _every()):
         quiet = subprocess.DEVNULL
         command = [sys.executable, "-c", "from placelab.app.cli import main; main()", "compile", "--gently"]
         subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
 
 
-def _shares() -> list[tuple[str, ...]]:
-    """All kernels, those with most code first, each for the process that has least so far; one process per core."""
+def _every() -> Iterable[jit.kernel]:
+    """All kernels; what defines them takes long to import."""
     from placelab.app.cli.warming import every
 
+    return every()
+
+
+def _shares() -> list[tuple[str, ...]]:
+    """All kernels, those with most code first, each for the process that has least so far; one process per core."""
     shares: list[tuple[int, tuple[str, ...]]] = [(0, ())] * min(cores(), MOST)
-    for size, name in sorted(((jit.size(kernel.function), kernel.__name__) for kernel in every()), reverse=True):
+    for size, name in sorted(((jit.size(kernel.function), kernel.__name__) for kernel in _every()), reverse=True):
         least, names = heappop(shares)
         heappush(shares, (least + size, (*names, name)))
     return [names for _, names in shares]
