@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from placelab.base.interrupts import enter_later, need
-from placelab.base.shown import draw_with
+from placelab.base.units import draw_with
 
 if TYPE_CHECKING:
     from placelab import costs, models, testing

@@ -13,10 +13,9 @@ from placelab.base.interrupts import need
 from placelab.kernels import blocks
 from placelab.kernels import explain as kernels
 from placelab.kernels.plan import ranks
-from placelab.schedule.critical_steps import StepsBack, critical_steps
-from placelab.schedule.held_bytes import HeldBytes
+from placelab.schedule.critical_steps import StepsBack, critical_steps, said_of_sharing
+from placelab.schedule.independent_checks import HeldBytes
 from placelab.schedule.schedule import Schedule, carriers
-from placelab.schedule.shared_way import said_of_sharing
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,7 +17,7 @@ from placelab.base.progress import Progress, Report, never, silent
 from placelab.base.threads import in_batches
 from placelab.kernels import explain as kernels
 from placelab.schedule.critical_steps import StepsBack, inputs, items_run
-from placelab.schedule.held_bytes import HeldBytes
+from placelab.schedule.independent_checks import HeldBytes
 from placelab.schedule.schedule import Schedule, carried
 from placelab.simulation.batches import makespans_of, run_again
 from placelab.simulation.event_simulation import RunRequest

@@ -11,10 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
-from placelab.analysis.fair_bytes import fair_bytes
 from placelab.base.errors import UnsupportedError, expect
 from placelab.schedule.catalogue import checked
-from placelab.schedule.held_bytes import TOLERANCE, HeldBytes, differing
+from placelab.schedule.independent_checks import TOLERANCE, HeldBytes, differing, fair_bytes
 from placelab.schedule.schedule import Schedule
 
 Index = int | np.integer

@@ -1,9 +1,10 @@
-"""Format numbers for people: three significant digits and a suitable unit."""
+"""Show things to people: numbers with three significant digits and a suitable unit; objects at the end of a cell."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -120,3 +121,19 @@ class Units:
 
 SI = Units(True)
 PLAIN = Units(False)
+
+
+# --------------------------------------------------------- what a notebook shows of an object; :mod:`placelab.pictures` draws it
+
+_draw: Callable[[Any], str] = repr
+
+
+def draw_with(draw: Callable[[Any], str]) -> None:
+    """Have objects drawn by a function that returns HTML; the rooms of graphs and schedules know no pictures."""
+    global _draw
+    _draw = draw
+
+
+def bundle(shown: Any) -> dict[str, str]:
+    """What Jupyter shows of an object: HTML in notebooks, its repr in terminals."""
+    return {"text/plain": repr(shown), "text/html": _draw(shown)}

@@ -113,6 +113,11 @@ def looped(problem: Problem, placement: Placement, who: str) -> list[Ranks]:
     return replicas
 
 
+def is_v(ranks: Ranks) -> bool:
+    """Whether each rank has two stages, down and up again."""
+    return all(stages == (rank, 2 * ranks.p - 1 - rank) for rank, stages in enumerate(ranks.stages))
+
+
 def round_of(p: int, m: int, group: Any = 0) -> int:
     """Micro-batches of a round of interleaved chunks: `group`; 0: the least that leaves no short last round.
 

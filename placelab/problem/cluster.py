@@ -11,8 +11,7 @@ import numpy as np
 
 from placelab.base.errors import FormatError, count, is_name
 from placelab.base.index_arrays import floats, frozen
-from placelab.base.shown import bundle
-from placelab.base.units import PLAIN, SI, Units
+from placelab.base.units import PLAIN, SI, Units, bundle
 
 LEAST = (
     1e6  # operations/s of a device, bytes/s of a link or bytes of a memory, of which one in SI units has at least one

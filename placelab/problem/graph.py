@@ -9,7 +9,7 @@ import numpy as np
 
 from placelab.base.errors import FormatError
 from placelab.base.index_arrays import frozen
-from placelab.base.shown import bundle
+from placelab.base.units import bundle
 from placelab.problem import graph_building, graph_json, networkx_graph
 from placelab.problem.graph_checks import COSTS, check_columns, column, items
 from placelab.problem.graph_columns import GraphColumns, check_time_metadata, default_time, known_speeds, time_speeds

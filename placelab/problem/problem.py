@@ -17,21 +17,25 @@ import numpy as np
 from placelab.base.errors import FormatError, expect
 from placelab.base.files import PACKAGE
 from placelab.base.index_arrays import frozen, pointers
-from placelab.base.shown import bundle
+from placelab.base.units import bundle
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
-from placelab.problem.resource_models import LATENCIES, MEMORY_MODELS, TRANSFER_MODELS, MemoryModel, TransferModel
-from placelab.problem.rules import (
+from placelab.problem.ops_on_devices import (
     Rules,
+    Times,
+    check_range,
+    check_times,
     common_to_groups,
     groups_of,
     merged_groups,
     own_devices,
     rules_of,
+    said_of_units,
     texts_of,
     texts_of_each,
+    time_table,
 )
-from placelab.problem.time_table import Times, check_range, check_times, said_of_units, time_table
+from placelab.problem.resource_models import LATENCIES, MEMORY_MODELS, TRANSFER_MODELS, MemoryModel, TransferModel
 
 # rules of one value each, in the order of the fields
 CHOSEN = ("memory", "transfers", "duplex", "transfer_ops", "latency")

@@ -4,7 +4,7 @@ Menus, checks, planners, bounds, explanations and the search read these rows. Be
 and an independent check. The simulator's kernel has the meaning of transfer models, by their code: one with one queue per
 transfer takes ``CHANNEL``, others need a number in :mod:`placelab.kernels.blocks` and a branch in the kernel. For memory the
 meaning is in :mod:`placelab.schedule.schedule`. The checks are in :mod:`placelab.analysis.validation` for transfers and in
-:mod:`placelab.schedule.held_bytes` for memory.
+:mod:`placelab.schedule.independent_checks` for memory.
 """
 
 from __future__ import annotations

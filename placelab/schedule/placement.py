@@ -8,12 +8,13 @@
 ``estimate`` is in seconds or null; ``planned`` is the order the partitioner planned. Version 2 has the key ``not_before``, the
 seconds before which ops of that order do not start, ``{"embed": 0.002, …}``; a placement without is written as version 1.
 What is read may also be the object under ``placement`` alone, as a hand or another program writes it; members of a group may be
-left out then. Or it is a device map of PyTorch modules, see ``placelab/schedule/device_map.py``.
+left out then. Or it is a device map of PyTorch modules, see ``placelab/schedule/placement.py``.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,14 +26,16 @@ from placelab.base.errors import FormatError, InfeasibleError, expect
 from placelab.base.fields import cost, read_from, record, text, texts
 from placelab.base.files import json_of, read_file, save
 from placelab.base.index_arrays import frozen
-from placelab.base.shown import bundle
+from placelab.base.units import bundle
 from placelab.problem import graph_json
+from placelab.problem.cluster import Cluster
+from placelab.problem.hardware import hardware
 from placelab.problem.problem import Problem
-from placelab.schedule import device_map
 from placelab.schedule.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 FORMAT = "placelab-placement"
 VERSIONS = (1, 2)
@@ -115,7 +118,7 @@ class Placement:
         problem
             Whose ops and devices the file names.
         path
-            The file, gzipped or not; also a device map of PyTorch modules (``placelab/schedule/device_map.py``).
+            The file, gzipped or not; also a device map of PyTorch modules (``placelab/schedule/py``).
 
         Raises
         ------
@@ -137,8 +140,8 @@ class Placement:
             order = (
                 None if stored.planned is None else np.array([problem.graph.index(op) for op in stored.planned], "i4")
             )
-            if stored.partitioner is None and device_map.is_one(problem, stored.device):
-                device, notes = device_map.placed(problem, stored.device)
+            if stored.partitioner is None and is_device_map(problem, stored.device):
+                device, notes = placed_by_map(problem, stored.device)
                 return cls(problem, device, notes=notes)
             placement = cls.from_mapping(problem, stored.device)
             times = None
@@ -329,3 +332,104 @@ def _columns(stored: dict[str, Any]) -> PlacementColumns:
         estimate=None if estimate is None else cost(estimate, "estimate"),
         partitioner=None if alone else text(stored.get("partitioner", ""), "partitioner"),
     )
+
+
+# ------------------------------------------------------------- device maps of modules, as Accelerate and transformers write them
+
+ACCELERATOR = re.compile(
+    r"(?:(?:cuda|xpu|npu|mlu|musa|hpu|mps|tpu|xla):)?(\d{1,6})|(?:cuda|xpu|npu|mlu|musa|hpu|mps|tpu|xla)"
+)
+HOST = ("cpu", "disk")
+BACKWARD = "gradients."
+
+
+def is_device_map(problem: Problem, given: Mapping[str, Any]) -> bool:
+    """Whether op or module → device is a device map: a device is called as in PyTorch, or a name is a module's with ops in it."""
+    devices = set(problem.cluster.names)
+    if any(
+        isinstance(d, int) or (d not in devices and (d in HOST or ACCELERATOR.fullmatch(d))) for d in given.values()
+    ):
+        return True
+    ops = set(problem.graph.names.tolist())
+    modules = {prefix for name in ops for prefix in _around(_path(name))} if given.keys() - ops else set()
+    return any(name not in ops and _path(name) in modules for name in given)
+
+
+def placed_by_map(problem: Problem, given: Mapping[str, Any]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The device of each op, and notes on what the map leaves open; FormatError if it has a device that the cluster lacks."""
+    graph = problem.graph
+    where = {_path(name): _device(problem.cluster, name, d) for name, d in given.items()}
+    device = np.full(graph.n_ops, -1, dtype=np.int32)
+    used = set[str]()
+    for v, name in enumerate(graph.names.tolist()):
+        module = next((prefix for prefix in _around(_path(name)) if prefix in where), None)
+        if module is not None:
+            device[v] = where[module]
+            used.add(module)
+    if not used:
+        raise FormatError(f"no op of {graph.title} is in a module of the map, such as {next(iter(given), '')!r:.80}")
+    open_ops = np.flatnonzero(device < 0)
+    _follow(problem, device)
+    notes = [f"{len(open_ops):,} ops are in no module of the map: they run where their inputs are"] * bool(
+        len(open_ops)
+    )
+    unused = [name for name in given if _path(name) not in used]
+    shown = ", ".join(repr(name)[:60] for name in unused[:3]) + ", …" * (len(unused) > 3)
+    notes += [f"{len(unused):,} modules of the map have no op of their own: {shown}"] * bool(unused)
+    return device, tuple(notes)
+
+
+def _path(name: str) -> str:
+    """A name with dots between its parts."""
+    return name.lstrip("/").replace("/", ".").removeprefix(BACKWARD)
+
+
+def _around(path: str) -> list[str]:
+    """A path and what is around it, the longest first, "" last."""
+    cuts = [i for i, mark in enumerate(path) if mark == "."]
+    return [path, *(path[:i] for i in reversed(cuts)), *[""] * bool(path)]
+
+
+def _device(cluster: Cluster, module: str, given: Any) -> int:
+    if isinstance(given, str) and given in cluster.names:
+        return cluster.names.index(given)
+    on_cpu = [kind == "cpu" for kind in hardware(cluster)]
+    found = ACCELERATOR.fullmatch(given) if isinstance(given, str) else None
+    if given in HOST:
+        devices = [d for d, cpu in enumerate(on_cpu) if cpu]
+        number = 0
+    elif found or (isinstance(given, int) and given >= 0):
+        devices = [d for d, cpu in enumerate(on_cpu) if not cpu]
+        number = int(found[1] or 0) if found else given
+    else:
+        raise FormatError(
+            f"module {module!r:.80} is on {given!r:.60}; expected a number, cuda:N, cpu, disk or a device's name"
+        )
+    if number >= len(devices):
+        kind = "CPUs" if given in HOST else "devices beside CPUs"
+        raise FormatError(f"module {module!r:.80} is on {given!r:.60}; the cluster has {len(devices)} {kind}")
+    return devices[number]
+
+
+def _follow(problem: Problem, device: np.ndarray) -> None:
+    """Place the ops that are left with another of their group, their first producer, or, where none is placed, a consumer."""
+    graph = problem.graph
+    inputs: list[list[int]] = [[] for _ in range(graph.n_ops)]
+    readers: list[list[int]] = [[] for _ in range(graph.n_ops)]
+    for u, v in graph.edges.tolist():
+        inputs[v].append(u)
+        readers[u].append(v)
+    for near, order in (
+        (inputs, range(graph.n_ops)),
+        (readers, range(graph.n_ops - 1, -1, -1)),
+        (inputs, range(graph.n_ops)),
+    ):
+        for v in order:
+            if device[v] < 0:
+                placed = [u for u in (*problem.members(v).tolist(), *near[v]) if device[u] >= 0]
+                device[v] = device[placed[0]] if placed else -1
+    if (device < 0).any():
+        v = int(np.argmin(device))
+        raise FormatError(
+            f"op {graph.names[v]!r} is in no module of the map, and neither are its inputs nor its readers; add ''"
+        )

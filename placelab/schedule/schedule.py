@@ -12,7 +12,7 @@ import numpy as np
 
 from placelab.base.index_arrays import frozen
 from placelab.base.once import once
-from placelab.base.shown import bundle
+from placelab.base.units import bundle
 from placelab.kernels import explain
 from placelab.kernels import memory_curves as kernels
 from placelab.kernels.costs import add_by

@@ -21,7 +21,7 @@ from placelab.planning.memory_plan import can_bind
 from placelab.problem.coverage import NOTED, little_known
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import RESERVED, Partitioner, Scheduler, checked, find, keywords, partitioners
-from placelab.schedule.held_bytes import HeldBytes
+from placelab.schedule.independent_checks import HeldBytes
 from placelab.schedule.known_schedules import offer, prove
 from placelab.schedule.placement import Placement, signed
 from placelab.schedule.schedule import Schedule

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import placelab as pl
-from placelab.analysis.studies.adversary_search import _taken
-from placelab.analysis.studies.instances import SmallInstance, Variation
+from placelab.analysis.studies.adversary_search import SmallInstance, Variation, _taken
 from placelab.base.errors import FormatError
 
 EQUAL = st.frozensets(st.sampled_from(("devices", "links")))

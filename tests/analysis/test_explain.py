@@ -14,8 +14,8 @@ import placelab as pl
 from placelab.analysis.explanation import KINDS, critical_steps, why
 from placelab.analysis.idle_time import REASONS, idle_gaps
 from placelab.problem.resource_models import TRANSFER_MODELS
+from placelab.schedule.critical_steps import free_again
 from placelab.schedule.schedule import TRANSFER
-from placelab.schedule.shared_way import free_again
 
 
 def runs(count, seed, **limits):

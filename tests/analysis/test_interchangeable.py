@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.analysis.interchangeable import best_matching, interchangeable
+from placelab.analysis.two_schedules import best_matching, interchangeable
 
 OPS = pl.OpGraph.from_arrays(list("abcdef"), [1.0] * 6, [])
 

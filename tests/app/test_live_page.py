@@ -25,7 +25,7 @@ from placelab.app.widgets.gantt_wire import pack_memory, pack_schedule
 from placelab.kernels.explain import FOR_MEMORY
 from placelab.planning.lower_bounds import best_bound
 from placelab.planning.memory_plan import can_bind
-from placelab.problem.whole_costs import in_whole_costs
+from placelab.schedule.whole_costs import in_whole_costs
 
 SOLVE = Path(generate.__file__).with_name("solve.mjs")
 MODULE = Path(pl.__file__).parent / "app" / "widgets" / "static" / "live.js"

@@ -9,9 +9,8 @@ import pytest
 from problems import many, placement
 
 import placelab as pl
-from placelab.schedule import shared_way
-from placelab.schedule.critical_steps import critical_steps
-from placelab.schedule.shared_way import ROUNDING, said_of_sharing
+from placelab.schedule import critical_steps as steps_module
+from placelab.schedule.critical_steps import ROUNDING, critical_steps, said_of_sharing
 
 
 def compared(schedule, x):
@@ -121,7 +120,7 @@ def test_eight_times_the_transfers_are_at_most_twenty_times_the_work(senders, mo
     for n in (100, 800):
         schedule = broadcasts(n, senders=senders)
         sizes = []
-        monkeypatch.setattr(shared_way, "np", Counted(np, sizes))
+        monkeypatch.setattr(steps_module, "np", Counted(np, sizes))
         assert pl.critical_path(schedule)["reason"].str.contains("shared with").sum() > n / 4
         monkeypatch.undo()
         work.append(sum(sizes))

@@ -9,7 +9,7 @@ import pytest
 from problems import many
 
 import placelab as pl
-from placelab.problem.whole_costs import in_whole_costs
+from placelab.schedule.whole_costs import in_whole_costs
 
 QUICK = [name for name, function in pl.partitioners().items() if not function.slow]
 FEW = {

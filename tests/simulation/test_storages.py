@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.schedule.held_bytes import HeldBytes
+from placelab.schedule.independent_checks import HeldBytes
 
 MODELS = ("edges", "dynamic", "reserved")
 

@@ -16,7 +16,7 @@ from problems import many, problems
 import placelab as pl
 from placelab.graphs.transforms import chain, coarsen, colocate, coplace, forward_only, fuse, post_adjust
 from placelab.planning.lower_bounds import sct_ratio
-from placelab.strategies.preparing import merging
+from placelab.strategies.preparing import contraction
 
 EXACT = partial(fuse, rule="exact")
 PIPELINES = {
@@ -276,16 +276,16 @@ def test_an_op_with_many_inputs_is_fused_in_linear_time(monkeypatch):
             work.append(v)
             return list.__getitem__(self, v)
 
-    def counted(self, graph, weight=None, begin=merging.Merging.__init__):
+    def counted(self, graph, weight=None, begin=contraction.Merging.__init__):
         begin(self, graph, weight)
         self.place = Counted(self.place)
 
-    def handed_over(there, back, gone, keep, hand_over=merging._hand_over):
+    def handed_over(there, back, gone, keep, hand_over=contraction._hand_over):
         work.extend(there[gone])
         return hand_over(there, back, gone, keep)
 
-    monkeypatch.setattr(merging.Merging, "__init__", counted)
-    monkeypatch.setattr(merging, "_hand_over", handed_over)
+    monkeypatch.setattr(contraction.Merging, "__init__", counted)
+    monkeypatch.setattr(contraction, "_hand_over", handed_over)
     n = 3000
     graph = pl.OpGraph.from_arrays([f"op{v}" for v in range(n + 1)], 1.0, [(v, n) for v in range(n)], edge_bytes=1.0)
     assert fuse(coplace(pl.Problem(graph, pl.Cluster.uniform(2)))[0])[0].graph.n_ops == 1

@@ -247,7 +247,7 @@ export function problemOf(shape: Shape, costs: Costs): Problem {
   };
 }
 
-/** As placelab.problem.time_table: one column for all devices with equal times, scaled where the times hold for a known speed. */
+/** As placelab.problem.ops_on_devices: one column for all devices with equal times, scaled where the times hold for a known speed. */
 function timesOf(shape: Shape, costs: Costs): Times {
   const { nOps, nDevices, nTimes, timeColumn } = shape;
   if (nTimes === 0) return { cost: costs.compute, column: new Int32Array(nDevices), divisor: costs.speed, columns: 1 };

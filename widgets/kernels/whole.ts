@@ -1,4 +1,4 @@
-/** Costs in the decimal unit of time that makes them whole, in which partitioners plan: placelab.problem.whole_costs, to the last bit. */
+/** Costs in the decimal unit of time that makes them whole, in which partitioners plan: placelab.schedule.whole_costs, to the last bit. */
 import { decimal_places, decimal_unit, longest_time, whole_again } from "./kernels.generated.ts";
 import { type Costs, MEMORY, type Shape } from "./problem.ts";
 

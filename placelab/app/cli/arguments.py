@@ -20,9 +20,9 @@ from placelab.graphs.loading import load, suffixes
 from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
+from placelab.problem.ops_on_devices import said_of_units
 from placelab.problem.problem import Problem
 from placelab.problem.resource_models import LATENCIES, MEMORY_MODELS, TRANSFER_MODELS, summary
-from placelab.problem.time_table import said_of_units
 
 LONGEST = 100  # characters of a name
 

@@ -34,9 +34,9 @@ from placelab.costs.new_costs import counts_plainly
 from placelab.plans.layer_split import LayerSplit
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
+from placelab.problem.ops_on_devices import groups_of, merged_groups
 from placelab.problem.problem import CHOSEN, Problem
 from placelab.problem.problem_key import problem_key
-from placelab.problem.rules import groups_of, merged_groups
 from placelab.schedule.catalogue import PLANNED, find, keywords, partitioners, schedulers, transforms
 from placelab.schedule.placement import Placement
 

@@ -16,7 +16,7 @@ from placelab.analysis.idle_time import REASONS, idle_gaps
 from placelab.base.units import Units, apart, counted, percent
 from placelab.problem.cluster import Cluster
 from placelab.schedule.critical_steps import critical_steps
-from placelab.schedule.held_bytes import HeldBytes
+from placelab.schedule.independent_checks import HeldBytes
 from placelab.schedule.schedule import Schedule
 
 NEWEST = 60  # steps of a long chain that are sent: the newest

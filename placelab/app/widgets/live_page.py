@@ -42,10 +42,10 @@ from placelab.planning.memory_plan import can_bind
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.problem.resource_models import TRANSFER_MODELS, held
-from placelab.problem.whole_costs import Numbers
 from placelab.schedule.catalogue import partitioners, schedulers
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
+from placelab.schedule.whole_costs import Numbers
 from placelab.simulation.event_simulation import simulate
 from placelab.simulation.kernel_arrays import shared_links_of
 from placelab.strategies.placing import place
@@ -174,7 +174,7 @@ def _is_smaller(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def _may_be_whole(graph: OpGraph) -> bool:
-    """Whether costs may be whole in some decimal unit, on some cluster (:func:`placelab.problem.whole_costs.in_whole_costs`)."""
+    """Whether costs may be whole in some decimal unit, on some cluster (:func:`placelab.schedule.whole_costs.in_whole_costs`)."""
     columns = [graph.compute, graph.tensor_bytes, *([] if graph.time is None else [graph.time])]
     return all(Numbers.of(column).parts for column in columns)
 

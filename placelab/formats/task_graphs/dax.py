@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import cost_of_text, one_line, read_from, title
-from placelab.base.files import MAX_OPS, unzipped
-from placelab.base.xml_events import parse_xml
+from placelab.base.files import MAX_OPS, parse_xml, unzipped
 from placelab.formats.building import build
 from placelab.formats.task_graphs import pegasus
 from placelab.formats.task_graphs.workflows import SPEED, WorkflowJob, columns, numbers_of

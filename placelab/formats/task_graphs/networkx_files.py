@@ -21,9 +21,8 @@ from typing import Any
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import read_from, records, title
-from placelab.base.files import json_of, narrow, unzipped
+from placelab.base.files import declared_first, json_of, narrow, parse_xml, unzipped
 from placelab.base.interrupts import need
-from placelab.base.xml_events import declared_first, parse_xml
 from placelab.formats.task_graphs.dot import KNOWN, MAX_EDGES, MAX_NODES, DotGraph
 from placelab.formats.task_graphs.dot import graph_of as graph_of_dot
 from placelab.problem.coverage import with_coverage

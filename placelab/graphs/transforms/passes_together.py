@@ -8,13 +8,13 @@ from typing import Any, Literal
 import numpy as np
 
 from placelab.base.errors import CycleError, FormatError, UnsupportedError, expect
-from placelab.planning.dual_orders import STEPS
 from placelab.planning.pipeline_orders import interleaved_plans, looped, replay, round_of, sequence, work_of
 from placelab.problem.graph import OpGraph
 from placelab.problem.pipeline_columns import KEY, Pipeline, required
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import find, schedulers
 from placelab.schedule.placement import Placement
+from placelab.strategies.scheduling.dualpipe import STEPS
 
 Step = tuple[int, ...]
 

@@ -16,8 +16,7 @@ from placelab.schedule.catalogue import Limits, transform
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TOLERANCE
 from placelab.strategies.preparing.chain import Expand
-from placelab.strategies.preparing.contraction import contract
-from placelab.strategies.preparing.merging import Merging, root_of
+from placelab.strategies.preparing.contraction import Merging, contract, root_of
 
 SEEN = 30  # ops that a merge may move in the topological order
 

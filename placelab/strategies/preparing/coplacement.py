@@ -14,9 +14,8 @@ from placelab.schedule.catalogue import transform
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TOLERANCE
 from placelab.strategies.preparing.chain import Expand
-from placelab.strategies.preparing.contraction import allowed_for_all, expanded_trace, same_ops
+from placelab.strategies.preparing.contraction import allowed_for_all, expanded_trace, root_of, same_ops
 from placelab.strategies.preparing.gradients import gradient_ties
-from placelab.strategies.preparing.merging import root_of
 
 PIECES = 256  # of the topological order, in each of which a tensor counts whole while groups are joined tie by tie
 

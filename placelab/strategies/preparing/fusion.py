@@ -10,8 +10,7 @@ import numpy as np
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import transform
 from placelab.strategies.preparing.chain import Expand
-from placelab.strategies.preparing.contraction import contract
-from placelab.strategies.preparing.merging import Merging
+from placelab.strategies.preparing.contraction import Merging, contract
 
 
 @transform(source="Baechi (2020) §3.3")

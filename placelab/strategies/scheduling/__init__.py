@@ -3,7 +3,6 @@
 from placelab.strategies.scheduling import (  # noqa: F401
     depth_first,
     dualpipe,
-    dualpipe_v,
     fifo,
     forward_only,
     gpipe,
@@ -18,7 +17,6 @@ from placelab.strategies.scheduling import (  # noqa: F401
     tac,
     tic,
     zb_auto,
-    zb_h1,
-    zb_h2,
+    zb_h,
     zb_v,
 )

@@ -16,6 +16,7 @@ from placelab.planning.pipeline_orders import (
     Work,
     check_split,
     in_sequence,
+    is_v,
     ranks_of,
     replay,
     sequence,
@@ -26,7 +27,7 @@ from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Limits, scheduler
 from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
-from placelab.strategies.scheduling.zb_v import down_and_up, is_v
+from placelab.strategies.scheduling.zb_v import down_and_up
 
 ROUNDING = 1e-12  # relative
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from placelab.base.errors import UnsupportedError
-from placelab.planning.dual_orders import is_v
-from placelab.planning.pipeline_orders import Ranks, Slot, check_split, in_sequence, ranks_of
+from placelab.planning.pipeline_orders import Ranks, Slot, check_split, in_sequence, is_v, ranks_of
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import scheduler
 from placelab.schedule.order import Order

@@ -16,9 +16,9 @@ from placelab.base.units import Units, percent
 from placelab.planning.lower_bounds import busiest, is_proven, known_bounds, ratios, transfers_of
 from placelab.problem.cluster import Cluster
 from placelab.problem.coverage import SAID, little_known
+from placelab.schedule.critical_steps import free_again
 from placelab.schedule.placement import PROVEN
 from placelab.schedule.schedule import Schedule
-from placelab.schedule.shared_way import free_again
 
 LATER = "…"  # of a number that a hand that drags does not wait for
 
