@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from placelab.analysis.studies.adversary_search import Adversary, adversarial
     from placelab.analysis.studies.many_runs import iterations
     from placelab.analysis.studies.over_values import sensitivity
-    from placelab.analysis.studies.problem_grid import Problems, grid
-    from placelab.analysis.studies.study_runs import study
+    from placelab.analysis.studies.study_runs import Problems, grid, study
     from placelab.analysis.two_schedules import Difference, difference
     from placelab.analysis.validation import Violation, validate
     from placelab.analysis.worker_measures import arrival_skew, worker_metrics
@@ -175,7 +174,7 @@ HOMES = {
     "PlanResult": "plans.plan_steps",
     "Plans": "plans.all_plans",
     "Problem": "problem.problem",
-    "Problems": "analysis.studies.problem_grid",
+    "Problems": "analysis.studies.study_runs",
     "Schedule": "schedule.schedule",
     "UnsupportedError": "base.errors",
     "Violation": "analysis.validation",
@@ -201,7 +200,7 @@ HOMES = {
     "export": "app.export",
     "faults": "analysis.faults",
     "generators": "graphs.generators",
-    "grid": "analysis.studies.problem_grid",
+    "grid": "analysis.studies.study_runs",
     "idle_reasons": "analysis.idle_time",
     "improve": "analysis.improving",
     "improve_known": "analysis.improving",

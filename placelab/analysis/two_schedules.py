@@ -342,9 +342,6 @@ def interchangeable(problem: Problem) -> Block:
     the next slower ones join, and so on, first within hosts. Each exchange of two blocks is tried: it leaves the problem as it
     is, which is the times and constraints of ops, speed, memory, bandwidth, latency, shared links, and which devices share a
     host. Symmetries that are made of no such exchange, as the turning of a ring, are not found.
-
-    Notes
-    -----
     O(devices³) at most, without shared links.
     """
     symmetry = _Symmetry(problem)

@@ -86,7 +86,7 @@ def in_background() -> None:
         subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
 
 
-def _every() -> Iterable[jit.kernel]:
+def _every() -> Iterable[Any]:
     """All kernels; what defines them takes long to import."""
     from placelab.app.cli.warming import every
 

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from placelab.analysis.studies.problem_grid import grid
-from placelab.analysis.studies.study_runs import StudyTasks, planned, run
+from placelab.analysis.studies.study_runs import StudyTasks, grid, planned, run
 from placelab.app.cli.arguments import check_folder, command, ending, printable, table
 from placelab.base.errors import FormatError, count
 from placelab.base.fields import read_from, text

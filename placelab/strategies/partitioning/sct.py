@@ -12,7 +12,6 @@ from placelab.base.index_arrays import frozen
 from placelab.base.progress import Report, never, silent
 from placelab.kernels.plan import ready_ops as kernels
 from placelab.planning import plan_arrays
-from placelab.planning.append_plan import AppendPlan
 from placelab.planning.favourite_child import (
     MATCHING,
     PROGRAM,
@@ -27,6 +26,7 @@ from placelab.planning.ranks import by_falling, rounded, static_level, static_le
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Limits, partitioner
 from placelab.schedule.placement import Placement
+from placelab.strategies.partitioning.etf import AppendPlan
 
 REASONS = (
     "free: of the ready ops the first that can start there",
