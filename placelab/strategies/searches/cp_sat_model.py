@@ -15,7 +15,9 @@ paths and by the heads and tails of :func:`placelab.planning.input_bound.windows
 units as there are devices; and of interchangeable devices the next is used only after the one before it.
 
 To refute a makespan is to solve the model without its objective, in the windows under that makespan: it has either no solution,
-which is a new bound, or one, which is a new plan. When that is done, :mod:`placelab.strategies.searches.cp_sat_search` decides.
+which is a new bound, or one, which is a new plan. Where that is hard, each pair of ops gets a Boolean that says whether they
+share a device, whichever it is, and, if no path joins them, one that says which of them is first there: what is learned of a pair
+then holds on all devices. When all this is done, :mod:`placelab.strategies.searches.cp_sat_search` decides.
 
 Times are whole units (:func:`placelab.strategies.searches.tables.whole`), rounded down, so what is proven holds for the problem
 as it is.
@@ -49,6 +51,7 @@ POLL = 0.05  # seconds between two looks at whether to stop
 ORDERED = 32  # units for which the order among interchangeable devices is spelt out
 REACH = 0.5  # how far from the bound to the plan the first makespan lies that is to be refuted
 NEAR = 0.8  # where that far was refuted, all of the rest is tried at once
+PAIRED = 20_000  # squared ops times devices: of more, stating which of two is first takes longer than it saves
 HAIR = 1e-9  # rounding of heads and tails
 
 
@@ -105,6 +108,7 @@ class Model:
         self.least = max(int(self.table.longest_path), int(self._units(np.array(incumbent.bound))))
         self.reach = REACH
         self.decided = True
+        self.paired = False
         self.spent = 0.0
         self.seconds = table
         self.begin()
@@ -159,6 +163,8 @@ class Model:
             if self.over_time:
                 Memory(self, transfers)
         self._symmetry(self.kind)
+        if refuting and self.paired:
+            self._order_pairs()
         if not refuting:
             model.minimize(self.makespan)
         self._hint()
@@ -243,6 +249,21 @@ class Model:
                 elif y is not None or z is not None:
                     self.model.add_implication(both, (z if y is None else y).negated())
         return self.shared[one, other]
+
+    def _order_pairs(self) -> None:
+        """Say of each pair of ops with no path between them which comes first where they share a device, whichever it is.
+
+        What is learned of a pair on one device then holds on all of them.
+        """
+        table = self.table
+        unit = table.units.of
+        pairs = np.argwhere(np.triu(unit[:, None] != unit, 1)).tolist()
+        for u, v in pairs:
+            together = self._together(u, v)
+            if not (table.related[u, v] or table.related[v, u]):
+                first = self.model.new_bool_var("")
+                self.model.add(self.start[v] >= self.end[u]).only_enforce_if([together, first])
+                self.model.add(self.start[u] >= self.end[v]).only_enforce_if([together, first.negated()])
 
     def _memory(self) -> None:
         held = self.table.units.total(self.problem.lasting)
@@ -340,6 +361,9 @@ class Model:
             self._raise(target + 1)
         self.decided = impossible or self.most <= target
         self.closed = self.least >= self.most
+        if not (self.decided or self.paired) and self.table.units.n**2 * self.table.n_devices <= PAIRED:
+            self.paired = True  # as far once more
+            return
         nearer = 1.0 if self.reach > NEAR else (1 + self.reach) / 2
         self.reach = nearer if impossible else REACH if self.decided else self.reach / 2
 
