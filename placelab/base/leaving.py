@@ -178,6 +178,18 @@ class Abandoned(Exception):
     """The call was left; its result is discarded."""
 
 
+def for_good(stop: Callable[[], bool]) -> Callable[[], bool]:
+    """`stop` that stays True once it was: an abandoned call may ask much later."""
+    stopped = False
+
+    def stopped_or_stop() -> bool:
+        nonlocal stopped
+        stopped = stopped or stop()
+        return stopped
+
+    return stopped_or_stop
+
+
 class Caller:
     """A thread that runs one call after the other.
 

@@ -11,11 +11,13 @@ import pytest
 from explorer_hands import message, pick, reproduces, upload, wait_for
 
 import placelab as pl
+from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.panels.pickers import ModelPicker, Opening, openable_files
 from placelab.app.explorer.state import initial_state
 from placelab.app.widgets import controls as w
 from placelab.app.widgets import frame
 from placelab.app.widgets.frame import Files
+from placelab.base.progress import never
 from placelab.problem import graph_json
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -142,7 +144,9 @@ def test_enter_reads_again_what_could_not_be_read(here):
     picked = []
     sentences = []
     state = initial_state("topcuoglu")
-    picker = ModelPicker(lambda change: picked.append(change(state)), lambda text, tone: sentences.append(text))
+    picker = ModelPicker(
+        Shared(lambda change, key: picked.append(change(state)), lambda text, tone: sentences.append(text), never)
+    )
     picker.show(state.model)
     picker.path.value = "later.json"
     assert picker.opening.settled(120) and "later.json" in sentences[-1]

@@ -12,9 +12,8 @@ from explorer_hands import edit, press, reproduces, wait_for
 import placelab as pl
 from placelab.app.explorer.jobs import one_step, with_job
 from placelab.app.explorer.offered import ALL_REDUCE, PIPELINE, SERVERS, Job, preset
-from placelab.app.explorer.panels.job_numbers import job_details, job_items
 from placelab.app.explorer.panels.job_panel import JobPanel
-from placelab.app.explorer.panels.numbers import numbers, strip
+from placelab.app.explorer.panels.numbers import job_details, job_items, numbers, strip
 from placelab.app.explorer.panels.training_run import TrainingRun, lasting, shares
 from placelab.app.explorer.state import initial_state
 from placelab.app.widgets.gantt_wire import job_ways, pack_job

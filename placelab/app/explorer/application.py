@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from placelab.app.explorer.computation import Computation
 from placelab.app.explorer.engine.curve import Curve
 from placelab.app.explorer.engine.failure import sentence
-from placelab.app.explorer.panels.commands import Around, Command, Commands, said_of_change
-from placelab.app.explorer.panels.everyday import TABS, against, everyday
+from placelab.app.explorer.panels.actions import Actions
+from placelab.app.explorer.panels.commands import Command, Commands, said_of_change
+from placelab.app.explorer.panels.everyday import TABS, everyday
 from placelab.app.explorer.panels.hand_mode import ByHandMode
-from placelab.app.explorer.panels.inputs import Inputs
-from placelab.app.explorer.panels.panel import Item, Puzzle, Shared, Tabular
-from placelab.app.explorer.panels.pickers import EXAMPLES
+from placelab.app.explorer.panels.panel import Message, Puzzle, Shared
+from placelab.app.explorer.panels.pickers import EXAMPLES, Pickers
 from placelab.app.explorer.panels.result_view import ResultView
 from placelab.app.explorer.readable import PATIENT, Readable, SavedPicture
 from placelab.app.explorer.session import Session, Undoable, costs_switched, memory_switched
 from placelab.app.explorer.state import Change, State, key_of, said_of_costs
 from placelab.app.widgets import controls as w
+from placelab.app.widgets.cluster_canvas import ClusterCanvas
 from placelab.app.widgets.gantt_chart import CLICKED
+from placelab.app.widgets.whole import PartComm
 from placelab.problem.problem import Problem
 from placelab.schedule import catalogue as strategies
 from placelab.schedule.schedule import Schedule
@@ -67,36 +69,34 @@ class Explorer(Readable):
     ) -> None:
         self._begins = begins  # nothing was asked for
         self._session = session = Session(state, problem)
-        self._inputs = Inputs(
-            session,
-            change=self.change,
+        self.message = Message()
+        self._say = self.message.say
+        self.shared = Shared(
+            self.change,
+            self._say,
+            self._dragging,
             undo=self.undo,
             redo=self.redo,
-            shown=self._shown,
-            table=lambda title: cast(Tabular, self.tabs.panels[title]).columns(),
-            keep=self._toggle_kept,
+            again=self._compute_again,
+            busy=self._busy,
         )
-        self.message = self._inputs.message
-        self.pickers = self._inputs.pickers
-        self.actions = self._inputs.actions
-        self.canvas = self._inputs.canvas
-        self._say = self.message.say
+        self.pickers = Pickers(self.shared, state)
+        self.actions = Actions(
+            self.shared,
+            session,
+            lambda: (self.state, self.schedule, self.gantt.numbers),
+            lambda title: self.tabs.panels[title].columns(),
+            self._toggle_kept,
+        )
+        self.canvas = ClusterCanvas(state.cluster, lock=session.lock, embedded=True, comm=PartComm())
+        self.canvas.on_step = lambda kind: {"undo": self.undo, "redo": self.redo}[kind]()
+        self._seen: tuple[Any, ...] = ()  # cluster, arrangement and drag of the canvas that were taken over last
         self._curve = Curve(
             lambda curve: self.canvas.set_trait("curve", curve),
             lambda curve: self.gantt.set_trait("curve", curve),
             lambda: self._computation.active,
         )
-        self.shared = Shared(self.change, self._say, self._dragging)
-        self._view = ResultView(
-            self.canvas,
-            self.message,
-            self.pickers,
-            self.shared,
-            self.change,
-            self.undo,
-            self._compute_again,
-            self._busy,
-        )
+        self._view = ResultView(self.shared, self.canvas, self.message, self.pickers)
         self._view.puzzle = puzzle
         self.gantt = self._view.gantt
         self.line = self._view.line
@@ -112,24 +112,20 @@ class Explorer(Readable):
         self.by_hand = ByHandMode(session, self.gantt, lambda: self.result, self._moved_by_hand, self._say, self.line)
         self.actions.downloads.draw = self.gantt.download
         self.commands = Commands(
-            Around(
-                state=lambda: self.state,
-                schedule=self._schedule_shown,
-                change=self.change,
-                load=lambda name: self.pickers.models.menu.set_trait("value", name),
-                gantt=self.gantt,
-                views=tuple(self._own_commands()),
-                asked=lambda text, around: against(text, around, self._keep_and_open),
-            )
+            session,
+            self.shared,
+            self.gantt,
+            schedule=lambda: None if self.result is None else self.result.schedule,
+            load=lambda name: self.pickers.models.menu.set_trait("value", name),
+            views=tuple(self._own_commands()),
+            keep=self._keep_and_open,
         )
-        self.commands.palette.on_undo = self.undo
-        self.commands.palette.on_redo = self.redo
         self._told: tuple[State, float] | None = None  # state and makespan of the last full result
         self.saved = SavedPicture(self._pictured, self.actions.frame.expect_picture)
         tall = 0 if height is None else max(int(height), 400)
         super().__init__(self._assemble(), links=self._view.links, height=tall, hiding=self.saved.hiding)
         self._listen()
-        self._inputs.show()
+        self._show_inputs()
         self._compute()
 
     # ---------------------------------------------------------------- what a user can do
@@ -175,7 +171,6 @@ class Explorer(Readable):
         self._curve.close()
         self.by_hand.close()
         self.saved.close()
-        self.commands.close()
         self.pickers.models.close()
         self._view.close()
         if self._catalogue_changed in strategies.on_change:
@@ -184,8 +179,7 @@ class Explorer(Readable):
 
     def keep(self, schedule: Schedule | None) -> None:
         """Compare the schedules to come with this one: its outline and the change of the numbers; None: with none."""
-        self._view.keep(schedule)
-        self.actions.keep.value = schedule is not None
+        self.shared.kept = schedule
 
     def _toggle_kept(self, wanted: bool) -> None:
         if wanted != (self.shared.kept is not None):
@@ -196,8 +190,10 @@ class Explorer(Readable):
     def _edited(self, _: Any) -> None:
         """Take over another cluster or arrangement of the canvas, or the end of a drag."""
         with self._session.lock:
-            if not self._inputs.moved():
+            seen = (*self.canvas.state, self.canvas.dragging)
+            if self._seen == seen:
                 return
+            self._seen = seen
             self.by_hand.let_go()
             before = self._session.steps.now
             dragging = self.canvas.dragging
@@ -208,14 +204,25 @@ class Explorer(Readable):
             try:
                 self._session.adopt(before if state == before else state)
             except Exception as error:
-                self._inputs.show()
+                self._show_inputs()
                 self.canvas.error = sentence(error)
             else:
                 if not dragging:
                     self._session.record()
-                    self._inputs.show()
+                    self._show_inputs()
             self._compute()
         self._computation.wait()
+
+    def _show_inputs(self) -> None:
+        """Show the newest state in every control, without asking for a change."""
+        with self._session.lock:
+            state = self.state
+            self.pickers.show(state)
+            if self.canvas.state != (state.cluster, state.layout):
+                with self.canvas.quietly():
+                    self.canvas.restore((state.cluster, state.layout))
+            self.actions.show()
+            self.canvas.take(can_undo=bool(self.steps.past), can_redo=bool(self.steps.future))
 
     def _step_to(self, way: Callable[[Undoable], Undoable]) -> None:
         self._told = None  # what undoes an edit needs no note, nor does what it has undone
@@ -253,7 +260,7 @@ class Explorer(Readable):
             self._say("")
             self._view.aside = ""
             yield
-            self._inputs.show()
+            self._show_inputs()
             self.by_hand.follow()
             self._follow()
         self._computation.start()
@@ -265,7 +272,7 @@ class Explorer(Readable):
                 return False
             self._session.correct(runnable)
             self._announce()
-            self._inputs.show()
+            self._show_inputs()
             self.tabs.show(self.state, self.problem, self._dragging())
             self._say(
                 f"{asked.partitioner} plans no order for planned to follow; {self.state.scheduler} decides who runs next.",
@@ -298,8 +305,8 @@ class Explorer(Readable):
 
     def _assemble(self) -> list[w.Widget]:
         middle = w.HBox([w.Box([self.canvas]).add_class("pl-canvas"), self.tabs.box]).add_class("pl-middle")
-        self._inputs.bar.children = [*self._inputs.bar.children, self.commands.palette]
-        return [self._inputs.bar, self.numbers.box, middle, self._view.box]
+        bar = w.HBox([*self.pickers.bar, self.actions.box, self.commands.palette]).add_class("pl-top")
+        return [bar, self.numbers.box, middle, self._view.box]
 
     def _own_commands(self) -> Iterator[Command]:
         """What can be asked for in words, beside strategies, models, values and ops."""
@@ -315,13 +322,14 @@ class Explorer(Readable):
             "hints",
             "Show what to do first, each hint at its place",
             "view",
-            self._hint,
+            lambda: self.set_trait("hints", self.hints + 1),
             "help start first tour newcomer keyboard shortcuts keys tutorial",
         )
         yield Command(
             "examples", "Drop a model, or open one of three", "file", self._begin, "start page example demo begin"
         )
-        yield Command("details", "Facts, why here, why then", "view", self._toggle_drawer, "why explain drawer")
+        drawer = lambda: self.gantt.set_trait("drawer", not self.gantt.drawer)  # noqa: E731
+        yield Command("details", "Facts, why here, why then", "view", drawer, "why explain drawer")
         for title in self.tabs.panels:
             act = partial(self.tabs.open, title)
             yield Command(title.lower(), "Open this tab", "view", act, f"show tab view {TABS.get(title, '')}")
@@ -333,9 +341,7 @@ class Explorer(Readable):
                 button.click,
                 "save export file share print picture image paper",
             )
-        first = lambda: (*self.steps.past, self.state)[0]  # noqa: E731
-        tell = lambda text: self._say(text, "note")  # noqa: E731
-        yield from everyday(self.change, self.gantt, first, self.pickers.models.ask, tell)
+        yield from everyday(self.shared, self._session, self.gantt, self.pickers.models.ask)
 
     def _keep_and_open(self) -> bool:
         """Keep the newest schedule and open the difference; False where it takes long, or there is none."""
@@ -360,24 +366,15 @@ class Explorer(Readable):
         ]
         self.send({"to": "begin", "content": {"how": how, "behind": self.state.model.title, "examples": examples}})
 
-    def _hint(self) -> None:
-        self.hints += 1
-
-    def _toggle_drawer(self) -> None:
-        self.gantt.drawer = not self.gantt.drawer
-
-    def _schedule_shown(self) -> Schedule | None:
-        return None if self.result is None else self.result.schedule
-
     def _listen(self) -> None:
         self.actions.frame.whole = self.model_id
         self.failure_panel.on_cell = lambda cell: self.actions.frame.set_trait("failing", cell)
         self.actions.frame.on_stale_picture = lambda: self._say(LOADED_AGAIN, "note")
-        self.canvas.observe(self._edited, ["value", "dragging", "cluster"])
+        self.canvas.on_choice(self._edited, ["value", "dragging", "cluster"])
         self.gantt.observe(lambda _: self._computation.wake(), [*CLICKED, "drawer"])
         self.canvas.observe(lambda change: self.gantt.set_trait("value", change["new"]), "chosen")
         self.gantt.observe(lambda change: self.canvas.set_trait("chosen", change["new"]), "value")
-        self.shared.observe(lambda change: self.keep(change["new"]), "kept")
+        self.shared.observe(lambda change: self.actions.keep.set_trait("value", change["new"] is not None), "kept")
         self.observe(self._seen_or_not, "views")
         strategies.on_change.append(self._catalogue_changed)
 
@@ -398,7 +395,7 @@ class Explorer(Readable):
         ):
             return  # the strategy shown has been taken out; what it computed stays
         with self._session.lock:
-            self._inputs.show()
+            self._show_inputs()
             self._session.renew()
             self._announce()
             if self.views != 0:
@@ -427,6 +424,3 @@ class Explorer(Readable):
             return  # the mode by hand has begun, with what was shown
         time = self.problem.cluster.units.time
         self.commands.palette.note(f"{what} · {time(before[1])} → {time(makespan)}")
-
-    def _shown(self) -> tuple[State, Schedule, list[Item]]:
-        return self.state, self.schedule, self.gantt.numbers

@@ -284,9 +284,7 @@ class Computation(Background):
                 self._reasons.details(result, subject, woken),
             )
             detail, details = self._solver.call(said, woken, result.state)
-            with gantt.hold_sync():
-                gantt.detail = detail
-                gantt.details = details and {**details, "of": gantt.result_of}
+            gantt.take(detail=detail, details=details and {**details, "of": gantt.result_of})
 
     def _prove(self) -> None:
         """Show why no schedule is shorter than the proven bound."""

@@ -19,7 +19,7 @@ from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.comparison import Comparison
 from placelab.app.explorer.panels.panel import Item
-from placelab.app.explorer.panels.tabs import Tabs
+from placelab.app.explorer.panels.result_view import Tabs
 from placelab.app.explorer.session import Session, Undoable
 from placelab.app.explorer.state import State
 from placelab.app.export import page

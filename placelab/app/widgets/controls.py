@@ -38,22 +38,12 @@ class Control(Part):
     tooltip = Unicode("").tag(sync=True)
     width = Unicode("").tag(sync=True)
 
-    _putting = False
-
     def __init__(self, **traits: Any) -> None:
         super().__init__(comm=PartComm(), **traits)
 
-    def on_choice(self, act: Callable[[Any], object]) -> None:
-        """Have a function called with each `value` that a hand sets, or a program in its place; not with those that are `put`."""
-        self.observe(lambda change: None if self._putting else act(change["new"]), "value")
-
     def put(self, value: Any) -> None:
         """Show a value that was set elsewhere."""
-        self._putting = True
-        try:
-            self.set_trait("value", value)
-        finally:
-            self._putting = False
+        self.take(value=value)
 
     @property
     def kind(self) -> str:
@@ -168,14 +158,10 @@ class Selection(Control):
 
     def offer(self, options: Iterable[Any], value: Any) -> None:
         """Show choices and the one chosen, in one message, so that the page never has one without the other."""
-        self._putting = True
-        try:
-            with self.hold_sync():
-                if self.options != tuple(options := list(options)):
-                    self.options = options
-                self.value = value
-        finally:
-            self._putting = False
+        with self.quietly(), self.hold_sync():
+            if self.options != tuple(options := list(options)):
+                self.options = options
+            self.value = value
 
     @traitlets.validate("value")
     def _known(self, proposal: Any) -> Any:

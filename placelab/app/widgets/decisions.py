@@ -217,7 +217,6 @@ class Decisions(View):
     stale = traitlets.Bool(False).tag(sync=True)  # what is shown is being recomputed
 
     _traces: Traces | None = None
-    _showing = False  # the step changes because of another trace, not because a reader went there
 
     def __init__(self, **traits: object) -> None:
         self._lock = threading.RLock()  # the browser's messages may arrive on another thread than placements
@@ -255,9 +254,8 @@ class Decisions(View):
             if trace.ranks is None:
                 self.mode = "decisions"
             row = self._traces.row[self.selection] if 0 <= self.selection < problem.graph.n_ops else -1
-            self._showing = True
-            self.step = int(row) if row >= 0 else min(self.step, len(trace.op) - 1)
-            self._showing = False
+            with self.quietly():  # no reader has gone there
+                self.step = int(row) if row >= 0 else min(self.step, len(trace.op) - 1)
             self.generation += 1
             self._send_page(self._current_row())
 
@@ -319,7 +317,7 @@ class Decisions(View):
         with self._lock:
             traces = self._traces
             selection = self.selection
-            if traces is None or self._showing or not 0 <= change["new"] < len(traces.trace.op):
+            if traces is None or self.quiet or not 0 <= change["new"] < len(traces.trace.op):
                 return
             if not 0 <= selection < len(traces.row) or traces.row[selection] != change["new"]:
                 self.selection = int(traces.trace.op[change["new"]])

@@ -80,10 +80,7 @@ def details_of(
     Returns
     -------
     dict
-        ``title`` and ``note``; ``facts``, a list of [label, text]; ``bars``: ``head``, ``rows`` of [device, label, value, text,
-        note, whether it was chosen], and ``foot``; ``chain``: ``head``, ``rows`` of [what, note, time, start [s], finish [s],
-        op], the newest first, and ``left``, how many are left out before the last ``after``; ``area``, if it is one; ``over``, if
-        it is a value, of which there is a curve.
+        As ``widgets/gantt/wire/details.ts`` has it.
 
     Notes
     -----

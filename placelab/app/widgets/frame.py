@@ -159,9 +159,9 @@ class CommandPalette(View):
     answers = traitlets.Unicode("").tag(sync=True)  # the text that the offers are for
     done = traitlets.Dict().tag(sync=True)  # number, text: a note for some seconds; {} for none
 
-    on_chosen: Callable[[int], None] = staticmethod(lambda number: None)
-    on_undo: Callable[[], None] = staticmethod(lambda: None)
-    on_redo: Callable[[], None] = staticmethod(lambda: None)
+    on_chosen: Callable[[int], object] = staticmethod(lambda number: None)
+    on_undo: Callable[[], object] = staticmethod(lambda: None)
+    on_redo: Callable[[], object] = staticmethod(lambda: None)
 
     def __init__(self, **traits: Any) -> None:
         super().__init__(**traits)

@@ -29,6 +29,7 @@ from placelab.base.progress import never
 from placelab.planning.input_bound import ProofPart, steps
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
+from placelab.schedule.trace import Trace
 
 CLICKED = ["selection", "gap", "transfer", "lane", "area", "value"]  # traits that say what was clicked
 MANY = 5_000  # ops; the memory curves of more take too long to compute during a drag
@@ -66,23 +67,24 @@ def memory_matters(schedule: Schedule) -> bool:
     return bool((schedule.peak_memory > 0.5 * schedule.problem.cluster.memory).any())
 
 
-def reason(schedule: Schedule, op: int) -> str:
-    """Explain the device of op number `op`, if the decision was recorded, and its start; "" for -1."""
-    if op < 0:
-        return ""
-    trace = schedule.placement.trace
-    decision = [trace.line(schedule.problem, op)] if trace is not None else []
-    return "\n".join([*decision, why(schedule, op)])
-
-
 def detail_of(
-    schedule: Schedule, op: int, gap: int, most: int = MOST_TRIED, cancel: Callable[[], bool] = never
+    schedule: Schedule,
+    op: int,
+    gap: int,
+    trace: Trace | None,
+    most: int = MOST_TRIED,
+    cancel: Callable[[], bool] = never,
 ) -> list[str]:
-    """A sentence on an idle gap, by row, if that is what selected op number `op`; else none. See `said_of_gap` for the others."""
+    """A line each for the idle gap that selected an op, by row, for the op's device, if that was recorded, and for its start.
+
+    See `said_of_gap` for the others.
+    """
     gaps = idle_gaps(schedule)
-    if not 0 <= gap < len(gaps) or gaps["op"][gap] != op:
-        return []
-    return [said_of_gap(schedule, gap, most=most, cancel=cancel)]
+    waits = 0 <= gap < len(gaps) and gaps["op"][gap] == op
+    said = [said_of_gap(schedule, gap, most=most, cancel=cancel)] if waits else []
+    if not 0 <= op < schedule.problem.graph.n_ops:
+        return said
+    return [*said, *([] if trace is None else [trace.line(schedule.problem, op)]), why(schedule, op)]
 
 
 def inputs_of(schedule: Schedule, op: int) -> list[int]:
@@ -166,7 +168,6 @@ class Gantt(View):
     _shown: Schedule | None = None
     _postponed = False  # the last `show` was during a drag, which postpones the memory curves and their lanes
     _chosen = False  # a user or the program has set `memory_shown`, which then no longer depends on the schedule
-    _offering = False  # `memory_shown` is being set by the chart itself
     _anew = False  # lanes that have appeared by themselves may go with the next schedule
     _curves = False  # the last message held the memory curves
     _kept: Schedule | None = None
@@ -265,9 +266,7 @@ class Gantt(View):
     def _offer_lanes(self, schedule: Schedule, already: bool) -> None:
         """Show the lanes when memory gets scarce, and keep them, unless `memory_shown` was set."""
         if not self._chosen:
-            self._offering = True
-            self.memory_shown = (already and not self._anew) or memory_matters(schedule)
-            self._offering = False
+            self.take(memory_shown=(already and not self._anew) or memory_matters(schedule))
         self._anew = False
 
     def _send_memory(self, schedule: Schedule, curves: bool = True) -> None:
@@ -277,7 +276,7 @@ class Gantt(View):
     @traitlets.observe("memory_shown")
     def _on_lanes(self, change: object) -> None:
         with self._lock:
-            if self._offering:
+            if self.quiet:
                 return
             self._chosen = True
             if self._shown is not None:
@@ -307,10 +306,8 @@ class Gantt(View):
 
     def _explain(self, _: object) -> None:
         if self._shown is not None:
-            lines = [*detail_of(self._shown, self.selection, self.gap), reason(self._shown, self.selection)]
-            with self.hold_sync():
-                self.detail = "\n".join(filter(None, lines))
-                self.details = details_of(self._shown, self.subject)
+            lines = detail_of(self._shown, self.selection, self.gap, self._shown.placement.trace)
+            self.take(detail="\n".join(lines), details=details_of(self._shown, self.subject))
 
     def __repr__(self) -> str:
         ops = len(self.kinds)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
-from threading import RLock, local
+from threading import RLock, get_ident, local
 from typing import TYPE_CHECKING, Any
 
 import anywidget
@@ -69,6 +69,8 @@ class Part(ipywidgets.Widget):
 
     result_of = traitlets.Unicode("").tag(sync=True)
 
+    _shower = 0  # the thread that shows what was set elsewhere
+
     def __init__(self, **traits: Any) -> None:
         if isinstance(traits.get("comm"), PartComm):
             super(ipywidgets.Widget, self).__init__(**traits)  # Widget's own would announce it
@@ -82,6 +84,31 @@ class Part(ipywidgets.Widget):
             return super()._comm_changed(change)
         self._model_id = change["new"].comm_id
         change["new"].on_msg(self._handle_msg)
+
+    @property
+    def quiet(self) -> bool:
+        """Whether this thread only shows what was set elsewhere, which is to have no further effect."""
+        return self._shower == get_ident()
+
+    @contextmanager
+    def quietly(self) -> Iterator[None]:
+        """Show what was set elsewhere: what `on_choice` was given is not called."""
+        before = self._shower
+        self._shower = get_ident()
+        try:
+            yield
+        finally:
+            self._shower = before
+
+    def take(self, **traits: Any) -> None:
+        """Show values that were set elsewhere, in one message."""
+        with self.quietly(), self.hold_sync():
+            for name, value in traits.items():
+                self.set_trait(name, value)
+
+    def on_choice(self, act: Callable[[Any], object], names: str | list[str] = "value") -> None:
+        """Have a function called with each `value` that a hand sets, or a program in its place; not with those that are shown."""
+        self.observe(lambda change: None if self.quiet else act(change["new"]), names)
 
 
 class View(Part, anywidget.AnyWidget):

@@ -10,7 +10,6 @@ from math import inf
 from time import perf_counter
 from typing import Any, TypeVar
 
-from placelab.analysis import explanation
 from placelab.analysis.validation import Violation, validate
 from placelab.app.explorer.offered import HandPlan
 from placelab.app.explorer.state import State, key_of
@@ -280,14 +279,11 @@ class Reasons:
 
         "" where both are -1. A device that was never chosen is tried by each op of smaller graphs, until `cancel` returns True.
         """
-        idle = detail_of(result.schedule, op, gap, MOST_TRIED, cancel)
-        if not 0 <= op < result.state.graph.n_ops:
-            return "\n".join(idle)
-        trace = self._trace(result)
-        decision = [trace.line(result.schedule.problem, op)] if trace else []
-        cost = cost_of(result.schedule, op)
+        there = 0 <= op < result.state.graph.n_ops
+        trace = self._trace(result) if there else None
+        cost = cost_of(result.schedule, op) if there else ""
         said = [f"Its time: {cost}."] if cost else []
-        return "\n".join([*idle, *decision, explanation.why(result.schedule, op), *said])
+        return "\n".join([*detail_of(result.schedule, op, gap, trace, MOST_TRIED, cancel), *said])
 
     def details(self, result: Result, subject: Subject, cancel: Callable[[], bool] = never) -> Details:
         """What the drawer says of a subject (:func:`placelab.app.widgets.details.details_of`).

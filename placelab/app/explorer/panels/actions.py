@@ -8,16 +8,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from placelab.app import export
 from placelab.app.explorer import code
 from placelab.app.explorer.engine.failure import sentence
-from placelab.app.explorer.panels.panel import Item, Popover, button
-from placelab.app.explorer.session import Undoable
+from placelab.app.explorer.panels.panel import Item, Popover, Shared, button
+from placelab.app.explorer.session import Session
 from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.frame import CodeButton, Frame
 from placelab.app.widgets.whole import PartComm
+from placelab.base.units import counted
 from placelab.formats.exports import columns_csv
-from placelab.pictures.cells.markup import counted
 from placelab.schedule.schedule import Schedule
 
 Shown = Callable[[], tuple[State, Schedule, list[Item]]]  # raises what kept the strategies from scheduling
@@ -25,6 +26,9 @@ Table = Callable[[str], Mapping[str, Any]]  # title of a tab → columns by thei
 
 WIDTH = 178  # mm; two columns of a paper
 NARROW, WIDE = 40, 1000  # mm
+WIDTH_TIP = f"Width of the picture, {NARROW} to {WIDE} mm; 85 is one column of most papers, 178 are two"
+SHOWN_TIP = "The chart as it is shown"
+PAPER_TIP = "All devices in light colours, without a title; PDF opens the browser's print dialog"
 TABLES = {
     "Comparison": "A row per pair of strategies: makespan, gap, memory, bytes moved",
     "Difference": "A row per op: where and when, here and in the kept schedule, and its share of either critical path",
@@ -32,42 +36,37 @@ TABLES = {
 }
 
 
-def _page(schedule: Schedule, path: Path, numbers: list[Item]) -> None:
-    from placelab.app.export import html
-
-    html(schedule, path, numbers=numbers)
-
-
-def _trace(schedule: Schedule, path: Path, _: list[Item]) -> None:
-    from placelab.app.export import chrome_trace
-
-    chrome_trace(schedule, path)
-
-
-def _csv(table: str) -> Callable[[Schedule, Path, list[Item]], None]:
-    def write(schedule: Schedule, path: Path, _: list[Item]) -> None:
-        from placelab.app.export import csv
-
-        csv(schedule, path, table=table)
-
-    return write
-
-
 def _figures(_: Schedule, path: Path, numbers: list[Item]) -> None:
     path.write_text("".join(f"{item['label']}\t{item['value']}\n" for item in numbers), encoding="utf-8")
 
 
+Write = Callable[[Schedule, Path, list[Item]], Any]
 # text of the button: words on hover, end of the file's name, its type, what writes it
-FILES: dict[str, tuple[str, str, str, Callable[[Schedule, Path, list[Item]], Any]]] = {
-    "Page .html": ("A web page that plays this schedule without a kernel", ".html", "text/html", _page),
-    "Trace .json": ("A Chrome trace, which ui.perfetto.dev opens", ".trace.json", "application/json", _trace),
+FILES: dict[str, tuple[str, str, str, Write]] = {
+    "Page .html": (
+        "A web page that plays this schedule without a kernel",
+        ".html",
+        "text/html",
+        lambda schedule, path, numbers: export.html(schedule, path, numbers=numbers),
+    ),
+    "Trace .json": (
+        "A Chrome trace, which ui.perfetto.dev opens",
+        ".trace.json",
+        "application/json",
+        lambda schedule, path, _: export.chrome_trace(schedule, path),
+    ),
     "Numbers .tsv": ("The numbers above the chart", ".tsv", "text/tab-separated-values", _figures),
-    "Ops": ("A row per op: costs, device, start, finish", ".csv", "text/csv", _csv("ops")),
+    "Ops": (
+        "A row per op: costs, device, start, finish",
+        ".csv",
+        "text/csv",
+        lambda schedule, path, _: export.csv(schedule, path, table="ops"),
+    ),
     "Transfers": (
         "A row per transfer: tensor, from, to, start, finish",
         ".transfers.csv",
         "text/csv",
-        _csv("transfers"),
+        lambda schedule, path, _: export.csv(schedule, path, table="transfers"),
     ),
 }
 
@@ -102,30 +101,21 @@ class Downloads:
         self._frame = frame
         self._say = say
         self.draw: Callable[[str, str, int], None] = lambda name, title, width: None
-        self.width = w.BoundedIntText(value=WIDTH, min=NARROW, max=WIDE, description="mm")
-        self.width.tooltip = (
-            f"Width of the picture, {NARROW} to {WIDE} mm; 85 is one column of most papers, 178 are two"
-        )
-        as_shown = self._pictures({"PNG": ".png", "SVG": ".svg"}, "The chart as it is shown", lambda: 0)
-        paper = self._pictures(
-            {"PNG, 300 dpi": ".png", "SVG, in mm": ".svg", "PDF": ".pdf"},
-            "All devices in light colours, without a title; PDF opens the browser's print dialog",
-            lambda: self.width.value,
-        )
-        files = {
-            text: button(text, tip, partial(self._save, suffix, kind, write))
-            for text, (tip, suffix, kind, write) in FILES.items()
-        }
+        self.width = w.BoundedIntText(value=WIDTH, min=NARROW, max=WIDE, description="mm", tooltip=WIDTH_TIP)
+        as_shown = self._pictures({"PNG": ".png", "SVG": ".svg"}, SHOWN_TIP, lambda: 0)
+        papers = {"PNG, 300 dpi": ".png", "SVG, in mm": ".svg", "PDF": ".pdf"}
+        paper = self._pictures(papers, PAPER_TIP, lambda: self.width.value)
+        files = {text: button(text, how[0], partial(self._save, *how[1:])) for text, how in FILES.items()}
         tables = {title: button(title, tip, partial(self._save_table, title)) for title, tip in TABLES.items()}
         self.buttons: dict[str, w.Button] = as_shown | paper | files | tables
-        rows = [
-            _row("Chart as shown", *as_shown.values()),
-            _row("Chart for a paper", self.width, *paper.values()),
-            _row("Tables .csv", files["Ops"], files["Transfers"], *tables.values()),
-            _row("Everything", *(made for text, made in files.items() if "." in text)),
-        ]
-        self.popover = Popover("⤓", "Download", *rows)
-        self.box = self.popover.box
+        rows = {
+            "Chart as shown": as_shown.values(),
+            "Chart for a paper": [self.width, *paper.values()],
+            "Tables .csv": [files["Ops"], files["Transfers"], *tables.values()],
+            "Everything": [made for text, made in files.items() if "." in text],
+        }
+        boxes = [w.HBox([w.HTML(title), *row]).add_class("pl-download-row") for title, row in rows.items()]
+        self.popover = Popover("⤓", "Download", *boxes)
 
     def _pictures(self, suffixes: Mapping[str, str], tip: str, width: Callable[[], int]) -> dict[str, w.Button]:
         return {text: button(text, tip, partial(self._picture, suffix, width)) for text, suffix in suffixes.items()}
@@ -141,7 +131,7 @@ class Downloads:
 
         self._with_shown(drawn)
 
-    def _save(self, suffix: str, kind: str, write: Callable[[Schedule, Path, list[Item]], Any]) -> None:
+    def _save(self, suffix: str, kind: str, write: Write) -> None:
         """Write a file where the kernel runs, hand it to the browser, and delete it."""
 
         def saved(state: State, schedule: Schedule, numbers: list[Item]) -> None:
@@ -171,10 +161,6 @@ class Downloads:
             self._say(sentence(error), "bad")
 
 
-def _row(title: str, *content: w.Widget) -> w.Widget:
-    return w.HBox([w.HTML(title), *content]).add_class("pl-download-row")
-
-
 def _name(state: State, suffix: str) -> str:
     by = state.placer.replace(" ", "-")
     return f"{code.file_name(state, state.model.title).removesuffix('.json.gz')}-{by}-{state.scheduler}{suffix}"
@@ -188,16 +174,10 @@ class Actions:
 
     Parameters
     ----------
-    undo, redo
-        Called by the first two.
-    state
-        Returns the present state.
     shown, table
-        What can be downloaded, see :class:`~placelab.app.explorer.panels.actions.Downloads`.
+        What can be downloaded, see :class:`Downloads`.
     keep
         Called with whether the schedule shown is to be kept.
-    say
-        Shows a sentence in a tone.
 
     Attributes
     ----------
@@ -208,40 +188,33 @@ class Actions:
     """
 
     def __init__(
-        self,
-        undo: Callable[[], None],
-        redo: Callable[[], None],
-        state: Callable[[], State],
-        shown: Shown,
-        table: Table,
-        keep: Callable[[bool], None],
-        say: Callable[[str, str], None],
+        self, shared: Shared, session: Session, shown: Shown, table: Table, keep: Callable[[bool], None]
     ) -> None:
-        self._state = state
-        self.undo = button("↶", "Undo the last change, of the pickers or the cluster", undo)
-        self.redo = button("↷", "Redo what was undone", redo)
+        self._session = session
+        self.undo = button("↶", "Undo the last change, of the pickers or the cluster", shared.undo)
+        self.redo = button("↷", "Redo what was undone", shared.redo)
         self.code = CodeButton(comm=PartComm())
         self.code.observe(lambda _: self.save_graph(), "copies")
         self.code.observe(lambda _: self.save_plan(), "copies")
         self.frame = Frame(comm=PartComm())
         self.keep = w.ToggleButton(description="◈ Keep", tooltip=KEEP_TIP)
         self.keep.observe(lambda change: keep(change["new"]), "value")
-        self.downloads = Downloads(shown, table, self.frame, say)
-        widgets = [self.undo, self.redo, self.code, self.downloads.box, self.keep, self.frame]
+        self.downloads = Downloads(shown, table, self.frame, shared.say)
+        widgets = [self.undo, self.redo, self.code, self.downloads.popover.box, self.keep, self.frame]
         self.box = w.HBox(widgets).add_class("pl-actions")
 
-    def show(self, steps: Undoable) -> None:
+    def show(self) -> None:
         """Enable undo and redo where there are steps."""
-        self.undo.disabled = not steps.past
-        self.redo.disabled = not steps.future
+        self.undo.disabled = not self._session.steps.past
+        self.redo.disabled = not self._session.steps.future
 
     def offer_code(self) -> None:
         """Send the text of the cell to the browser, so that a click copies at once."""
-        self.code.code = code.cell(self._state())
+        self.code.code = code.cell(self._session.state)
 
     def save_graph(self) -> None:
         """Save a graph that no expression loads to the file that the copied cell reads."""
-        state = self._state()
+        state = self._session.state
         model = (state.base or state).model
         if not model.code:
             path = Path(code.file_name(state))
@@ -250,7 +223,7 @@ class Actions:
 
     def save_plan(self) -> None:
         """Save a long plan by hand to the file that the copied cell reads."""
-        state = self._state()
+        state = self._session.state
         if state.own_plan and code.is_long(state.own_plan):
             path = Path(code.plan_file(state))
             state.own_plan.placement(state.problem()).save(path)

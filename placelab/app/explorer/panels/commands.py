@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -12,8 +12,10 @@ import numpy as np
 
 from placelab.analysis.idle_time import idle_gaps
 from placelab.app.explorer.offered import HandPlan, model_names, preset
+from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.panels.pickers import TRANSFERS
-from placelab.app.explorer.state import Change, State
+from placelab.app.explorer.session import Session
+from placelab.app.explorer.state import State
 from placelab.app.widgets.frame import CommandPalette
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.app.widgets.whole import PartComm
@@ -32,6 +34,7 @@ FILLING = frozenset(
     "with can".split()
 )
 VALUE = re.compile(r"^(?P<what>.*?)\s*(?P<number>\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)\s*(?P<unit>[a-zµμ/]*)$", re.IGNORECASE)
+AGAINST = re.compile(r"\b(?:vs\.?|versus|against|compare|with|and|or|better)\b")
 INSTANT = re.compile(r"(?:\bat\s+)?(?P<number>\d+(?:[.,]\d+)?)\s*(?P<unit>[nµum]?s)\b", re.IGNORECASE)
 UNITS = {"flop/s": "speed", "flops": "speed", "b/s": "bandwidth", "b": "memory", "s": "latency"}
 SYNONYMS = {
@@ -70,36 +73,23 @@ class Command(NamedTuple):
     press: str = ""
 
 
-class Around(NamedTuple):
-    """What commands act on.
+class Commands:
+    """The palette, what it offers, and what that acts on.
 
-    Attributes
+    Parameters
     ----------
-    state, schedule
-        Return what is shown now; the schedule may be None.
-    change
-        Changes the state, as a step of the history.
-    load
-        Opens a model by its name.
+    session, shared
+        What is shown now, and how it is changed.
     gantt
         The chart, whose selection is that of all views.
+    schedule
+        Returns the schedule that is shown; None while there is none.
+    load
+        Opens a model by its name.
     views
         Commands that the explorer itself offers.
-    asked
-        Takes a text and returns the commands that it asks for word by word.
-    """
-
-    state: Callable[[], State]
-    schedule: Callable[[], Schedule | None]
-    change: Callable[[Change], None]
-    load: Callable[[str], None]
-    gantt: Gantt
-    views: tuple[Command, ...]
-    asked: Callable[[str, Around], Iterable[Command]] = lambda *_: ()
-
-
-class Commands:
-    """The palette and what it offers.
+    keep
+        Keeps the schedule shown and opens the difference; returns whether it could.
 
     Attributes
     ----------
@@ -107,34 +97,42 @@ class Commands:
         The widget.
     """
 
-    def __init__(self, around: Around) -> None:
-        self._around = around
+    def __init__(
+        self,
+        session: Session,
+        shared: Shared,
+        gantt: Gantt,
+        *,
+        schedule: Callable[[], Schedule | None],
+        load: Callable[[str], None],
+        views: tuple[Command, ...],
+        keep: Callable[[], bool],
+    ) -> None:
+        self.session = session
+        self.shared = shared
+        self.gantt = gantt
+        self.schedule = schedule
+        self.load = load
+        self.views = views
+        self.keep = keep
         self._offered: list[Command] = []
         self.palette = CommandPalette(comm=PartComm())
-        self.palette.on_chosen = self._do
+        self.palette.on_chosen = lambda number: self._offered[number].act()
+        self.palette.on_undo = shared.undo
+        self.palette.on_redo = shared.redo
         self._offer("")
         self.palette.observe(lambda change: self._offer(change["new"]), "typed")
 
     def _offer(self, text: str) -> None:
-        self._offered = suggestions(text, self._around)
-        with self.palette.hold_sync():
-            self.palette.offers = [
-                dict(phrase=c.phrase, says=c.says, kind=c.kind, press=c.press) for c in self._offered
-            ]
-            self.palette.answers = text
-
-    def _do(self, number: int) -> None:
-        self._offered[number].act()
-
-    def close(self) -> None:
-        """Close the palette."""
-        self.palette.close()
+        self._offered = suggestions(text, self)
+        offers = [dict(phrase=c.phrase, says=c.says, kind=c.kind, press=c.press) for c in self._offered]
+        self.palette.take(offers=offers, answers=text)
 
 
-def suggestions(text: str, around: Around) -> list[Command]:
+def suggestions(text: str, around: Commands) -> list[Command]:
     """The commands that fit what is typed, the best first, at most ``SHOWN``; an empty text fits the explorer's own."""
     text = " ".join(text.lower().split()).rstrip("?!.")
-    exact = [*around.asked(text, around), *_values(text, around), *_questions(text, around)]
+    exact = [*_against(text, around), *_values(text, around), *_questions(text, around)]
     named = [*_strategies(around), *around.views, *_models(around), *_problem(around), *_lanes(around)]
     tokens = text.split()
     found = [command for command in named if _fits(tokens, command)]
@@ -158,7 +156,7 @@ def _fits(tokens: list[str], command: Command) -> bool:
 # -------------------------------------------------------------------- strategies, models, problem
 
 
-def _strategies(around: Around) -> Iterator[Command]:
+def _strategies(around: Commands) -> Iterator[Command]:
     for kind, verb, names in (
         ("partitioner", "place with", partitioners()),
         ("scheduler", "schedule with", schedulers()),
@@ -168,7 +166,7 @@ def _strategies(around: Around) -> Iterator[Command]:
             yield Command(f"{verb} {name}", function.summary, "edit", act, f"{kind} strategy use")
 
 
-def _models(around: Around) -> Iterator[Command]:
+def _models(around: Commands) -> Iterator[Command]:
     for name in model_names():
         says = "A model that comes with placelab"
         yield Command(
@@ -179,7 +177,7 @@ def _models(around: Around) -> Iterator[Command]:
         yield Command(f"cluster {name}", _first(made), "edit", act, "machine hardware devices gpus")
 
 
-def _problem(around: Around) -> Iterator[Command]:
+def _problem(around: Commands) -> Iterator[Command]:
     for name, model in MEMORY_MODELS.items():
         act = _changes(around, _with, ("memory", name))
         yield Command(f"memory {name}", model.about, "edit", act, "model counts ram")
@@ -188,7 +186,7 @@ def _problem(around: Around) -> Iterator[Command]:
         yield Command(f"transfers {title}", "How transfers share the links", "edit", act, "model network contention")
 
 
-def _lanes(around: Around) -> Iterator[Command]:
+def _lanes(around: Commands) -> Iterator[Command]:
     """Order, idle and folded lanes of the chart."""
     gantt = around.gantt
     put = lambda **choice: partial(setattr, gantt, "lanes", {**gantt.lanes, **choice})  # noqa: E731
@@ -210,9 +208,9 @@ def _first(made: object) -> str:
     return (made.__doc__ or "").strip().partition("\n")[0].replace("`", "")
 
 
-def _changes(around: Around, change: Callable[..., State], *given: Any) -> Callable[[], None]:
+def _changes(around: Commands, change: Callable[..., State], *given: Any) -> Callable[[], None]:
     """Changes the state to ``change(state, *given)``."""
-    return lambda: around.change(lambda state: change(state, *given))
+    return lambda: around.shared.change(lambda state: change(state, *given))
 
 
 def _with_preset(state: State, name: str) -> State:
@@ -230,11 +228,11 @@ def _with_columns(state: State, columns: Mapping[str, np.ndarray]) -> State:
 # -------------------------------------------------------------------- values
 
 
-def _values(text: str, around: Around) -> Iterator[Command]:
+def _values(text: str, around: Commands) -> Iterator[Command]:
     """``gpu:1 speed 20 TFLOP/s``, ``bus 300 GB/s``, ``memory 8 GB``: of what is named, else of all."""
     if not (match := VALUE.match(text)):
         return
-    cluster = around.state().cluster
+    cluster = around.session.state.cluster
     number = float(match["number"].replace(",", "."))
     known = _quantity(number, match["unit"]) if match["unit"] else _bare(number, match["what"].split(), cluster)
     if known is None:
@@ -322,9 +320,9 @@ def _written(value: float, column: str, amount: Callable[[float, str], str]) -> 
 # -------------------------------------------------------------------- ops and questions
 
 
-def _ops(text: str, around: Around) -> Iterator[Command]:
+def _ops(text: str, around: Commands) -> Iterator[Command]:
     """Ops with the text in their name."""
-    graph = around.state().graph
+    graph = around.session.state.graph
     wanted = text.removeprefix("find ").removeprefix("why ")
     if len(wanted) < LEAST:
         return
@@ -339,7 +337,23 @@ def _ops(text: str, around: Around) -> Iterator[Command]:
                 return
 
 
-def _questions(text: str, around: Around) -> Iterator[Command]:
+def _against(text: str, around: Commands) -> Iterator[Command]:
+    """``compare heft with etf``: keeps what the first makes, shows what the second makes, and opens the difference."""
+    names = [word for word in AGAINST.sub(" ", text).split() if word in partitioners()]
+    if len(names) != 2 or not AGAINST.search(text):
+        return
+    a, b = names
+
+    def compare() -> None:
+        around.shared.change(lambda state: state.with_strategy("partitioner", a))
+        if around.keep():
+            around.shared.change(lambda state: state.with_strategy("partitioner", b))
+
+    says = f"Keep the schedule of {a}, show that of {b}, and open their difference"
+    yield Command(f"compare {a} with {b}", says, "view", compare)
+
+
+def _questions(text: str, around: Commands) -> Iterator[Command]:
     """``why is gpu:1 idle at 60 ms?`` selects that gap and opens the details."""
     schedule = around.schedule()
     if schedule is None or not ("idle" in text or "why" in text):
@@ -366,19 +380,9 @@ def _questions(text: str, around: Around) -> Iterator[Command]:
         yield Command(phrase, says, "question", _selects(around, op=int(gaps["op"][row]), gap=row))
 
 
-def _selects(around: Around, op: int = -1, gap: int = -1, lane: int = -1) -> Callable[[], None]:
+def _selects(around: Commands, op: int = -1, gap: int = -1, lane: int = -1) -> Callable[[], None]:
     """Selects in all views and opens the details."""
-
-    def select() -> None:
-        gantt = around.gantt
-        with gantt.hold_sync():
-            gantt.drawer = True
-            gantt.gap = gap
-            gantt.transfer = -1
-            gantt.lane = lane
-            gantt.selection = op
-
-    return select
+    return partial(around.gantt.take, drawer=True, gap=gap, transfer=-1, lane=lane, selection=op)
 
 
 # -------------------------------------------------------------------- what an edit did

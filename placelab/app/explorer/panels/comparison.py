@@ -18,14 +18,13 @@ from placelab.analysis.studies.adversary_search import Adversary
 from placelab.app.explorer.engine.pairs import KnownPairs, Pair, RivalSearch, measures
 from placelab.app.explorer.engine.solving import Result, preparation
 from placelab.app.explorer.offered import BY_HAND, HandPlan, Model
-from placelab.app.explorer.panels.panel import Shared
+from placelab.app.explorer.panels.panel import POLL, Panel, Shared
 from placelab.app.explorer.state import State, key_of_problem
 from placelab.app.widgets.tab_views import ComparisonTable
 from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import UnsupportedError
-from placelab.base.leaving import Abandoned, run_abandonable
+from placelab.base.leaving import Abandoned, for_good, run_abandonable
 from placelab.base.progress import Progress
-from placelab.base.threads import Background, Worker
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import PLANNED, partitioners, schedulers
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
 PAUSE = 0.4  # seconds without a change before all pairs are compared again
 REFRESH = 0.1  # seconds between two messages to the browser
-POLL = 0.02  # seconds between two looks at the hand that drags
 UNITS_OF = {"makespan": " [s]", "seconds": " [s]", "peak_memory": " [bytes]", "bytes_moved": " [bytes]"}
 SMALL = 20  # ops; searches on smaller graphs end in about a second and run without a request
 
@@ -44,7 +42,7 @@ SMALL = 20  # ops; searches on smaller graphs end in about a second and run with
 Subject = tuple[Problem, int, tuple, int]
 
 
-class Comparison(Background):
+class Comparison(Panel):
     """The panel that compares.
 
     Parameters
@@ -66,9 +64,8 @@ class Comparison(Background):
     title = "Comparison"
 
     def __init__(self, shared: Shared) -> None:
-        self._shared = shared
+        super().__init__(shared)
         self._lock = threading.RLock()
-        self._state: State | None = None
         self._newest: Subject | None = None  # what the explorer shows
         self._subject: Subject | None = None  # what is compared: the newest that no hand was dragging
         self._of = ""  # its key
@@ -86,9 +83,7 @@ class Comparison(Background):
         self._why = ""
         self._sent = 0.0
         self._frame: pd.DataFrame | None = None
-        self._worker = Worker(self._run, "comparison")
         self._rivals = RivalSearch(self._adopt, self._refresh)
-        self._visible = True
         self.box = self.table = ComparisonTable(comm=PartComm())
         self.table.observe(self._answer, "asked")
         shared.observe(self._heed, "bound")
@@ -117,16 +112,6 @@ class Comparison(Background):
             self._result = result
             self._take_hand()
         self._heed()
-        self._wake()
-
-    @property
-    def visible(self) -> bool:
-        """Whether anybody sees the panel; if not, nothing is compared."""
-        return self._visible
-
-    @visible.setter
-    def visible(self, visible: bool) -> None:
-        self._visible = visible
         self._wake()
 
     def again(self) -> None:
@@ -205,6 +190,9 @@ class Comparison(Background):
         self._refresh()
         self._wake()
 
+    def _turned(self) -> None:
+        self._wake()
+
     def _wake(self) -> None:
         if self.visible and self._next():
             self._worker.wake()
@@ -222,11 +210,11 @@ class Comparison(Background):
 
     # ---------------------------------------------------------------- the worker
 
-    def _run(self) -> None:
+    def _catch_up(self) -> None:
         if not self._pairs.done and not self._worker.sleep(PAUSE):
             return
         try:
-            while self._no_hand() and self.visible and (name := self._next()):
+            while self._hand_is_off() and self.visible and (name := self._next()):
                 self._now = name
                 self._compare(name)
         except (Exception, SystemExit) as error:  # whatever it is, the table says so
@@ -235,26 +223,14 @@ class Comparison(Background):
         self._now = ""
         self._refresh()
 
-    def _no_hand(self) -> bool:
-        """Wait while a hand drags; return False when there is other work, or none any more."""
-        while self._shared.dragging():
-            if not self._worker.sleep(POLL):
-                return False
-        return not self._worker.closed
-
     def _compare(self, name: str) -> None:
         """Compare one partitioner under all schedulers, unless the problem changes or a user stops it."""
         subject = self._subject
         prepare = self._prepare
         began = monotonic()
-        stopped = False
         assert subject is not None
-
-        def stop() -> bool:  # stays True: an abandoned call may ask much later
-            nonlocal stopped
-            over = self._halted or self._worker.closed or self._subject != subject
-            stopped = stopped or over or not self._wanted(name)
-            return stopped
+        over = lambda: self._halted or self._worker.closed or self._subject != subject  # noqa: E731
+        stop = for_good(lambda: over() or not self._wanted(name))
 
         def wait_or_stop() -> bool:  # called before each pair
             while self._shared.dragging() and not stop():

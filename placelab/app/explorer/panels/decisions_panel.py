@@ -6,17 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import traitlets
 
 from placelab.app.explorer.engine.solving import Result, function_of, place_state, traced
-from placelab.app.explorer.panels.panel import Shared
+from placelab.app.explorer.panels.panel import Panel, Shared
 from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.decisions import Decisions
 from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import PlacelabError
 from placelab.base.leaving import Abandoned, run_abandonable
-from placelab.base.threads import Background, Worker
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioners
 from placelab.schedule.placement import Placement
@@ -29,7 +27,7 @@ OWN = "A partitioner of your own records decisions when it takes trace, and hand
 SEARCHES = "It searches whole placements instead of deciding op by op."
 
 
-class DecisionsPanel(Background):
+class DecisionsPanel(Panel):
     """The newest result's decisions, computed on a thread of their own, when the panel is visible and no hand drags.
 
     Attributes
@@ -46,29 +44,21 @@ class DecisionsPanel(Background):
     title = "Decisions"
 
     def __init__(self, shared: Shared) -> None:
-        self._shared = shared
-        self._visible = True
+        super().__init__(shared)
         self.on_step: Callable[[Schedule, tuple[int, int, np.ndarray] | None], None] = lambda schedule, so_far: None
         self.on_part: Callable[[Schedule, int, int], None] = lambda schedule, row, op: None
         self._parting = False  # the first difference is to be gone to when it is known
         self._newest: Result | None = None
         self._shown: tuple[Result | None, str] | None = None  # the result on show, and what it is compared with
-        self._worker = Worker(self._catch_up, "decisions")
         self.view = Decisions(comm=PartComm())
         self.box = w.Box([self.view])
-        traitlets.link((shared, "selection"), (self.view, "selection"))
+        self._select_with(self.view)
         self.view.observe(lambda change: self._worker.wake(), "against")
         self.view.observe(self._tell, ["step", "whole", "hides", "mode"])
 
-    @property
-    def visible(self) -> bool:
-        """Whether the tab is open; if not, the chart shows the whole plan."""
-        return self._visible
-
-    @visible.setter
-    def visible(self, visible: bool) -> None:
-        self._visible = visible
-        if not visible:
+    def _turned(self) -> None:
+        """Have the chart show the whole plan while the tab is not open."""
+        if not self.visible:
             self.view.candidates = []  # else their ghosts would stay on the chart
         self._tell()
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import traitlets
-
 from placelab.analysis.measures import metrics
 from placelab.analysis.two_schedules import Difference, difference
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.decisions_panel import recording
-from placelab.app.explorer.panels.panel import Shared
+from placelab.app.explorer.panels.panel import Panel, Shared
 from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.tab_views import DifferenceTable
 from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import FormatError, UnsupportedError
-from placelab.base.threads import Background, Worker
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 
@@ -34,8 +31,8 @@ SAME = "This is the schedule that is kept; change something to see what differs.
 Row = dict[str, Any]
 
 
-class DifferencePanel(Background):
-    """A :class:`placelab.app.explorer.panels.panel.Panel`.
+class DifferencePanel(Panel):
+    """A tab.
 
     Attributes
     ----------
@@ -48,17 +45,15 @@ class DifferencePanel(Background):
     title = "Difference"
 
     def __init__(self, shared: Shared) -> None:
-        self._shared = shared
+        super().__init__(shared)
         self.view = DifferenceTable(summary=HINT, comm=PartComm())
         self.on_part: Callable[[str], None] = lambda name: None
         self.view.on_msg(lambda _, content, __: self.on_part(self.view.beside) if self.view.beside else None)
         self.box: w.Widget = self.view
-        self.visible = True
         self._newest: tuple[Schedule | None, str] = (None, "")  # a schedule, and the key of its state
         self._known: tuple[Schedule | None, Schedule | None] | None = None  # before, after: what the rows tell
-        self._link = traitlets.link((shared, "selection"), (self.view, "selection"))
+        self._select_with(self.view)
         shared.observe(self._wake, "kept")
-        self._worker = Worker(self._catch_up, "difference")
 
     def show(self, state: State, problem: Problem, dragging: bool) -> None:
         """Mark the rows as stale."""
@@ -89,7 +84,6 @@ class DifferencePanel(Background):
     def close(self) -> None:
         """End the thread."""
         super().close()
-        self._link.unlink()
         self._shared.unobserve(self._wake, "kept")
 
     def _wake(self, _: object = None) -> None:
@@ -107,17 +101,16 @@ class DifferencePanel(Background):
             summary, groups, rows = contents(before, after)
             if self._worker.woken:
                 return
-            with self.view.hold_sync():
-                self.view.groups = groups
-                self.view.rows = rows
-                self.view.beside = _beside(before, after)
-                self.view.summary = summary
-                self.view.unitless = after is not None and not after.problem.cluster.units.si
-                self.view.group = self.view.group if self.view.group in groups or not groups else groups[0]
+            self.view.take(
+                groups=groups,
+                rows=rows,
+                beside=_beside(before, after),
+                summary=summary,
+                unitless=after is not None and not after.problem.cluster.units.si,
+                group=self.view.group if self.view.group in groups or not groups else groups[0],
+            )
             self._known = (before, after)
-        with self.view.hold_sync():
-            self.view.result_of = of if before is not None else ""
-            self.view.stale = False
+        self.view.take(result_of=of if before is not None else "", stale=False)
 
 
 def _beside(before: Schedule | None, after: Schedule | None) -> str:

@@ -1,20 +1,19 @@
-"""What newcomers type that is the name of nothing: commands in everyday words, and two partitioners against each other."""
+"""What newcomers type that is the name of nothing: commands in everyday words."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from placelab.app.explorer.panels.commands import Around, Command
-from placelab.app.explorer.state import Change, State
+from placelab.app.explorer.panels.commands import Command
+from placelab.app.explorer.panels.panel import Shared
+from placelab.app.explorer.session import Session
+from placelab.app.explorer.state import State
 from placelab.app.widgets.cluster_edit import apply
 from placelab.app.widgets.gantt_chart import Gantt
-from placelab.schedule.catalogue import partitioners
 
-AGAINST = re.compile(r"\b(?:vs\.?|versus|against|compare|with|and|or|better)\b")
 # What tabs are for, in other words than their titles.
 TABS: Mapping[str, str] = {
     "Comparison": "best fastest which strategy algorithm all pairs table",
@@ -84,30 +83,26 @@ ANSWERS = (
 )
 
 
-def everyday(
-    change: Callable[[Change], None],
-    gantt: Gantt,
-    first: Callable[[], State],
-    open_files: Callable[[], None],
-    say: Callable[[str], object],
-) -> Iterator[Command]:
-    """Commands in everyday words; `first` returns the state that the explorer opened on, `say` shows a sentence."""
+def everyday(shared: Shared, session: Session, gantt: Gantt, open_files: Callable[[], None]) -> Iterator[Command]:
+    """Commands in everyday words."""
+    change = shared.change
     yield Command(
         "open file", "A model of your own, by path or upload", "file", open_files, "load upload my model onnx import"
     )
     for phrase, says, press, words in BUTTONS:
         yield Command(phrase, says, "view", lambda: None, words, press)
     for phrase, short, answer, words in ANSWERS:
-        yield Command(phrase, short, "answer", partial(say, answer), words)
-    back = lambda: change(lambda _: first())  # noqa: E731
+        yield Command(phrase, short, "answer", partial(shared.say, answer, "note"), words)
+    back = lambda: change(lambda state: (*session.steps.past, state)[0])  # noqa: E731
     yield Command(
         "start over", "The state that the explorer opened on; undo leads back", "edit", back, "reset restart clear"
     )
     for column, factor, phrase, says, words in FACTORS:
         act = lambda column=column, factor=factor: change(lambda s: _scaled(s, column, factor))  # noqa: E731
         yield Command(phrase, says, "edit", act, words)
-    yield Command("add a device", "One like the last", "edit", lambda: change(_with_one_more), "gpus more another new")
-    yield Command("remove a device", "The last one", "edit", lambda: change(_with_one_less), "gpus less fewer delete")
+    more, less = (partial(change, partial(_edited, kind=kind)) for kind in ("copy", "remove"))
+    yield Command("add a device", "One like the last", "edit", more, "gpus more another new")
+    yield Command("remove a device", "The last one", "edit", less, "gpus less fewer delete")
     free = lambda: change(lambda s: replace(s, pins=()))  # noqa: E731
     yield Command("unpin everything", "No op is tied to a device any more", "edit", free, "free pins pinned release")
     seed = lambda: change(lambda s: replace(s, seed=s.seed + 1))  # noqa: E731
@@ -125,32 +120,12 @@ def everyday(
         yield Command(f"colour by {way}", "What the colours of the bars mean", "view", act, "color show highlight")
 
 
-def against(text: str, around: Around, keep_and_open: Callable[[], object]) -> Iterator[Command]:
-    """``compare heft with etf``: keeps what the first makes, shows what the second makes, and opens the difference."""
-    names = [word for word in AGAINST.sub(" ", text).split() if word in partitioners()]
-    if len(names) != 2 or not AGAINST.search(text):
-        return
-    a, b = names
-
-    def compare() -> None:
-        around.change(lambda state: state.with_strategy("partitioner", a))
-        if keep_and_open():
-            around.change(lambda state: state.with_strategy("partitioner", b))
-
-    says = f"Keep the schedule of {a}, show that of {b}, and open their difference"
-    yield Command(f"compare {a} with {b}", says, "view", compare)
-
-
 def _scaled(state: State, column: str, factor: float) -> State:
     cluster = state.cluster
     return state.with_cluster(cluster.replace(**{column: getattr(cluster, column) * factor}), state.layout)
 
 
-def _with_one_more(state: State) -> State:
-    edit: dict[str, Any] = {"kind": "copy", "device": state.cluster.n_devices - 1}
-    return state.with_cluster(*apply(state.cluster, state.layout, edit))
-
-
-def _with_one_less(state: State) -> State:
-    edit: dict[str, Any] = {"kind": "remove", "device": state.cluster.n_devices - 1}
+def _edited(state: State, kind: str) -> State:
+    """The state after an edit of the last device."""
+    edit: dict[str, Any] = {"kind": kind, "device": state.cluster.n_devices - 1}
     return state.with_cluster(*apply(state.cluster, state.layout, edit))

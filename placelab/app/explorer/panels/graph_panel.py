@@ -5,20 +5,18 @@ from __future__ import annotations
 import threading
 
 import numpy as np
-import traitlets
 
 from placelab.app.explorer.engine.solving import Result
-from placelab.app.explorer.panels.panel import Shared
+from placelab.app.explorer.panels.panel import Panel, Shared
 from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.graph_view import ModelGraph
 from placelab.app.widgets.whole import PartComm
-from placelab.base.threads import Background, Worker
 from placelab.problem.problem import Problem
 
 
-class GraphPanel(Background):
-    """A :class:`placelab.app.explorer.panels.panel.Panel`.
+class GraphPanel(Panel):
+    """A tab.
 
     Attributes
     ----------
@@ -33,16 +31,13 @@ class GraphPanel(Background):
     title = "Graph"
 
     def __init__(self, shared: Shared) -> None:
-        self._shared = shared
+        super().__init__(shared)
         self.view = ModelGraph(can_pin=True, comm=PartComm())
         self.view.on_pin = self._pin
         self.box: w.Widget = self.view
-        self.visible = True
-        self._problem: Problem | None = None
         self._result: Result | None = None
         self._lock = threading.Lock()  # one at a time puts something new on show
-        traitlets.link((shared, "selection"), (self.view, "selection"))
-        self._worker = Worker(self._catch_up, "graph")
+        self._select_with(self.view)
 
     def show(self, state: State, problem: Problem, dragging: bool) -> None:
         """Lay out another graph, and mark other pins, soon."""

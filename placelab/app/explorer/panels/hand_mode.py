@@ -105,9 +105,7 @@ class ByHandMode(Background):
             self._gantt.by_hand = False
         waiting, more = ([], 0) if state.placed is None else waiting_rows(self._session.problem, state.placed)
         if self._gantt.tray != waiting or self._gantt.tray_more != more:
-            with self._gantt.hold_sync():
-                self._gantt.tray = waiting
-                self._gantt.tray_more = more
+            self._gantt.take(tray=waiting, tray_more=more)
 
     def let_go(self) -> None:
         """Put what is held back, since something else happens. Needs the session's lock; shows nothing."""

@@ -15,8 +15,8 @@ from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.jobs import STAGES, one_step, with_job
 from placelab.app.explorer.offered import ALL_REDUCE, KINDS, PIPELINE, SERVERS, Job
-from placelab.app.explorer.panels.job_numbers import job_details, job_items
-from placelab.app.explorer.panels.panel import Shared, button, item
+from placelab.app.explorer.panels.numbers import job_details, job_items
+from placelab.app.explorer.panels.panel import Panel, Shared, button, item
 from placelab.app.explorer.panels.plan_page import PlanPage
 from placelab.app.explorer.panels.training_run import TrainingRun
 from placelab.app.explorer.spreads import planned_of
@@ -43,76 +43,64 @@ REPLICAS = (SERVERS, ALL_REDUCE)
 SUMMING = ("algorithm", "bucket_bytes")  # of replicas alone
 
 
-def _slider(low: int, high: int) -> Callable[[], w.Widget]:
-    return lambda: w.IntSlider(min=low, max=high, readout=False)
-
-
-def _menu(options: Any) -> Callable[[], w.Widget]:
-    return lambda: w.Dropdown(options=options)
-
-
-def _box() -> w.Widget:
-    return w.Checkbox()
-
-
-# field of Job: label, kinds that have it, what it means, control
-FIELDS: dict[str, tuple[str, tuple[str, ...], str, Callable[[], w.Widget]]] = {
-    "workers": ("workers", REPLICAS, "Copies of the model", _slider(1, 16)),
-    "servers": ("servers", (SERVERS,), "Machines that hold the parameters, dealt out in turn", _slider(1, 8)),
+# field of Job: label, kinds that have it, what it means, and least and greatest number or the choices; none of a box to tick
+FIELDS: dict[str, tuple[str, tuple[str, ...], str, Any]] = {
+    "workers": ("workers", REPLICAS, "Copies of the model", (1, 16)),
+    "servers": ("servers", (SERVERS,), "Machines that hold the parameters, dealt out in turn", (1, 8)),
     "hosts": (
         "machines",
         (ALL_REDUCE,),
         "Over so many machines the workers are spread equally; if they cannot be, all are on one",
-        _slider(1, 8),
+        (1, 8),
     ),
-    "stages": ("stages", (PIPELINE,), "Devices in a row, each with a part of the model", _slider(2, 16)),
-    "microbatches": ("micro-batches", (PIPELINE,), "Parts that a batch is divided into", _slider(1, 32)),
+    "stages": ("stages", (PIPELINE,), "Devices in a row, each with a part of the model", (2, 16)),
+    "microbatches": ("micro-batches", (PIPELINE,), "Parts that a batch is divided into", (1, 32)),
     "replicas": (
         "replicas",
         (PIPELINE,),
         "Copies of the pipeline, whose gradients are summed by all-reduces",
-        _slider(1, 8),
+        (1, 8),
     ),
-    "iterations": ("iterations", REPLICAS, "Steps in the graph, one after the other", _slider(1, 4)),
+    "iterations": ("iterations", REPLICAS, "Steps in the graph, one after the other", (1, 4)),
     "algorithm": (
         "all-reduce",
         (ALL_REDUCE, PIPELINE),
         "ring, tree, or recursive halving, which needs a power of two of workers",
-        _menu(["ring", "tree", "halving"]),
+        ["ring", "tree", "halving"],
     ),
     "bucket_bytes": (
         "bucket",
         (ALL_REDUCE, PIPELINE),
         "So many bytes of gradients are summed together",
-        _menu(list(BUCKETS.items())),
+        list(BUCKETS.items()),
     ),
-    "partitioner": ("stages by", (PIPELINE,), "The partitioner that cuts the model into stages", _menu(STAGES)),
-    "training": ("backward pass", (SERVERS,), "With gradients that are sent to the servers", _box),
+    "partitioner": ("stages by", (PIPELINE,), "The partitioner that cuts the model into stages", list(STAGES)),
+    "training": ("backward pass", (SERVERS,), "With gradients that are sent to the servers", None),
     "sync": (
         "synchronous",
         (SERVERS,),
         "An update waits for the gradients of all workers; if not, each worker's gradients are applied when they come",
-        _box,
+        None,
     ),
     "barrier": (
         "barrier",
         (SERVERS,),
         "Reads wait for all updates of the iteration before; if not, each waits for that of its own parameter",
-        _box,
+        None,
     ),
     "split": (
         "split backward",
         (PIPELINE,),
         "Gradients of weights are ops of their own, which zero-bubble schedulers delay",
-        _box,
+        None,
     ),
     "recompute": (
         "recompute",
         (PIPELINE,),
         "A stage keeps only what comes from other stages, and runs its forward pass again before the backward pass",
-        _box,
+        None,
     ),
-    "blocking": ("blocking receives", (PIPELINE,), "A stage does not compute while it receives", _box),
+    "blocking": ("blocking receives", (PIPELINE,), "A stage does not compute while it receives", None),
 }
 
 
@@ -135,8 +123,9 @@ class JobControls:
         self._change = change
         self.job = Job()
         self.kind = w.Dropdown(options=KINDS, description="job", tooltip="Kind of job")
-        self.fields = {name: self._control(name) for name in FIELDS}
-        self.kind.on_choice(partial(self._moved, "kind"))
+        self.fields = {name: _control(name) for name in FIELDS}
+        for name, field in {"kind": self.kind, **self.fields}.items():
+            field.on_choice(partial(self._moved, name))
         ticked = [field for field in self.fields.values() if isinstance(field, w.Checkbox)]
         others = [field for field in self.fields.values() if not isinstance(field, w.Checkbox)]
         grid = w.Box([self.kind, *others]).add_class("pl-options").add_class("pl-job-grid")
@@ -150,31 +139,25 @@ class JobControls:
         for name, field in self.fields.items():
             value = getattr(job, name)
             if isinstance(field, w.IntSlider):
-                field.max = max(field.max, value)
+                field.take(max=max(field.max, value), value=value, description=f"{FIELDS[name][0]}: {value}")
             field.put(value)
-            self._label(name)
             field.hidden = not _has(job, name)
 
-    def _control(self, name: str) -> w.Widget:
-        label, _, tip, make = FIELDS[name]
-        field = make()
-        field.description = label
-        field.tooltip = f"{label}: {tip}"
-        field.on_choice(partial(self._moved, name))
-        return field
-
-    def _label(self, name: str) -> None:
-        """Write a slider's value beside its name."""
-        field = self.fields[name]
-        if isinstance(field, w.IntSlider):
-            field.description = f"{FIELDS[name][0]}: {field.value}"
-
     def _moved(self, name: str, value: Any) -> None:
-        if value is not None:
-            if name != "kind":
-                self._label(name)
-            self.job = replace(self.job, **{name: value})
-            self._change(self.job, name)
+        if value is None:
+            return
+        if isinstance(field := self.fields.get(name), w.IntSlider):
+            field.description = f"{FIELDS[name][0]}: {value}"
+        self.job = replace(self.job, **{name: value})
+        self._change(self.job, name)
+
+
+def _control(name: str) -> w.Control:
+    label, _, tip, choices = FIELDS[name]
+    said: dict[str, Any] = dict(description=label, tooltip=f"{label}: {tip}")
+    if isinstance(choices, tuple):
+        return w.IntSlider(min=choices[0], max=choices[1], readout=False, **said)
+    return w.Checkbox(**said) if choices is None else w.Dropdown(options=choices, **said)
 
 
 RUNS = 1000
@@ -275,8 +258,8 @@ PLAN_TIP = (
 RUN_TIP = "A run of many steps with checkpoints and failures, and the best interval between checkpoints"
 
 
-class JobPanel(Background):
-    """A :class:`placelab.app.explorer.panels.panel.Panel`.
+class JobPanel(Panel):
+    """A tab.
 
     Attributes
     ----------
@@ -291,10 +274,7 @@ class JobPanel(Background):
     title = "Job"
 
     def __init__(self, shared: Shared) -> None:
-        self._shared = shared
-        self.visible = True
-        self._state: State | None = None
-        self._problem: Problem | None = None
+        super().__init__(shared)
         self._asked: tuple[Job | None, str] | None = None
         self._result: Result | None = None
         self.controls = JobControls(self._ask)
@@ -312,7 +292,6 @@ class JobPanel(Background):
         self.making = w.HBox([self.controls.box, self.side]).add_class("pl-job-page")
         self.head = w.HBox([self.step, *self.presets, self.to_plan, self.plan.head, self.page]).add_class("pl-job-head")
         self.box: w.Widget = w.VBox([self.head, self.making, self.plan.box, self.run.box]).add_class("pl-job")
-        self._worker = Worker(self._make, "job")
         self._turn()
 
     def show(self, state: State, problem: Problem, dragging: bool) -> None:
@@ -355,12 +334,8 @@ class JobPanel(Background):
             step = item("step", "Step", took, "Makespan over the number of iterations")
             details = job_details(schedule)
             items = [each for each in job_items(schedule) if each["key"] != "activations" or not details]
-            with self.numbers.hold_sync():
-                self.numbers.result_of = of
-                self.numbers.note = ""
-                self.numbers.rows = [
-                    {**each, "cells": [each["label"], each["value"]]} for each in [step, *items, *details]
-                ]
+            rows = [{**each, "cells": [each["label"], each["value"]]} for each in [step, *items, *details]]
+            self.numbers.take(result_of=of, note="", rows=rows)
         self.orders.shown.result_of = self.run.chart.result_of = of
         self.orders.follow(schedule)
         self.run.follow(schedule, self.page.value)
@@ -384,7 +359,7 @@ class JobPanel(Background):
         self._asked = job, field
         self._worker.wake()
 
-    def _make(self) -> None:
+    def _catch_up(self) -> None:
         """Make the job that was asked for last; it replaces the one shown, unless a hand has asked for another since."""
         asked = self._asked
         state = self._state
@@ -415,9 +390,7 @@ class JobPanel(Background):
         self.result(self._result)
 
     def _say(self, text: str) -> None:
-        self.numbers.result_of = ""
-        self.numbers.note = text
-        self.numbers.rows = []
+        self.numbers.take(result_of="", note=text, rows=[])
 
     def _turn(self, _: Any = None) -> None:
         running = self.page.value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from math import isfinite
@@ -17,7 +16,6 @@ from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
 from placelab.base.errors import PlacelabError
 from placelab.base.leaving import Abandoned, run_abandonable
-from placelab.base.progress import Progress
 from placelab.base.threads import Background, Worker
 from placelab.base.units import percent
 from placelab.planning.lower_bounds import known_bounds
@@ -40,9 +38,7 @@ class BestKnown(Background):
     Parameters
     ----------
     shared
-        What the explorer's views share: the best makespan and bound of the problem shown, and how to change the state.
-    busy
-        Whether something else is computed, or nobody sees the explorer: the search then waits.
+        What the explorer's views share: the best makespan and bound of the problem shown; while it is `busy`, the search waits.
 
     Attributes
     ----------
@@ -50,9 +46,9 @@ class BestKnown(Background):
         The chip: `chip` is the button, `par` the line with three ticks, `switch` has the search in the background.
     """
 
-    def __init__(self, shared: Shared, busy: Callable[[], bool]) -> None:
+    def __init__(self, shared: Shared) -> None:
         self._shared = shared
-        self._busy = busy
+        self._busy = shared.busy
         self._problem: Problem | None = None
         self._searched: Problem | None = None  # whose search has come to its end
         self._chosen = False  # the switch was pressed by a user
@@ -84,20 +80,15 @@ class BestKnown(Background):
         shown = schedule.makespan <= best * (1 + SAME)
         text = f"★ {'optimal' if far == 'optimal' else 'best known'}" if shown else f"★ {time(best)} best known"
         said = "The shortest legal schedule of this problem in this session"
-        with self.chip.hold_sync():
-            self.chip.result_of = of
-            self.chip.description = " · ".join([text, *([far] if far and not (shown and far == "optimal") else [])])
-            self.chip.tooltip = (
-                f"{said} is shown." if shown else f"{said}; a click shows it. pl.best_known(problem) is it."
-            )
-            self.chip.disabled = shown
+        self.chip.take(
+            result_of=of,
+            description=" · ".join([text, *([far] if far and not (shown and far == "optimal") else [])]),
+            tooltip=f"{said} is shown." if shown else f"{said}; a click shows it. pl.best_known(problem) is it.",
+            disabled=shown,
+        )
         self.switch.hidden = far == "optimal"  # nothing is left to look for
-        with self.par.hold_sync():
-            self.par.result_of = of
-            self.par.bound = bound
-            self.par.best = best
-            self.par.shown = schedule.makespan
-            self.par.said = f"proven ≥ {time(bound)}, best known {time(best)}, shown {time(schedule.makespan)}"
+        told = f"proven ≥ {time(bound)}, best known {time(best)}, shown {time(schedule.makespan)}"
+        self.par.take(result_of=of, bound=bound, best=best, shown=schedule.makespan, said=told)
 
     def show_best(self) -> None:
         """Show the best known schedule, as a step of the history."""
@@ -139,12 +130,8 @@ class BestKnown(Background):
 
     def _improve(self, problem: Problem) -> None:
         _least_priority()
-        improve_known(
-            problem, time_limit=LIMIT, progress=lambda report: self._learn(problem, report), cancel=self._busy
-        )
-
-    def _learn(self, problem: Problem, _: Progress) -> None:
-        self._shared.learn(problem)
+        learn = lambda _: self._shared.learn(problem)  # noqa: E731
+        improve_known(problem, time_limit=LIMIT, progress=learn, cancel=self._busy)
 
 
 def _least_priority() -> None:

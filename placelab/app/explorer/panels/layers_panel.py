@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import traitlets
 
 from placelab.app.explorer.engine.failure import sentence
-from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.jobs import one_step
 from placelab.app.explorer.offered import decoder_model
-from placelab.app.explorer.panels.panel import Shared, button
+from placelab.app.explorer.panels.panel import Panel, Shared, button
 from placelab.app.explorer.session import HELD
 from placelab.app.explorer.spreads import SIZES, Layers, layers_of
 from placelab.app.explorer.state import State, key_of_problem
@@ -59,8 +59,8 @@ PLANNED = "The decoder is trained under a plan: the tab Job has its degrees."
 CHOOSE = "choose a decoder …"
 
 
-class LayersPanel:
-    """A :class:`placelab.app.explorer.panels.panel.Panel`.
+class LayersPanel(Panel):
+    """A tab.
 
     Attributes
     ----------
@@ -74,64 +74,45 @@ class LayersPanel:
     title = "Layers"
 
     def __init__(self, shared: Shared) -> None:
-        self._shared = shared
-        self._quiet = False
-        self._visible = True
-        self._state: State | None = None
-        self._problem: Problem | None = None
+        super().__init__(shared)
         self.view = LayerStrip(comm=PartComm())
         self.phase = w.ToggleButtons(options=list(PHASES.items()), description="phase").add_class("pl-phase")
         self.fields = {name: self._field(name) for name in FIELDS}
         self.headroom = w.BoundedIntText(value=0, min=0, max=MOST_FREE, description="free %", tooltip=FREE_TIP)
-        self.headroom.add_class("pl-short").observe(lambda change: self._set("headroom", change["new"] / 100), "value")
+        self.headroom.add_class("pl-short").on_choice(lambda percent: self._set("headroom", percent / 100))
         self.width = w.Dropdown(options=list(WIDTHS.items()), description="Width", tooltip=WIDTH_TIP).add_class(
             "pl-width"
         )
         self.decoders = w.Dropdown(options=[CHOOSE, *names()], description="decoder", tooltip="Bundled decoders")
         self.launch = w.ToggleButton(description="Launch", tooltip=LAUNCH_TIP).add_class("pl-launches")
-        self.split = button("Split its layers", "Back from the plan of the tab Job", self._split)
+        self.split = button("Split its layers", "Back from the plan of the tab Job", lambda: shared.change(one_step))
         sizes = [*self.fields.values(), self.headroom]
         controls = [self.decoders, self.split, self.phase, *sizes, self.width, self.launch]
         self.head = w.HBox(controls).add_class("pl-layers-head")
         self.box: w.Widget = w.VBox([self.head, self.view]).add_class("pl-layers-tab")
-        self.phase.observe(lambda change: self._set("phase", change["new"]), "value")
-        self.width.observe(lambda _: self._draw(), "value")
-        self.decoders.observe(lambda change: self._choose(change["new"]), "value")
+        self.phase.on_choice(partial(self._set, "phase"))
+        self.width.on_choice(lambda _: self._draw())
+        self.decoders.on_choice(self._choose)
         traitlets.link((self.launch, "value"), (self.view, "launching"))
-        self.launch.observe(lambda _: self._draw(), "value")
-        self.view.observe(lambda change: self._asked(change["new"]), "asked")
+        self.launch.on_choice(lambda _: self._draw())
+        self.view.on_choice(self._asked, "asked")
 
-    @property
-    def visible(self) -> bool:
-        """Whether its tab is chosen."""
-        return self._visible
-
-    @visible.setter
-    def visible(self, chosen: bool) -> None:
-        appears = chosen and not self._visible
-        self._visible = chosen
-        if appears:
+    def _turned(self) -> None:
+        if self.visible:
             self._draw()
 
     def show(self, state: State, problem: Problem, dragging: bool) -> None:
         """Show the split of a state: it needs no schedule."""
         self._state = state
         self._problem = problem
-        if self._visible:
-            self._draw()
-
-    def result(self, result: Result | None) -> None:
-        """Nothing: the strip is that of the newest state."""
-
-    def close(self) -> None:
-        """No thread to end."""
+        self._turned()
 
     # ---------------------------------------------------------------- what a hand changes
 
     def _field(self, name: str) -> w.BoundedIntText:
         label, tip, least = FIELDS[name]
         field = w.BoundedIntText(value=least, min=least, max=MOST, description=label, tooltip=tip)
-        field.observe(lambda change: self._set(name, change["new"]), "value")
+        field.on_choice(partial(self._set, name))
         return field.add_class("pl-short") if name in ("batch", "microbatches") else field
 
     def _set(self, name: str, value: Any) -> None:
@@ -139,26 +120,20 @@ class LayersPanel:
         self._change(lambda layers: replace(layers, **{name: value}), f"layers {name}")
 
     def _choose(self, name: str) -> None:
-        if not self._quiet and name != CHOOSE:
+        if name != CHOOSE:
             self._shared.change(lambda state: state.with_model(decoder_model(layers_of(read(name)))))
-
-    def _split(self) -> None:
-        self._shared.change(one_step)
 
     def _asked(self, asked: dict[str, Any]) -> None:
         """Put a border where the browser wants it; what it sends may be anything."""
         state = self._state
         border, to, drag, best = (asked.get(key) for key in ("border", "to", "drag", "best"))
         if best in GHOSTS:
-            self._change(lambda layers: replace(layers, objective=best, borders=()), "")
+            self._change(lambda layers: replace(layers, objective=best, borders=()))
             return
         if state is not None and isinstance(border, int) and isinstance(to, int) and isinstance(drag, int):
             self._change(lambda layers: layers.moved(state.cluster, border, to), f"{HELD}layers border {border} {drag}")
 
-    def _change(self, change: Callable[[Layers], Layers], key: str) -> None:
-        if self._quiet:
-            return
-
+    def _change(self, change: Callable[[Layers], Layers], key: str = "") -> None:
         def changed(state: State) -> State:
             return state if state.layers is None else state.with_spread(change(state.layers))
 
@@ -169,25 +144,17 @@ class LayersPanel:
     def _draw(self) -> None:
         state = self._state
         layers = None if state is None else state.layers
-        self._quiet = True
-        try:
-            self._show_controls(layers, state is not None and state.planned is not None)
-        finally:
-            self._quiet = False
+        planned = state is not None and state.planned is not None
+        self._show_controls(layers, planned)
         if state is None or layers is None:
-            self._say(PLANNED if state is not None and state.planned is not None else INVITATION)
-            return
+            return self._say(PLANNED if planned else INVITATION)
         try:
-            traits = self._traits(layers, state)
+            self.view.take(**self._traits(layers, state))
         except PlacelabError as error:
             self._say(sentence(error))
-            return
-        with self.view.hold_sync():
-            for name, value in traits.items():
-                self.view.set_trait(name, value)
 
     def _show_controls(self, layers: Layers | None, planned: bool) -> None:
-        self.decoders.value = CHOOSE
+        self.decoders.put(CHOOSE)
         self.decoders.hidden = layers is not None or planned
         self.split.hidden = not planned
         for control in (self.phase, self.headroom, self.launch):
@@ -196,19 +163,13 @@ class LayersPanel:
         for name, field in self.fields.items():
             field.hidden = layers is None or name not in ("batch", *SIZES[layers.phase])
             if layers is not None:
-                field.value = getattr(layers, name)
+                field.put(getattr(layers, name))
         if layers is not None:
-            self.phase.value = layers.phase
-            self.headroom.value = round(100 * layers.headroom)
+            self.phase.put(layers.phase)
+            self.headroom.put(round(100 * layers.headroom))
 
     def _say(self, message: str) -> None:
-        with self.view.hold_sync():
-            self.view.message = message
-            self.view.result_of = ""
-            self.view.devices = []
-            self.view.borders = []
-            self.view.rows = []
-            self.view.launch = []
+        self.view.take(message=message, result_of="", devices=[], borders=[], rows=[], launch=[])
 
     def _traits(self, layers: Layers, state: State) -> dict[str, Any]:
         split = layers.split(state.cluster)

@@ -11,14 +11,14 @@ from functools import partial
 from html import escape
 from typing import Annotated, Any, Literal
 
-from placelab.app.explorer.panels.panel import button, opens
-from placelab.app.explorer.state import Change, State
+from placelab.app.explorer.panels.panel import Shared, button, opens
+from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
 from placelab.costs.descriptions import sources
 from placelab.costs.new_costs import counts_plainly
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
-from placelab.schedule.catalogue import Strategy, Transform, transforms
+from placelab.schedule.catalogue import Strategy, transforms
 
 LONG = "190px"
 
@@ -157,19 +157,14 @@ PREPARE_HINT = "Applied in the order pressed. The partitioner places the ops tha
 class PreparePicker:
     """The button that lists the transformations, the panel it opens, and how many ops are left.
 
-    Parameters
-    ----------
-    change
-        Called with each change of the state, and the key under which quick repetitions are one step.
-
     Attributes
     ----------
     toggles, controls
         By transformation: the button that applies it, and the controls of its options.
     """
 
-    def __init__(self, change: Callable[[Change, str], None]) -> None:
-        self._change = change
+    def __init__(self, shared: Shared) -> None:
+        self._change = shared.change
         self._chosen: tuple[str, ...] = ()
         self.toggles: dict[str, w.ToggleButton] = {}
         self.controls: dict[str, Controls] = {}
@@ -202,27 +197,23 @@ class PreparePicker:
         controls.box.hidden = not toggle.value
 
     def _rebuild(self) -> None:
-        self.toggles = {name: self._toggle(name, function) for name, function in transforms().items()}
-        self.controls = {name: Controls(self._option(name)) for name in self.toggles}
+        self.toggles = {
+            name: w.ToggleButton(description=name, tooltip=f"{function.summary} {function.source}".strip())
+            for name, function in transforms().items()
+        }
+        for name, toggle in self.toggles.items():
+            toggle.on_choice(partial(self._pressed, name))
+        self.controls = {name: Controls(partial(self._moved, name)) for name in self.toggles}
         steps = [w.HBox([self.toggles[name], self.controls[name].box]) for name in self.toggles]
         hint = w.HTML(escape(PREPARE_HINT)).add_class("pl-about")
         self.panel.children = [*(step.add_class("pl-choice") for step in steps), hint]
 
-    def _toggle(self, name: str, function: Transform) -> w.ToggleButton:
-        tip = f"{function.summary} {function.source}".strip()
-        toggle = w.ToggleButton(description=name, tooltip=tip)
-        toggle.on_choice(partial(self._pressed, name))
-        return toggle
-
     def _pressed(self, name: str, chosen: bool) -> None:
         others = tuple(other for other in self._chosen if other != name)
-        self._change(lambda s: replace(s, prepare=(*others, name) if chosen else others), "")
+        self._change(lambda s: replace(s, prepare=(*others, name) if chosen else others))
 
-    def _option(self, name: str) -> Callable[[dict[str, Any], str], None]:
-        def moved(values: dict[str, Any], option: str) -> None:
-            self._change(lambda s: s.with_option_values("transform", name, values), f"transform {name} {option}")
-
-        return moved
+    def _moved(self, name: str, values: dict[str, Any], option: str) -> None:
+        self._change(lambda s: s.with_option_values("transform", name, values), f"transform {name} {option}")
 
 
 COSTS = {"of the model": "model", "Mayer 2017": "mayer", "1 ms per unit": "seconds"}
@@ -241,11 +232,6 @@ FACTORS = {
 class CostsPicker:
     """The menu, the button that opens the panel, and the panel.
 
-    Parameters
-    ----------
-    change
-        Called with each change of the state, and the key under which quick repetitions are one step.
-
     Attributes
     ----------
     sliders, reset
@@ -254,20 +240,23 @@ class CostsPicker:
         The table of the sources.
     """
 
-    def __init__(self, change: Callable[[Change, str], None]) -> None:
-        self._change = change
+    def __init__(self, shared: Shared) -> None:
+        self._change = shared.change
         self._graph: OpGraph | None = None  # before it is scaled
         self._used: set[str] = set()  # columns of times that apply to the devices shown
         self._tabled: tuple = ()  # graph and columns that the table was made for
         self.menu = w.Dropdown(options=list(COSTS), description="Costs", tooltip=COSTS_TIP)
         self.toggle = w.ToggleButton(tooltip=SOURCES_TIP)
-        self.sliders = {name: _factor(*words) for name, words in FACTORS.items()}
-        once = lambda: self._change(lambda state: replace(state, compute=1.0, transfer=1.0), "")  # noqa: E731
+        self.sliders = {
+            name: w.FloatLogSlider(value=1.0, min=-1, max=1, step=0.05, description=label, tooltip=tip, width="320px")
+            for name, (label, tip) in FACTORS.items()
+        }
+        once = lambda: self._change(lambda state: replace(state, compute=1.0, transfer=1.0))  # noqa: E731
         self.reset = button("× 1", "Both factors 1 again", once)
         self.sources = w.Table().add_class("pl-sources")
         sliders = w.HBox([*self.sliders.values(), self.reset]).add_class("pl-factors")
         self.panel = w.VBox([sliders, self.sources]).add_class("pl-open").add_class("pl-costs")
-        self.menu.on_choice(lambda label: self._change(lambda state: replace(state, costs=COSTS[label]), ""))
+        self.menu.on_choice(lambda label: self._change(lambda state: replace(state, costs=COSTS[label])))
         for name, slider in self.sliders.items():
             slider.on_choice(partial(self._scale, name))
         opens(self.toggle, self.panel)
@@ -299,13 +288,6 @@ class CostsPicker:
     def _scale(self, name: str, factor: float) -> None:
         changes: Any = {name: _rounded(factor)}
         self._change(lambda state: replace(state, **changes), f"scale {name}")
-
-
-def _factor(label: str, tip: str) -> w.FloatLogSlider:
-    slider = w.FloatLogSlider(value=1.0, min=-1, max=1, step=0.05, description=label)
-    slider.tooltip = tip
-    slider.width = "320px"
-    return slider
 
 
 def _rounded(factor: float) -> float:

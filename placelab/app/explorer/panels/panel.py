@@ -14,7 +14,9 @@ from placelab.analysis.hand_plans import ByHand
 from placelab.app.explorer.engine.solving import Result, RunningCall
 from placelab.app.explorer.state import Change, State
 from placelab.app.widgets import controls as w
-from placelab.base.progress import COMPILING, compiling
+from placelab.base.errors import UnsupportedError
+from placelab.base.progress import COMPILING, compiling, never
+from placelab.base.threads import Background, Worker
 from placelab.base.units import percent
 from placelab.problem.problem import Problem
 from placelab.schedule.known_schedules import best_proven, least_known
@@ -39,17 +41,19 @@ def at_most(share: float) -> str:
     return text if text.startswith("<") else f"≤ {text}"
 
 
-def button(text: str, tip: str, act: Callable[[], None]) -> w.Button:
+def button(text: str, tip: str, act: Callable[[], object]) -> w.Button:
     """A button as wide as its text; a click calls `act`."""
     made = w.Button(description=text, tooltip=tip)
     made.on_click(lambda _: act())
     return made
 
 
-def opens(toggle: w.ToggleButton, panel: w.Box) -> None:
-    """Show a panel while a toggle is pressed."""
+def opens(toggle: w.ToggleButton, panel: w.Box, first: Callable[[], object] = never) -> None:
+    """Show a panel while a toggle is pressed; `first` is called before it appears."""
 
     def reveal(_: object = None) -> None:
+        if toggle.value:
+            first()
         panel.hidden = not toggle.value
 
     toggle.observe(reveal, "value")
@@ -67,12 +71,12 @@ class Popover:
         The button; the panel is in it and stands over the rest of the page. `toggle` and `panel` are the two.
     """
 
-    def __init__(self, text: str, tip: str, *content: w.Widget) -> None:
+    def __init__(self, text: str, tip: str, *content: w.Widget, first: Callable[[], object] = never) -> None:
         self.toggle = w.ToggleButton(description=text, tooltip=tip)
         self.toggle.add_class("pl-opens")
         self.panel = w.VBox(list(content)).add_class("pl-popover")
         self.box = w.HBox([self.toggle, self.panel]).add_class("pl-pops")
-        opens(self.toggle, self.panel)
+        opens(self.toggle, self.panel, first)
 
     def close(self) -> None:
         """Hide the panel."""
@@ -95,22 +99,25 @@ class Message(w.HBox):
         self.add_class("pl-message")
         self.say("")
 
-    def say(self, text: str, tone: str = "", details: str = "") -> None:
-        """Show `text` in the tone ``"bad"`` or ``"note"``; "" hides the message. `details` is HTML shown below the text.
+    def say(self, text: str, tone: str = "") -> None:
+        """Show `text` in the tone ``"bad"`` or ``"note"``; "" hides the message.
 
         A note leaves by itself after a while, an error stays until another state is shown.
         """
         role = "alert" if tone == "bad" else "status"
         with self.hold_sync():
-            self.text.value = f'<div role="{role}" class="{tone}">{escape(text)}{details}</div>' if text else ""
+            self.text.value = f'<div role="{role}" class="{tone}">{escape(text)}</div>' if text else ""
             if tone != self._tone:
                 self.remove_class(f"pl-said-{self._tone}").add_class(f"pl-said-{tone}")
                 self._tone = tone
             self.hidden = not text
 
 
+ChangeState = Callable[[Change, str], None]  # takes a change, and the key under which quick repetitions are one step
+
+
 class Shared(traitlets.HasTraits):
-    """What the views of one explorer share.
+    """What the parts of one explorer share: what they can have it do, and what they tell each other.
 
     Parameters
     ----------
@@ -120,6 +127,10 @@ class Shared(traitlets.HasTraits):
         Shows a sentence in the tone ``""``, ``"note"`` or ``"bad"``.
     dragging
         Whether a hand is dragging on the canvas.
+    undo, redo, again
+        Go back one step, or forward; compute the present state once more.
+    busy
+        Whether something is computed or due, or nobody sees the explorer.
 
     Attributes
     ----------
@@ -139,12 +150,24 @@ class Shared(traitlets.HasTraits):
     kept = traitlets.Any(None)
 
     def __init__(
-        self, change: Callable[[Change, str], None], say: Callable[[str, str], None], dragging: Callable[[], bool]
+        self,
+        change: ChangeState,
+        say: Callable[[str, str], None],
+        dragging: Callable[[], bool],
+        *,
+        undo: Callable[[], object] = never,
+        redo: Callable[[], object] = never,
+        again: Callable[[], object] = never,
+        busy: Callable[[], bool] = never,
     ) -> None:
         super().__init__()
         self._change = change
         self.say = say
         self.dragging = dragging
+        self.undo = undo
+        self.redo = redo
+        self.again = again
+        self.busy = busy
         self._problem: Problem | None = None
 
     def change(self, change: Change, key: str = "") -> None:
@@ -171,8 +194,10 @@ class Shared(traitlets.HasTraits):
             self.best = least
 
 
-class Panel(Protocol):
-    """A tab beside the canvas: one file in this folder, made by ``Panel(shared)``, listed in ``tabs.py``.
+class Panel(Background):
+    """A tab beside the canvas: one file in this folder, made by ``Panel(shared)``, listed in ``result_view.py``.
+
+    A class that computes for long does so in `_catch_up`, on a thread of its own, which `_worker` wakes.
 
     Attributes
     ----------
@@ -186,7 +211,14 @@ class Panel(Protocol):
 
     title: str
     box: w.Widget
-    visible: bool
+    _visible = True
+    _link: traitlets.link | None = None
+    _state: State | None = None
+    _problem: Problem | None = None
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._worker = Worker(self._catch_up, self.title.lower())
 
     def show(self, state: State, problem: Problem, dragging: bool) -> None:
         """Take the newest state, before its result is there; return at once."""
@@ -194,15 +226,42 @@ class Panel(Protocol):
     def result(self, result: Result | None) -> None:
         """Take the newest result, None where there is none. The worker waits for it: long work has a thread of its own."""
 
+    def columns(self) -> Mapping[str, Any]:
+        """Columns of its table by their heads, with units; UnsupportedError while there is none."""
+        raise UnsupportedError(f"the tab {self.title} has no table")
+
     def close(self) -> None:
         """End its threads."""
+        super().close()
+        if self._link is not None:
+            self._link.unlink()
 
+    @property
+    def visible(self) -> bool:
+        """Whether its tab is chosen."""
+        return self._visible
 
-class Tabular(Panel, Protocol):
-    """A panel whose table can be downloaded."""
+    @visible.setter
+    def visible(self, visible: bool) -> None:
+        self._visible = visible
+        self._turned()
 
-    def columns(self) -> Mapping[str, Any]:
-        """Columns by their heads, with units; UnsupportedError while there is no table."""
+    def _turned(self) -> None:
+        """Do what is to be done when the tab was chosen or left."""
+
+    def _catch_up(self) -> None:
+        """Compute what is due, in the panel's thread."""
+
+    def _hand_is_off(self) -> bool:
+        """Wait inside `_catch_up` while a hand drags; return False as soon as there is something newer."""
+        while self._shared.dragging():
+            if not self._worker.sleep(POLL):
+                return False
+        return not self._worker.closed
+
+    def _select_with(self, view: w.Widget) -> None:
+        """Let a view show what is selected, and select."""
+        self._link = traitlets.link((self._shared, "selection"), (view, "selection"))
 
 
 @runtime_checkable
@@ -221,9 +280,7 @@ class Puzzle(Protocol):
         """How many stars a plan earns; raise FormatError where it is of another problem."""
 
 
-PanelFactory = Callable[[Shared], Any]  # makes a Panel
-
-
+POLL = 0.02  # seconds between two looks at the hand that drags
 INTERVAL = 0.2  # seconds between two updates
 
 
@@ -243,7 +300,7 @@ class SearchLine:
         The line with the notes, always there and as high as its button; `text` and `again` are the widgets in it.
     """
 
-    def __init__(self, again: Callable[[], None]) -> None:
+    def __init__(self, again: Callable[[], object]) -> None:
         self._search: RunningCall | None = None
         self._shown_at = 0.0
         self.running = w.Running()
@@ -261,14 +318,15 @@ class SearchLine:
         self._shown_at = monotonic()
         progress = search.progress
         best = progress.makespan
-        with self.running.hold_sync():
-            self.running.title = search.title
-            self.running.said = described(search)
-            self.running.seconds = search.elapsed
-            self.running.share = -1.0 if progress.fraction is None else min(max(progress.fraction, 0.0), 1.0)
-            self.running.stop = "Stop" if best is None else f"Stop, take {search.units.time(best)}"
-            self.running.stopping = search.halted
-            self.running.hidden = False
+        self.running.take(
+            title=search.title,
+            said=described(search),
+            seconds=search.elapsed,
+            share=-1.0 if progress.fraction is None else min(max(progress.fraction, 0.0), 1.0),
+            stop="Stop" if best is None else f"Stop, take {search.units.time(best)}",
+            stopping=search.halted,
+            hidden=False,
+        )
         self.text.value = ""
         self.again.hidden = True
 

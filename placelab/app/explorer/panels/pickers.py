@@ -27,7 +27,7 @@ from placelab.app.explorer.offered import (
     preset,
 )
 from placelab.app.explorer.panels.options import Controls, CostsPicker, PreparePicker
-from placelab.app.explorer.panels.panel import Popover, button, opens
+from placelab.app.explorer.panels.panel import Popover, Shared, button
 from placelab.app.explorer.spreads import layers_of, pipelined
 from placelab.app.explorer.state import Change, State
 from placelab.app.widgets import controls as w
@@ -176,15 +176,12 @@ HINT = (
 )
 
 
+PATH = "Path on the kernel's machine"
+OPEN_TIP = "A model of your own, by path or upload; files can be dropped anywhere on the explorer"
+
+
 class ModelPicker:
     """The menu, the button that opens the panel, the panel with a path field and an upload, and the line of the file being read.
-
-    Parameters
-    ----------
-    change
-        Called with the change that shows what was opened.
-    say
-        Shows a sentence in a tone.
 
     Attributes
     ----------
@@ -192,23 +189,15 @@ class ModelPicker:
         A button for each of :data:`~placelab.app.explorer.panels.pickers.EXAMPLES`.
     """
 
-    def __init__(self, change: Callable[[Change], None], say: Callable[[str, str], None]) -> None:
-        self._change = change
-        self._say = say
+    def __init__(self, shared: Shared) -> None:
+        self._change = shared.change
+        self._say = shared.say
         self._opened: dict[str, Model] = {}
         self._title = ""
         self._failed_path = ""  # the path that could not be read
         self.opening = Opening(self._take, self._failed)
         self.menu = w.Dropdown(description="Model", tooltip="The graph that is placed.")
-        self.toggle = w.ToggleButton(
-            description="Open…",
-            tooltip="A model of your own, by path or upload; files can be dropped anywhere on the explorer",
-        ).add_class("pl-opens")
-        self.path = w.Combobox(
-            description="Path on the kernel's machine",
-            placeholder="model.onnx, graph.pb …, then Enter",
-            width="480px",
-        )
+        self.path = w.Combobox(description=PATH, placeholder="model.onnx, graph.pb …, then Enter", width="480px")
         accepted = [*(s for s in suffixes() if not s.endswith(".gz")), ".gz"]
         self.upload = Files(accept=",".join(accepted), comm=PartComm())
         self.upload.on_piece = self._arriving
@@ -219,12 +208,11 @@ class ModelPicker:
         zone = w.HBox([w.HTML("<b>Drop a model here</b> or"), self.upload]).add_class("pl-zone")
         self.examples = [button(e.title, e.says, partial(self.opening.read, e.title, e.read)) for e in EXAMPLES]
         begin = w.HBox([w.HTML("or begin with"), *self.examples]).add_class("pl-examples")
-        self.panel = w.VBox([zone, self.path, begin, hint]).add_class("pl-popover")
-        self.box = w.HBox([self.toggle, self.panel]).add_class("pl-pops").add_class("pl-open")
+        opened = Popover("Open…", OPEN_TIP, zone, self.path, begin, hint, first=self._list_files)
+        self.toggle = opened.toggle
+        self.panel = opened.panel
+        self.box = opened.box.add_class("pl-open")
         self.menu.on_choice(self._chosen)
-        # Before the field is seen: new options clear what is typed in it.
-        self.toggle.observe(self._list_files, "value")
-        opens(self.toggle, self.panel)
         self.path.observe(lambda change: self._typed(change["new"]), "value")
         self.path.on_msg(self._entered)
 
@@ -277,10 +265,12 @@ class ModelPicker:
         self.opening.read(f"{name}, {si(len(data), 'B')}", read)
 
     def _refused(self, name: str, reason: str) -> None:
-        large = (
-            f"has more than the {si(self.upload.limit, 'B')} that are uploaded; give its path on the kernel's machine"
-        )
-        self._failed(f"{name} {large}" if reason == "large" else f"{name} did not arrive: {reason}")
+        if reason == "large":
+            limit = si(self.upload.limit, "B")
+            return self._failed(
+                f"{name} has more than the {limit} that are uploaded; give its path on the kernel's machine"
+            )
+        self._failed(f"{name} did not arrive: {reason}")
 
     def _stopped(self, name: str, have: int, size: int) -> None:
         self._failed(
@@ -297,9 +287,9 @@ class ModelPicker:
         self._say(reason, "bad")
         self.menu.value = self._title
 
-    def _list_files(self, _: Any) -> None:
-        if self.toggle.value:
-            self.path.options = openable_files(Path())
+    def _list_files(self) -> None:
+        """Offer what lies here, before the field is seen: new options clear what is typed in it."""
+        self.path.options = openable_files(Path())
 
 
 def shows(model: Model) -> Change:
@@ -330,8 +320,6 @@ def openable_files(folder: Path) -> list[str]:
     return sorted(map(str, models))[:OFFERED]
 
 
-ChangeState = Callable[[Change, str], None]  # takes a change, and the key under which quick repetitions are one step
-
 TRANSFERS = {
     f"{name}, duplex" if duplex else name: (name, duplex)
     for name, model in TRANSFER_MODELS.items()
@@ -344,32 +332,24 @@ SEED_TIP = "For strategies with a random part, and for ties."
 
 
 class Pickers:
-    """The menus for the problem and the two strategies; what is set seldom is in panels that open over the page.
+    """The menus for the problem and the two strategies; what is set seldom is in panels that open over the page."""
 
-    Parameters
-    ----------
-    change
-        Called with each change that a user makes.
-    say
-        Shows a sentence about a file that could not be opened.
-    """
-
-    def __init__(self, change: ChangeState, say: Callable[[str, str], None], state: State) -> None:
-        self._change = change
+    def __init__(self, shared: Shared, state: State) -> None:
+        self._ask = shared.change
         self._presets: dict[str, Preset] = {state.preset.title: state.preset} if state.preset.title == GIVEN else {}
-        self.models = ModelPicker(self._ask, say)
+        self.models = ModelPicker(shared)
         self.cluster = self._menu(
             "Cluster", self._pick_cluster, "A preset to start from; picking it again undoes all edits."
         )
         self.transfers = self._menu("Transfers", self._pick_transfers, TRANSFERS_TIP, list(TRANSFERS))
         self.latency = self._menu("Latency", self._field("latency"), LATENCY_TIP, list(LATENCIES))
         self.memory = self._menu("Memory", self._field("memory"), MEMORY_TIP, list(MEMORY_MODELS))
-        self.costs = CostsPicker(self._ask)
+        self.costs = CostsPicker(shared)
         self.seed = w.BoundedIntText(value=0, min=0, max=2**31 - 1, description="Seed", tooltip=SEED_TIP, width="86px")
         self.seed.on_choice(self._field("seed", "seed"))
         self.partitioner = self._menu("Partitioner", self._pick("partitioner"), "Which device each op runs on.")
         self.scheduler = self._menu("Scheduler", self._pick("scheduler"), "Which op a device runs next.")
-        self.prepare = PreparePicker(self._ask)
+        self.prepare = PreparePicker(shared)
         self.options = {kind: Controls(self._pick_option(kind)) for kind in ("partitioner", "scheduler")}
         self.about = {kind: w.HTML().add_class("pl-about") for kind in self.options}
         self.settings = {
@@ -441,9 +421,6 @@ class Pickers:
         menu = w.Dropdown(options=list(choices), description=label, tooltip=f"{label}. {tip}")
         menu.on_choice(lambda value: None if value is None else pick(value))
         return menu
-
-    def _ask(self, change: Change, key: str = "") -> None:
-        self._change(change, key)
 
     def _field(self, label: str, key: str = "") -> Callable[[Any], None]:
         return lambda value: self._ask(lambda s: replace(s, **{label: value}), key)

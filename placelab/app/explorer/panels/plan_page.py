@@ -1,23 +1,17 @@
-"""The page of a decoder's training plan: degrees as sliders, memory by stage, the search's winners, a plane of two degrees."""
+"""The page of a decoder's training plan: degrees as sliders, memory by stage, a search in the background with its winners."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from math import isnan
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from placelab.app.explorer.engine.failure import sentence
-from placelab.app.explorer.panels.found_plans import (
-    PlanSearch,
-    Record,
-    best_over,
-    bytes_of,
-    listed,
-    plan_of,
-    ran,
-)
 from placelab.app.explorer.panels.panel import Shared, button
 from placelab.app.explorer.spreads import RANKS, Planned, schedules
 from placelab.app.explorer.state import State
@@ -25,12 +19,173 @@ from placelab.app.widgets import controls as w
 from placelab.app.widgets.tab_views import PlanBoard
 from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import PlacelabError
+from placelab.base.progress import Progress
+from placelab.base.threads import Background, Worker
 from placelab.base.units import percent, seconds, si
+from placelab.plans.all_plans import COLUMNS, plan_search
 from placelab.plans.degrees import Plan
 from placelab.plans.memory import CATEGORIES, CHOICES
 from placelab.plans.plan_steps import PlanResult
 from placelab.problem.cluster import Cluster
 from placelab.schedule.schedule import Schedule
+
+OFTEN = 0.2  # seconds between two messages
+TOP = 20  # plans whose seconds are certain
+REFUSED = 40  # plans listed that cannot run: those that lack memory, the least first
+Record = dict[str, Any]
+Question = tuple[Any, Cluster, int, int]
+
+
+class PlanSearch(Background):
+    """A search at a time, whose rows are kept until the next one begins.
+
+    Parameters
+    ----------
+    changed
+        Called when there is more to show, from the search's thread.
+
+    Attributes
+    ----------
+    records
+        What was found: fields of a plan, ``seconds``, ``mfu``, ``bubble``, bytes by category, ``why_not``; fastest first.
+    status
+        What it does, or has found, in a sentence.
+    running
+        Whether it is under way.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+        self._asked: tuple[Planned, Cluster] | None = None
+        self._of: Question | None = None  # what the records are of
+        self._stopped = False
+        self.records: list[Record] = []
+        self.status = "Search looks for the fastest plans that use all devices."
+        self.running = False
+        self._worker = Worker(self._search, "search of plans")
+
+    def start(self, planned: Planned, cluster: Cluster) -> None:
+        """Begin a search; one that is under way ends."""
+        self._asked = (planned, cluster)
+        self._stopped = False
+        self.running = True
+        self._worker.wake()
+
+    def stop(self) -> None:
+        """End the search; what it has found stays."""
+        self._stopped = True
+
+    def stale(self, planned: Planned, cluster: Cluster) -> bool:
+        """Whether the records are of another model, cluster or batch."""
+        return self._of is not None and self._of != question(planned, cluster)
+
+    def close(self) -> None:
+        """End the thread."""
+        self.stop()
+        super().close()
+
+    def _search(self) -> None:
+        asked = self._asked
+        if asked is None:
+            return
+        planned, cluster = asked
+        found: dict[tuple, Record] = {}
+        sent = monotonic()
+        self._of = question(planned, cluster)
+        self.records = []
+        self.status = "searching …"
+
+        def report(progress: Progress) -> None:
+            nonlocal sent
+            if progress.row is not None:
+                found[tuple(progress.row[key] for key in COLUMNS)] = dict(progress.row)
+            if monotonic() - sent > OFTEN:
+                sent = monotonic()
+                best = "" if progress.makespan is None else f", fastest {seconds(progress.makespan)}"
+                self.status = f"{progress.doing} {percent(progress.fraction or 0.0)}{best}"
+                self.records = ordered(found.values())
+                self._changed()
+
+        def cancel() -> bool:
+            return self._stopped or self._worker.woken
+
+        sizes: Record = dict(batch=planned.batch, sequence=planned.sequence, top=TOP)
+        try:
+            plans = plan_search(planned.model, cluster, **sizes, progress=report, cancel=cancel)
+            self.records = ordered(plans.frame.to_dict("records"))
+            self.status = said(self.records, self._stopped)
+            if not any(ran(record) for record in self.records) and not self._stopped:
+                plans.best  # noqa: B018  raises the sentence of the plan that lacks least
+        except PlacelabError as error:
+            self.status = str(error)
+        self.running = self._worker.woken
+        self._changed()
+
+
+def question(planned: Planned, cluster: Cluster) -> Question:
+    """What a search depends on."""
+    return planned.model, cluster, planned.batch, planned.sequence
+
+
+def ran(record: Mapping[str, Any]) -> bool:
+    """Whether a plan has seconds."""
+    took = record.get("seconds")
+    return took is not None and not isnan(took)
+
+
+def bytes_of(record: Mapping[str, Any]) -> float | None:
+    """Bytes of its fullest rank; None where they were not counted."""
+    sizes = [record.get(name) for name in CATEGORIES]
+    return None if any(size is None or isnan(size) for size in sizes) else sum(sizes)  # type: ignore[arg-type]
+
+
+def ordered(records: Any) -> list[Record]:
+    """Fastest first, those that did not run after them by bytes, those without any last."""
+    return sorted(
+        records,
+        key=lambda r: (
+            not ran(r),
+            r["seconds"] if ran(r) else 0.0,
+            (size := bytes_of(r)) is None,
+            size or 0.0,
+            r["tp"],
+            r["pp"],
+        ),
+    )
+
+
+def said(records: Sequence[Record], stopped: bool) -> str:
+    """How many plans ran, and how many did not."""
+    run = sum(map(ran, records))
+    fit = sum(bytes_of(r) is not None and not _lacks(r) for r in records)
+    head = f"stopped: {run:,}" if stopped else f"{run:,}"
+    return f"{head} of {len(records):,} plans run, {fit:,} fit"
+
+
+def _lacks(record: Mapping[str, Any]) -> bool:
+    return " lacks " in record["why_not"]
+
+
+def plan_of(record: Mapping[str, Any]) -> Plan:
+    """The plan of a record."""
+    fields: Record = {key: record[key] if isinstance(record[key], str) else int(record[key]) for key in COLUMNS}
+    return Plan(**fields)
+
+
+def listed(records: Sequence[Record]) -> list[Record]:
+    """Records for the table: the best, then those that lack memory, the least first."""
+    best = [r for r in records if ran(r)][:TOP]
+    return best + [r for r in records if not ran(r) and _lacks(r)][:REFUSED]
+
+
+def best_over(records: Sequence[Record], x: str, y: str) -> tuple[list[int], list[int], dict[tuple[int, int], Record]]:
+    """Values of two fields, and for each pair of them the fastest record, else the first that says why there is none."""
+    xs, ys = (sorted({int(r[name]) for r in records}) for name in (x, y))
+    cells: dict[tuple[int, int], Record] = {}
+    for record in records:  # fastest first
+        cells.setdefault((int(record[x]), int(record[y])), record)
+    return xs, ys, cells
+
 
 PAGES = {"Degrees": "degrees", "Winners": "winners", "Plane": "plane"}
 SLIDERS = {  # field of a plan: label, what it means
@@ -78,7 +233,6 @@ class PlanPage:
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
-        self._quiet = False
         self._state: State | None = None
         self._stops: dict[str, list[int]] = {}
         self._records: list[Record] = []  # the rows of the table
@@ -98,10 +252,10 @@ class PlanPage:
         grid = w.Box([*self.sliders.values(), *self.menus.values()]).add_class("pl-options").add_class("pl-job-grid")
         self.controls = w.VBox([self.product, grid]).add_class("pl-plan-controls")
         self.box = w.HBox([self.controls, self.board]).add_class("pl-plan-page")
-        self.pages.observe(self._turn, "value")
-        self.axes.observe(lambda _: self._draw_found(), "value")
-        self.board.observe(lambda change: self._asked(change["new"]), "asked")
-        shared.observe(self._keeping, "kept")
+        self.pages.on_choice(lambda _: self._turn())
+        self.axes.on_choice(lambda _: self._draw_found())
+        self.board.on_choice(self._asked, "asked")
+        shared.observe(self._draw_found, "kept")
         self._turn()  # in a wide explorer the style sheet shows all pages at once
 
     def show(self, state: State, of: str) -> None:
@@ -110,11 +264,7 @@ class PlanPage:
         planned = state.planned
         if planned is None:
             return
-        self._quiet = True
-        try:
-            self._show_controls(planned, state.cluster)
-        finally:
-            self._quiet = False
+        self._show_controls(planned, state.cluster)
         with self.board.hold_sync():
             self.board.result_of = of
             self._draw_plan(planned, state)
@@ -122,7 +272,7 @@ class PlanPage:
 
     def close(self) -> None:
         """End the search."""
-        self._shared.unobserve(self._keeping, "kept")
+        self._shared.unobserve(self._draw_found, "kept")
         self.search.close()
 
     # ---------------------------------------------------------------- what a hand changes
@@ -130,18 +280,17 @@ class PlanPage:
     def _size(self, name: str) -> w.BoundedIntText:
         field = w.BoundedIntText(value=1, min=1, max=MOST, tooltip=SIZES[name])
         field.add_class("pl-plan-size").description = {"sequence": "tokens"}.get(name, name)
-        field.observe(lambda change: self._resize(name, change["new"]), "value")
+        field.on_choice(partial(self._resize, name))
         return field
 
     def _slider(self, name: str) -> w.IntSlider:
         slider = w.IntSlider(min=0, max=1, readout=False, tooltip=SLIDERS[name][1])
-        slider.observe(lambda change: self._slid(name, change["new"]), "value")
+        slider.on_choice(partial(self._slid, name))
         return slider
 
     def _menu(self, name: str) -> w.Dropdown:
-        options = {"zero": CHOICES["zero"], "recompute": CHOICES["recompute"]}.get(name, ("1f1b",))
-        menu = w.Dropdown(options=list(options), description=name, tooltip=MENUS[name])
-        menu.observe(lambda change: self._move(name, change["new"]), "value")
+        menu = w.Dropdown(options=CHOICES.get(name, ("1f1b",)), description=name, tooltip=MENUS[name])
+        menu.on_choice(partial(self._move, name))
         return menu
 
     def _slid(self, name: str, at: int) -> None:
@@ -167,13 +316,13 @@ class PlanPage:
         remedy = asked.get("remedy")
         if isinstance(remedy, int) and 0 <= remedy < len(self._remedies):
             plan = self._remedies[remedy].plan
-            self._change(lambda planned, cluster: replace(planned, plan=plan), "")
+            self._change(lambda planned, cluster: replace(planned, plan=plan))
         elif isinstance(row, int) and 0 <= row < len(self._records):
             plan = plan_of(self._records[row])
             if asked.get("keep") is True:
                 self._keep(plan)
             else:
-                self._change(lambda planned, cluster: replace(planned, plan=plan), "")
+                self._change(lambda planned, cluster: replace(planned, plan=plan))
 
     def _keep(self, plan: Plan) -> None:
         """Keep the schedule of a plan that was found; of the one that is kept, let it go."""
@@ -195,13 +344,7 @@ class PlanPage:
         """The plan that was kept here and still is."""
         return self._kept[0] if self._kept is not None and self._kept[1] is self._shared.kept else None
 
-    def _keeping(self, _: Any) -> None:
-        self._draw_found()
-
-    def _change(self, change: Callable[[Planned, Cluster], Planned], key: str) -> None:
-        if self._quiet:
-            return
-
+    def _change(self, change: Callable[[Planned, Cluster], Planned], key: str = "") -> None:
         def changed(state: State) -> State:
             return state if state.planned is None else state.with_spread(change(state.planned, state.cluster))
 
@@ -219,7 +362,7 @@ class PlanPage:
 
     # ---------------------------------------------------------------- what is shown
 
-    def _turn(self, _: Any = None) -> None:
+    def _turn(self) -> None:
         self.board.page = self.pages.value
         self.controls.hidden = self.pages.value != "degrees"
         self.axes.hidden = self.pages.value != "plane"
@@ -234,15 +377,13 @@ class PlanPage:
             stops = sorted({*planned.stops(name, cluster), value})
             self._stops[name] = stops
             slider.hidden = len(stops) == 1 and name in ("ep", "chunks")
-            with slider.hold_sync():
-                slider.max = max(len(stops) - 1, 1)
-                slider.value = stops.index(value)
-                slider.description = f"{SLIDERS[name][0]}: {value}"
-        self.menus["schedule"].options = list(dict.fromkeys([*schedules(plan), plan.schedule]))
+            said = f"{SLIDERS[name][0]}: {value}"
+            slider.take(max=max(len(stops) - 1, 1), value=stops.index(value), description=said)
         for name, menu in self.menus.items():
-            menu.value = getattr(plan, name)
+            known = dict.fromkeys([*schedules(plan), plan.schedule]) if name == "schedule" else CHOICES[name]
+            menu.offer(known, getattr(plan, name))
         for name, field in self.sizes.items():
-            field.value = getattr(planned, name)
+            field.put(getattr(planned, name))
         product = f"{plan.dp} × {plan.tp} × {plan.pp} = <b>{plan.devices} of {cluster.n_devices}</b>"
         m = plan.microbatches(planned.batch)
         self.product.value = f"{product} · {m:,} micro-batch{'es' * (m != 1)}"
@@ -251,21 +392,14 @@ class PlanPage:
         try:
             found = planned.result(state.cluster)
         except PlacelabError as error:
-            with self.board.hold_sync():
-                self.board.stages = []
-            self.board.refused = str(error)
-            self.board.remedies = []
-            return
-        with self.board.hold_sync():
-            self.board.stages = stages(found)
-            other = f" · the chart runs {state.scheduler}" if state.scheduler != planned.scheduler else ""
-            self.board.said = numbers(found) + other
-            self.board.refused = lacking(found)
-            offered = [] if found.fits else planned.remedies(state.cluster)
-            self._remedies = [other for _, other in offered]
-            self.board.remedies = [words for words, _ in offered]
+            return self.board.take(stages=[], refused=str(error), remedies=[])
+        other = f" · the chart runs {state.scheduler}" if state.scheduler != planned.scheduler else ""
+        offered = [] if found.fits else planned.remedies(state.cluster)
+        self._remedies = [plan for _, plan in offered]
+        remedies = [words for words, _ in offered]
+        self.board.take(stages=stages(found), said=numbers(found) + other, refused=lacking(found), remedies=remedies)
 
-    def _draw_found(self) -> None:
+    def _draw_found(self, _: Any = None) -> None:
         search = self.search
         state = self._state
         self.find.description = "Stop" if search.running else "Search"
@@ -280,15 +414,14 @@ class PlanPage:
         other = (
             "of a different batch, model or cluster: search again · " if search.stale(planned, state.cluster) else ""
         )
-        with self.board.hold_sync():
-            kept = self._kept_plan()
-            self.board.rows = [row_of(record, planned) | {"kept": plan_of(record) == kept} for record in shown]
-            self.board.plane = dict(
-                x=[f"{SHORT.get(x, x)} {value}" for value in xs],
-                y=[f"{SHORT.get(y, y)} {value}" for value in ys],
-                cells=[[self._cell(cells.get((a, b)), planned, x, y) for a in xs] for b in ys],
-            )
-            self.board.status = other + search.status
+        kept = self._kept_plan()
+        plane = dict(
+            x=[f"{SHORT.get(x, x)} {value}" for value in xs],
+            y=[f"{SHORT.get(y, y)} {value}" for value in ys],
+            cells=[[self._cell(cells.get((a, b)), planned, x, y) for a in xs] for b in ys],
+        )
+        rows = [row_of(record, planned) | {"kept": plan_of(record) == kept} for record in shown]
+        self.board.take(rows=rows, plane=plane, status=other + search.status)
 
     def _cell(self, record: Record | None, planned: Planned, x: str, y: str) -> dict[str, Any]:
         if record is None:

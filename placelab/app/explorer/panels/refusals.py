@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from html import escape
 
 import numpy as np
 
 from placelab.app.explorer.engine.failure import Failure, Remedies, RemedySearch, with_memory, with_recomputing
-from placelab.app.explorer.panels.panel import button
-from placelab.app.explorer.panels.pickers import ChangeState
+from placelab.app.explorer.panels.panel import Shared, button
 from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
 from placelab.base.errors import InfeasibleError
@@ -19,18 +19,12 @@ from placelab.problem.problem import Problem
 
 LISTED = 6  # devices that are short of memory, one by one
 OFFERED = 3  # strategies that would place it
+RECOMPUTE_TIP = "Compute activations again where they are needed, rather than keep them"
 LONGEST = 40  # characters of an op's name on a button
 
 
 class Rejection:
     """The panel, with remedies.
-
-    Parameters
-    ----------
-    select
-        Called with the number of an op that is to be shown.
-    change, undo
-        Change the state; go back one step.
 
     Attributes
     ----------
@@ -39,19 +33,18 @@ class Rejection:
         each device was ruled out.
     """
 
-    def __init__(self, select: Callable[[int], None], change: ChangeState, undo: Callable[[], None]) -> None:
-        self._select = select
+    def __init__(self, shared: Shared) -> None:
+        self._change = shared.change
         self._op = -1
         self._written = SI
         self._sizes: list[float] = []  # of the devices' memories
         self.text = w.HTML()
         self.hint = w.HTML()
         self.offers = w.HBox().add_class("pl-remedies")
-        self._show_op = button("", "Select it in all views", lambda: self._select(self._op))
+        self._show_op = button("", "Select it in all views", lambda: shared.set_trait("selection", self._op))
         tip = "Memory model none: place as if every device had room for everything"
-        ignore = button("Ignore memory", tip, lambda: change(lambda s: replace(s, memory="none"), ""))
-        back = button("Undo", "Back to what was there before", undo)
-        self._change = change
+        ignore = button("Ignore memory", tip, lambda: shared.change(lambda s: replace(s, memory="none")))
+        back = button("Undo", "Back to what was there before", shared.undo)
         self._remedies = RemedySearch(self._offer)
         always = w.HBox([self._show_op, ignore, back]).add_class("pl-remedies")
         self.devices = w.Table(head=["Device", "Why not", "Its memory"])
@@ -95,34 +88,25 @@ class Rejection:
         else:
             hint = "Trying what would work …"
         self.hint.value = f'<div role="status">{hint}</div>' if hint else ""
-        offers = [self._use(name, makespan) for name, makespan in remedies.strategies[:OFFERED]]
+        offers = [] if remedies.memory is None else [self._grow(remedies.memory)]
         if remedies.recompute is not None:
-            offers.insert(0, self._recompute(remedies.recompute))
-        if remedies.memory is not None:
-            offers.insert(0, self._grow(remedies.memory))
+            text = f"Recompute: {self._written.time(remedies.recompute)}"
+            offers.append(button(text, RECOMPUTE_TIP, partial(self._change, with_recomputing)))
+        for name, makespan in remedies.strategies[:OFFERED]:
+            act = partial(self._change, partial(State.with_strategy, kind="partitioner", name=name))
+            text = f"{name}: {self._written.time(makespan)}"
+            offers.append(button(text, f"Place it with {name}, which finds room", act))
         self.offers.children = offers
-
-    def _recompute(self, makespan: float) -> w.Button:
-        tip = "Compute activations again where they are needed, rather than keep them"
-        text = f"Recompute: {self._written.time(makespan)}"
-        return button(text, tip, lambda: self._change(with_recomputing, ""))
-
-    def _use(self, name: str, makespan: float) -> w.Button:
-        pick = lambda: self._change(lambda s: s.with_strategy("partitioner", name), "")  # noqa: E731
-        return button(f"{name}: {self._written.time(makespan)}", f"Place it with {name}, which finds room", pick)
 
     def _grow(self, factor: float) -> w.Button:
         tip = (
             f"The least memory with which the strategies shown would place it, to 1 %: × {factor:.3g} for every device"
         )
-        sizes = self._sizes
-        if len(sizes) == 1:
-            text = (
-                f"≥ {self._written.amount(sizes[0] * factor, 'B')} a device (now {self._written.amount(sizes[0], 'B')})"
-            )
-        else:
-            text = f"Memory × {factor:.3g}"
-        return button(text, tip, lambda: self._change(lambda s: with_memory(s, factor), ""))
+        text = f"Memory × {factor:.3g}"
+        if len(self._sizes) == 1:
+            now, least = (self._written.amount(self._sizes[0] * times, "B") for times in (1.0, factor))
+            text = f"≥ {least} a device (now {now})"
+        return button(text, tip, lambda: self._change(lambda s: with_memory(s, factor)))
 
 
 def reasons(error: InfeasibleError, problem: Problem) -> list[dict[str, list[str]]]:
@@ -160,11 +144,6 @@ def _some(names: Sequence[str]) -> str:
 class FailurePanel:
     """The panel of a strategy that has failed: its error, the line, the traceback.
 
-    Parameters
-    ----------
-    again, undo
-        Compute once more; go back one step.
-
     Attributes
     ----------
     box
@@ -175,11 +154,11 @@ class FailurePanel:
 
     on_cell: Callable[[dict[str, object]], object] = staticmethod(lambda _: None)
 
-    def __init__(self, again: Callable[[], None], undo: Callable[[], None]) -> None:
+    def __init__(self, shared: Shared) -> None:
         self.said = w.Failed()
         buttons = [
-            button("Run again", "Compute the same once more", again),
-            button("Undo", "Back to what was there before", undo),
+            button("Run again", "Compute the same once more", shared.again),
+            button("Undo", "Back to what was there before", shared.undo),
         ]
         row = w.HBox(buttons).add_class("pl-remedies")
         self.box = w.VBox([self.said, row]).add_class("pl-failure")

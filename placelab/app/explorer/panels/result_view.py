@@ -1,11 +1,11 @@
-"""Show a result, or that there is none: in chart, numbers, tabs and canvas."""
+"""Show a result, or that there is none: in chart, numbers, the tabs and canvas."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from time import sleep
+from typing import Any
 
 import numpy as np
 import traitlets
@@ -13,10 +13,14 @@ import traitlets
 from placelab.analysis.known_orders import recognise
 from placelab.app.explorer.engine.failure import Failure
 from placelab.app.explorer.engine.solving import Result, StoppedError
+from placelab.app.explorer.panels.comparison import Comparison
 from placelab.app.explorer.panels.decisions_panel import DecisionsPanel
 from placelab.app.explorer.panels.difference_panel import DifferencePanel
+from placelab.app.explorer.panels.graph_panel import GraphPanel
 from placelab.app.explorer.panels.held import placed_so_far
+from placelab.app.explorer.panels.job_panel import JobPanel
 from placelab.app.explorer.panels.known_best import BestKnown
+from placelab.app.explorer.panels.layers_panel import LayersPanel
 from placelab.app.explorer.panels.numbers import (
     Numbers,
     link_load,
@@ -29,20 +33,93 @@ from placelab.app.explorer.panels.numbers import (
     with_proof,
     with_stars,
 )
-from placelab.app.explorer.panels.panel import Item, Message, Puzzle, SearchLine, Shared
-from placelab.app.explorer.panels.pickers import ChangeState, Pickers
+from placelab.app.explorer.panels.panel import Item, Message, Panel, Puzzle, SearchLine, Shared
+from placelab.app.explorer.panels.pickers import Pickers
 from placelab.app.explorer.panels.refusals import FailurePanel, Rejection
-from placelab.app.explorer.panels.tabs import Tabs
+from placelab.app.explorer.panels.what_matters import WhatMatters
 from placelab.app.explorer.state import State, key_of
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.cluster_canvas import ClusterCanvas
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.app.widgets.whole import PartComm
-from placelab.base.errors import FormatError, InfeasibleError
+from placelab.base.errors import FormatError, InfeasibleError, UnsupportedError
 from placelab.problem.pipeline_columns import pipeline_of
 from placelab.problem.problem import Problem
 from placelab.schedule.known_schedules import offer
 from placelab.schedule.schedule import Schedule
+
+PANELS: tuple[type[Panel], ...] = (  # in the order of their tabs
+    Comparison,
+    GraphPanel,
+    DecisionsPanel,
+    WhatMatters,
+    DifferencePanel,
+    JobPanel,
+    LayersPanel,
+)
+
+
+CLUSTER = "Cluster"  # title of the canvas, which lies beside the panels, or where the page is narrow over them
+
+
+class Tabs:
+    """The panels, of which one is seen.
+
+    Attributes
+    ----------
+    box
+        The row of titles, and the panel below it.
+    panels
+        By title.
+    """
+
+    def __init__(self, shared: Shared) -> None:
+        self.panels: dict[str, Panel] = {panel.title: panel for panel in (make(shared) for make in PANELS)}
+        self._result: Result | None = None
+        titles = [CLUSTER, *self.panels]
+        self.titles = w.ToggleButtons(options=titles, value=Comparison.title)
+        self.titles.add_class("pl-titles")
+        self.stack = w.Stack([panel.box for panel in self.panels.values()], selected_index=0).add_class("pl-stack")
+        self.box = w.VBox([self.titles, self.stack]).add_class("pl-tabs")
+        self.titles.observe(self._choose, "value")
+        self._choose()
+
+    def show(self, state: State, problem: Problem, dragging: bool) -> None:
+        """Tell all panels of the newest state."""
+        for panel in self.panels.values():
+            panel.show(state, problem, dragging)
+
+    def result(self, result: Result | None) -> None:
+        """Tell all panels of the newest result."""
+        self._result = result
+        for panel in self.panels.values():
+            panel.result(result)
+
+    def open(self, title: str) -> None:
+        """Show the tab of that title; UnsupportedError when there is none."""
+        if title not in self.panels:
+            raise UnsupportedError(f"no tab is called {title!r}; there are {', '.join(self.panels)}")
+        self.titles.value = title
+
+    def close(self) -> None:
+        """End the panels' threads."""
+        for panel in self.panels.values():
+            panel.close()
+
+    def _choose(self, _: Any = None) -> None:
+        """Show the panel whose title is pressed, of all panels only it computes; or the canvas over the last one."""
+        over = self.titles.value == CLUSTER
+        (self.box.add_class if over else self.box.remove_class)("pl-cluster-chosen")
+        if over:
+            return
+        for i, (title, panel) in enumerate(self.panels.items()):
+            chosen = title == self.titles.value
+            appears = chosen and not panel.visible
+            panel.visible = chosen
+            if chosen:
+                self.stack.selected_index = i
+            if appears and self._result is not None:
+                panel.result(self._result)
 
 
 def _used(result: Result) -> np.ndarray:
@@ -60,16 +137,10 @@ class ResultView:
 
     Parameters
     ----------
+    shared
+        What the parts share; its selection is that of the chart.
     canvas, message, pickers
         Also show parts of a result: use of memory and links, errors, number of ops placed.
-    shared
-        What the tabs share; its selection is that of the chart.
-    change, undo
-        Called by the remedies that the panel offers.
-    again
-        Called when a user wants a stopped search to be run again.
-    busy
-        Whether something is computed or due, or nobody sees the explorer.
 
     Attributes
     ----------
@@ -81,17 +152,7 @@ class ResultView:
         A sentence about a side effect of the latest change, shown with the notes of its result; "" for none.
     """
 
-    def __init__(
-        self,
-        canvas: ClusterCanvas,
-        message: Message,
-        pickers: Pickers,
-        shared: Shared,
-        change: ChangeState,
-        undo: Callable[[], None],
-        again: Callable[[], None],
-        busy: Callable[[], bool],
-    ) -> None:
+    def __init__(self, shared: Shared, canvas: ClusterCanvas, message: Message, pickers: Pickers) -> None:
         self._canvas = canvas
         self._prepare = pickers.prepare
         self._shared = shared
@@ -107,16 +168,17 @@ class ResultView:
         self._writing = threading.Lock()  # a bound is proven on another thread than results are shown
         self._devices = 0  # of the newest problem
         self.gantt = Gantt(embedded=True, height=-1, proof_shown=True, comm=PartComm())
-        self.line = SearchLine(again)
-        self.best = BestKnown(shared, busy)
+        self.line = SearchLine(shared.again)
+        self.best = BestKnown(shared)
         self.numbers = Numbers(pickers.models.opening.box, self.line.box, chip=self.best.box)
-        self.rejection = Rejection(self._select, change, undo)
-        self.failure_panel = FailurePanel(again, undo)
+        self.rejection = Rejection(shared)
+        self.failure_panel = FailurePanel(shared)
         self.tabs = Tabs(shared)
         newest_first = [self.line.running, message, self.rejection.box, self.failure_panel.box]
         messages = w.VBox(newest_first).add_class("pl-messages")
         self.box = w.Box([self.gantt, messages]).add_class("pl-chart")
         shared.observe(self._write_numbers, ["bound", "best"])
+        shared.observe(self._keep, "kept")
         traitlets.link((self.gantt, "selection"), (shared, "selection"))
         decisions = self.tabs.panels[DecisionsPanel.title]
         assert isinstance(decisions, DecisionsPanel)
@@ -144,10 +206,9 @@ class ResultView:
             self.clear_canvas()
         self._devices = problem.cluster.n_devices
 
-    def keep(self, schedule: Schedule | None) -> None:
-        """Compare the schedules to come with this one; None: with none."""
-        self._shared.kept = schedule
-        self.gantt.keep(schedule)
+    def _keep(self, change: dict[str, Any]) -> None:
+        """Compare the schedules to come with another one, or with none."""
+        self.gantt.keep(change["new"])
         self._write_numbers()
 
     def show(self, result: Result) -> None:
@@ -172,11 +233,12 @@ class ResultView:
         self._prepare.show_count(schedule.problem.graph.n_ops, result.ops)
         self.tabs.result(result)
         limited = result.state.memory != "none" and np.isfinite(result.state.cluster.memory).any()
-        with self._canvas.hold_sync():
-            self._canvas.result_of = of
-            self._canvas.peak = _used(result).tolist() if limited else []
-            drawn = len(names := result.state.cluster.names) <= FEW and schedule.problem.cluster.names == names
-            self._canvas.load = link_load(schedule).tolist() if drawn else []
+        drawn = len(names := result.state.cluster.names) <= FEW and schedule.problem.cluster.names == names
+        self._canvas.take(
+            result_of=of,
+            peak=_used(result).tolist() if limited else [],
+            load=link_load(schedule).tolist() if drawn else [],
+        )
 
     def measure(self, result: Result, of: str) -> None:
         """Show the numbers of a result, the key of whose state is `of`."""
@@ -184,9 +246,7 @@ class ResultView:
         if result.state.spread is not None and result.state.memory != "none":
             numbers = with_held(numbers, _used(result), result.state.cluster)
         self._shown = result.schedule, of, numbers, warning
-        with self.gantt.hold_sync():
-            self.gantt.numbers = numbers
-            self.gantt.warning = warning
+        self.gantt.take(numbers=numbers, warning=warning)
         self._write_numbers()
 
     def learn(self, schedule: Schedule) -> None:
@@ -233,8 +293,7 @@ class ResultView:
 
     def clear_canvas(self) -> None:
         """Remove use of memory and links from the canvas: they belong to a placement that is no longer valid."""
-        self._canvas.peak = []
-        self._canvas.load = []
+        self._canvas.take(peak=[], load=[])
 
     def close(self) -> None:
         """End the threads of the panels."""
@@ -274,6 +333,3 @@ class ResultView:
             name = str(schedule.problem.graph.names[op])
             said = f"first difference: decision {row + 1:,}, {name}"
             self.gantt.mark = {"time": float(schedule.start[op]), "text": said} if row >= 0 else {}
-
-    def _select(self, op: int) -> None:
-        self.gantt.selection = op

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from placelab.analysis.faults import KINDS, TrainingRuns, checkpoint_interval, over_intervals, simulate_training
+from placelab.app.explorer.panels.panel import button
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.tab_views import TrainingChart
 from placelab.app.widgets.whole import PartComm
@@ -115,15 +116,13 @@ class TrainingRun:
 
     def __init__(self) -> None:
         self.chart = TrainingChart(comm=PartComm())
-        self.chart.observe(self._dragged, "interval")
+        self.chart.on_choice(self._dragged, "interval")
         self.sliders: dict[str, w.FloatSlider] = {}
         self.values: dict[str, w.HTML] = {}
         self._step = 0.0
         self._unit = 0.0
-        self._drawing = False
         rows = [self._row(name) for name in SLIDERS]
-        self.best = w.Button(description="To the optimum", tooltip="Set the interval with the least expected time")
-        self.best.on_click(lambda _: self._to_optimum())
+        self.best = button("To the optimum", "Set the interval with the least expected time", self._to_optimum)
         self.box = w.HBox(
             [w.Box([self.chart]).add_class("pl-run"), w.VBox([*rows, self.best]).add_class("pl-run-sliders")]
         ).add_class("pl-run-page")
@@ -168,10 +167,10 @@ class TrainingRun:
         for name, slider in self.sliders.items():
             slider.put(math.log10(SLIDERS[name][4]))
 
-    def _dragged(self, change: dict[str, Any]) -> None:
+    def _dragged(self, interval: float) -> None:
         """Take an interval from the picture."""
-        if not self._drawing and self._unit > 0:
-            self._set_interval(change["new"])
+        if self._unit > 0:
+            self._set_interval(interval)
 
     def _to_optimum(self) -> None:
         run = self.run
@@ -188,15 +187,9 @@ class TrainingRun:
         for name, shown in self.values.items():
             value = run.work if name == "interval" else getattr(run, name)
             shown.value = f"{value:,}" if name == "steps" else lasting(value) if run.step > 0 else ""
-        traits = _picture(run)
         slider = self.sliders["interval"]
         limits = [self._unit * 10.0**end for end in (slider.min, slider.max)]
-        self._drawing = True
-        with self.chart.hold_sync():
-            self.chart.set_trait("limits", limits)
-            for name, value in traits.items():
-                self.chart.set_trait(name, value)
-        self._drawing = False
+        self.chart.take(limits=limits, **_picture(run))
 
 
 def _picture(run: TrainingSettings) -> dict[str, Any]:

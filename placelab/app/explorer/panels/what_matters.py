@@ -7,18 +7,16 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
-import traitlets
 
 from placelab.analysis.faster import Part, makespans, things
 from placelab.app.explorer.engine.solving import Result
-from placelab.app.explorer.panels.panel import Shared
+from placelab.app.explorer.panels.panel import Panel, Shared
 from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.tab_views import WhatMattersTable
 from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import UnsupportedError
-from placelab.base.leaving import Abandoned, run_abandonable
-from placelab.base.threads import Background, Worker
+from placelab.base.leaving import Abandoned, for_good, run_abandonable
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 
@@ -31,8 +29,8 @@ Key = tuple[str, str]
 Row = dict[str, Any]
 
 
-class WhatMatters(Background):
-    """A :class:`placelab.app.explorer.panels.panel.Panel`.
+class WhatMatters(Panel):
+    """A tab.
 
     Attributes
     ----------
@@ -47,16 +45,14 @@ class WhatMatters(Background):
     title = "What matters"
 
     def __init__(self, shared: Shared) -> None:
-        self._shared = shared
+        super().__init__(shared)
         self.view = WhatMattersTable(comm=PartComm())
         self.box: w.Widget = self.view
-        self.visible = True
         self._newest: tuple[Schedule | None, str] = (None, "")  # a schedule, and the key of its state
         self._known: tuple[Schedule, int] | None = None  # schedule and percentage that the rows belong to, once all do
         self._rows: dict[Key, Row] = {}
-        self._link = traitlets.link((shared, "selection"), (self.view, "selection"))
+        self._select_with(self.view)
         self.view.observe(lambda change: self._wake(), "percent")
-        self._worker = Worker(self._catch_up, "what matters")
 
     def show(self, state: State, problem: Problem, dragging: bool) -> None:
         """Mark the rows as stale; nothing is simulated while a hand drags."""
@@ -69,8 +65,7 @@ class WhatMatters(Background):
         """Simulate again for a result, unless a drag goes on; without one there is nothing to tell."""
         self._newest = (None, "") if result is None or result.preview else (result.schedule, result.key)
         if result is None:
-            self.view.stale = True
-            self.view.status = ""
+            self.view.take(stale=True, status="")
         self._wake()
 
     @property
@@ -90,11 +85,6 @@ class WhatMatters(Background):
             head: np.array(saved, float),
         }
 
-    def close(self) -> None:
-        """End the thread."""
-        super().close()
-        self._link.unlink()
-
     def _wake(self) -> None:
         if self.visible and self._schedule is not None:
             self._worker.wake()
@@ -105,14 +95,12 @@ class WhatMatters(Background):
         if schedule is None or not self.visible or not self._hand_is_off():
             return
         if self._known == (schedule, percent):
-            with self.view.hold_sync():
-                self.view.result_of = of  # the same schedule may be that of another state
-                self.view.stale = False
-                self.view.status = ""
-            return
+            return self.view.take(
+                result_of=of, stale=False, status=""
+            )  # the same schedule may be that of another state
         if not self._worker.sleep(PAUSE):
             return
-        stop = self._until_stopped()
+        stop = for_good(lambda: self._worker.woken or not self.visible or self._shared.dragging())
         try:
             self._simulate(schedule, of, percent, stop)
         except Abandoned:
@@ -124,25 +112,10 @@ class WhatMatters(Background):
             self._worker.wake()
 
     def _hand_is_off(self) -> bool:
-        """Wait until nothing is dragged; return False as soon as there is something newer."""
+        """Say that rows wait for the hand while it drags."""
         if self._shared.dragging():
-            self.view.stale = True
-            self.view.status = WAITS
-        while self._shared.dragging():
-            if not self._worker.sleep(PAUSE):
-                return False
-        return True
-
-    def _until_stopped(self) -> Callable[[], bool]:
-        """A function that returns whether to stop and, once True, stays True: an abandoned call may ask much later."""
-        stopped = False
-
-        def stop() -> bool:
-            nonlocal stopped
-            stopped = stopped or self._worker.woken or not self.visible or self._shared.dragging()
-            return stopped
-
-        return stop
+            self.view.take(stale=True, status=WAITS)
+        return super()._hand_is_off()
 
     def _simulate(self, schedule: Schedule, of: str, percent: int, stop: Callable[[], bool]) -> None:
         """Fill the table; rows of before stay, marked as stale, until their turn comes."""
@@ -150,13 +123,9 @@ class WhatMatters(Background):
         keys = [(part.what, part.name) for part in todo]
         rows = {key: {**self._rows[key], "stale": True} for key in keys if key in self._rows}
         status = f"{left_out} links that carry less are left out" if left_out else ""
+        plain = not schedule.problem.cluster.units.si
         with self.view.hold_sync():
-            self.view.result_of = of
-            self.view.unitless = not schedule.problem.cluster.units.si
-            self.view.makespan = schedule.makespan
-            self.view.status = status
-            self.view.stale = False
-            self.view.fraction = 0.0
+            self.view.take(result_of=of, unitless=plain, makespan=schedule.makespan, status=status, stale=False)
             self._put(rows, keys)
         ops = [_op(schedule, part) for part in todo]
 
@@ -179,9 +148,7 @@ class WhatMatters(Background):
     def _put(self, rows: dict[Key, Row], keys: list[Key], fraction: float = 0.0) -> None:
         """Send the rows, in the order of `keys`."""
         self._rows = {key: rows[key] for key in keys if key in rows}
-        with self.view.hold_sync():
-            self.view.rows = list(self._rows.values())
-            self.view.fraction = fraction
+        self.view.take(rows=list(self._rows.values()), fraction=fraction)
 
 
 def _shortened(todo: list[Part]) -> tuple[list[Part], int]:
