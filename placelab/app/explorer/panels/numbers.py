@@ -19,7 +19,6 @@ from placelab.planning.read_orders import replica_column
 from placelab.problem.cluster import Cluster
 from placelab.problem.coverage import SAID, little_known
 from placelab.problem.pipeline_columns import pipeline_of, required
-from placelab.schedule.critical_steps import free_again
 from placelab.schedule.placement import PROVEN
 from placelab.schedule.schedule import Schedule
 
@@ -267,21 +266,6 @@ def with_stars(items: Sequence[Item], puzzle: Puzzle | None, stars: int) -> list
         return list(items)
     title = f"{puzzle.task} One star for a legal plan, two for one as short as HEFT's, three for one that reaches par"
     return [*items, item("stars", "Stars", "★" * stars + "☆" * (3 - stars), title, "good" if stars == 3 else "")]
-
-
-def link_load(schedule: Schedule) -> np.ndarray:
-    """Share of the makespan in which each link is busy, shape (n_devices, n_devices); overlapping transfers count once."""
-    k = schedule.problem.cluster.n_devices
-    moved = schedule.transfers
-    end = schedule.makespan
-    link = moved["source"].astype(np.int64) * k + moved["destination"]
-    order = np.lexsort((moved["start"], link))
-    link, start, finish = link[order], moved["start"][order], free_again(schedule)[order]
-    apart = link * (2.0 * end)  # shifts the links behind each other in time, so that one running maximum serves all
-    until = np.maximum.accumulate(finish + apart)[:-1] if len(link) else finish
-    begin = np.maximum(start, np.concatenate([[0.0], until])[: len(link)] - apart)
-    busy = np.bincount(link, np.maximum(finish - begin, 0.0), minlength=k * k).reshape(k, k)
-    return busy / end if end else busy
 
 
 def _speedup(speedup: float, schedule: Schedule) -> Item:
