@@ -150,3 +150,21 @@ def test_where_nothing_helps_the_panel_says_so(explorer, monkeypatch):
     wait_for(lambda: "None of &lt;these&gt;<" in explorer.rejection.text.value)
     wait_for(lambda: "No quick strategy places it." in explorer.rejection.hint.value)
     assert offers(explorer) == []
+
+
+def test_ops_that_only_together_have_no_room_are_answered_too(monkeypatch):
+    """The exact solver names no op: what would work is offered as for other rejections, and what is wrong is named by device."""
+    graph = pl.OpGraph.from_arrays(["a", "b", "c"], [1e9] * 3, [(0, 1), (1, 2)], persistent=[6e9] * 3)
+    problem = pl.Problem(graph, pl.Cluster([1e12] * 2, memory=[8e9] * 2), memory="dynamic")
+    monkeypatch.setattr(Comparison, "show", lambda *args: None)
+    opened = pl.explore(problem, partitioner="cp-sat")
+    try:
+        assert opened.settled(120)
+        wait_for(lambda: shown(opened.rejection.box))
+        assert not shown(opened.failure_panel.box)
+        assert opened.rejection.settled(60)
+        assert any(text.startswith("≥ 12") for text in offers(opened)), offers(opened)
+        assert "stays within memory" in opened.rejection.text.value
+        assert [row["cells"][0] for row in opened.rejection.devices.rows] == ["dev0, dev1"]
+    finally:
+        opened.close()

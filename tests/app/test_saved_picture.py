@@ -196,3 +196,15 @@ pl.explore("topcuoglu", partitioner="slow_one")"""
         output["data"]["text/html"] for output in notebook.cells[0].outputs if "text/html" in output.get("data", {})
     ]
     assert "No schedule yet" not in html and "Gantt chart of topcuoglu" in html
+
+
+def test_of_a_plan_by_hand_the_picture_has_what_is_placed(schedule):
+    """Ops in the tray have no bar, and the numbers of the whole plan are not said of a part."""
+    waiting = [op for op in range(10) if schedule.problem.graph.names[op] != "T1"]
+    html = saved_html("topcuoglu", schedule, NUMBERS, "ab", waiting)
+    images = [found["src"] for name, found in Elements(html).found if name == "img"]
+    svg = base64.b64decode(images[0].partition(",")[2]).decode()
+    titles = re.findall(r"<title>(P\d): busy [^,]*, (\d+) ops?,", svg)
+    assert sorted(titles) == [("P1", "0"), ("P2", "0"), ("P3", "1")]
+    assert len(re.findall(r"[Mm]\S+ \S+h\d+", svg)) == 1  # a bar, and no critical path
+    assert "plan so far 1 of 10 ops" in html and "80 s" not in html.partition("<img")[0]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from os import environ
 from pathlib import Path
 
+import numpy as np
 import traitlets
 from IPython import get_ipython
 from IPython.display import display
@@ -136,13 +137,19 @@ def saved_html(title: str, schedule: Schedule, numbers: Numbers, token: str, wai
 
     The chart is an ``img``: code hosts and notebooks that are not trusted remove SVG elements, and show images.
     """
-    svg = gantt(schedule, critical_steps(schedule)).replace('style="', 'style="color:#111;font-family:sans-serif;', 1)
+    placed = np.ones(schedule.problem.graph.n_ops, bool)
+    placed[list(waiting)] = False
+    steps = critical_steps(schedule)
+    drawn = gantt(schedule, steps[:0], drawn=placed) if len(waiting) else gantt(schedule, steps)
+    svg = drawn.replace('style="', 'style="color:#111;font-family:sans-serif;', 1)
     label = f"Gantt chart of {title}"
     image = (
         f'<img alt="{text(label, 200)}" src="data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}" '
         'style="display:block;box-sizing:border-box;max-width:100%;padding:8px;margin:6px 0;background:#fff"/>'
     )
     facts = [f"{text(item['label'])} {text(item['value'])}" for item in numbers if item.get("value")]
+    if len(waiting):  # the numbers are of a plan that is whole
+        facts = [f"plan so far {placed.sum():,} of {len(placed):,} ops"]
     said = "The explorer as it was when this notebook was saved. Run the cell to make it live."
     return _box(
         token,

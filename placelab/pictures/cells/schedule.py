@@ -103,18 +103,24 @@ class Lanes:
         return 14 + 7 * min(NAME + 3, max(map(columns_of, self.names)) + (3 + NAME // 2) * (self.n < len(self.names)))
 
 
-def gantt(schedule: Schedule, steps: np.ndarray, key: Iterable[tuple[str, int, str]] = ()) -> str:
+def gantt(
+    schedule: Schedule,
+    steps: np.ndarray,
+    key: Iterable[tuple[str, int, str]] = (),
+    drawn: np.ndarray | None = None,
+) -> str:
     """The chart as SVG: a lane per device, ops in the colours of their kinds, the critical path `steps` as a line below them.
 
     A column of pixels has the colour of the kind that takes most of its time. It is pale where devices are busy for less than
-    half of it. `key` is the legend: colours, heights of their patches, and words.
+    half of it. `key` is the legend: colours, heights of their patches, and words. `drawn` is a mask of the ops of a plan that is
+    not whole; sends are left out of it, and `steps`, which end with the last op, should be.
     """
     problem = schedule.problem
     lanes = Lanes(problem.cluster.names)
     width = lanes.left + PIXELS + 60
     height = lanes.n * lanes.pitch
     below, words = _legend(key, width, height + 24)
-    rows = "".join([*_lanes(schedule, lanes, steps), *words])
+    rows = "".join([*_lanes(schedule, lanes, steps, drawn), *words])
     n = counted(problem.graph.n_ops, "op")
     k = counted(problem.cluster.n_devices, "device")
     return svg(
@@ -122,7 +128,7 @@ def gantt(schedule: Schedule, steps: np.ndarray, key: Iterable[tuple[str, int, s
         f"Gantt chart of {n} on {k}, makespan {problem.cluster.units.time(schedule.makespan)}",
         rows,
         f'<g transform="translate({lanes.left} 0)">{"".join(_axis(schedule.makespan, height, problem.cluster.units))}</g>',
-        _bars(schedule, lanes, steps, MOST_BYTES - len(rows.encode())),
+        _bars(schedule, lanes, steps, MOST_BYTES - len(rows.encode()), drawn),
     )
 
 
@@ -142,11 +148,16 @@ def _legend(key: Iterable[tuple[str, int, str]], width: int, top: int) -> tuple[
     return y, drawn
 
 
-def _lanes(schedule: Schedule, lanes: Lanes, steps: np.ndarray) -> list[str]:
+def _lanes(schedule: Schedule, lanes: Lanes, steps: np.ndarray, drawn: np.ndarray | None) -> list[str]:
     """Background, name, share of busy time, and tooltip of each lane."""
     of = lanes.of
     busy = np.bincount(of, busy_time(schedule)) / lanes.devices
-    ops = np.bincount(of[schedule.device], minlength=lanes.n)
+    device = schedule.device
+    if drawn is not None:
+        device = device[drawn]
+        took = (schedule.finish - schedule.start)[drawn]
+        busy = np.bincount(of[device], took, minlength=lanes.n) / lanes.devices
+    ops = np.bincount(of[device], minlength=lanes.n)
     on_path = steps[steps["kind"] == OP]
     critical = np.bincount(of[schedule.device[on_path["row"]]], on_path["finish"] - on_path["start"], minlength=lanes.n)
     every = ceil((FONT + 2) / lanes.pitch)  # lanes that have a name
@@ -190,11 +201,11 @@ def _ticks(span: float, sizes: Sequence[tuple[float, str]]) -> tuple[list[float]
     return [i * step for i in range(floor(span / step * (1 + 1e-9)) + 1)], unit, scale
 
 
-def _bars(schedule: Schedule, lanes: Lanes, steps: np.ndarray, most: int) -> str:
-    """Bars and the line of the critical path, in as many columns as `most` bytes allow."""
+def _bars(schedule: Schedule, lanes: Lanes, steps: np.ndarray, most: int, mask: np.ndarray | None) -> str:
+    """Bars and the line of the critical path, in as many columns as `most` bytes allow; `mask`: of these ops."""
     drawn = ""
     for columns in COLUMNS:
-        bars = _runs(_colours(schedule, lanes, columns))
+        bars = _runs(_colours(schedule, lanes, columns, mask))
         line = _runs(_critical(schedule, lanes, steps, columns))
         if (len(bars) + len(line)) * RUN_BYTES > most and columns != COLUMNS[-1]:
             continue
@@ -218,14 +229,17 @@ PALE = ' stroke-opacity=".45"'
 RUN = np.dtype([("lane", "i4"), ("column", "i4"), ("length", "i4"), ("colour", "i4")])
 
 
-def _colours(schedule: Schedule, lanes: Lanes, columns: int) -> np.ndarray:
-    """Twice the colour of each column of each lane, 1 more where it is pale; -1 where nothing runs."""
+def _colours(schedule: Schedule, lanes: Lanes, columns: int, mask: np.ndarray | None) -> np.ndarray:
+    """Twice the colour of each column of each lane, 1 more where it is pale; -1 where nothing runs, or nothing of the mask."""
     sends = schedule.sends
     span = schedule.makespan
     start = np.append(schedule.start, sends["start"])
     finish = np.append(schedule.finish, sends["finish"])
     lane = lanes.of[np.append(schedule.device, sends["source"])]
     colour = np.append(kind_colours(schedule.problem.graph)[0], np.full(len(sends), SEND, np.uint8))
+    if mask is not None:
+        at = np.flatnonzero(mask)
+        start, finish, lane, colour = start[at], finish[at], lane[at], colour[at]
     used, index = np.unique(colour, return_inverse=True)
     row = lane * len(used) + index
     rows = lanes.n * len(used)

@@ -222,10 +222,15 @@ def infeasible(problem: Problem, over_time: bool = False) -> InfeasibleError:
 
     Its lasting bytes do not fit or, `over_time`, no schedule stays within memory at all times.
     """
+    limited = [
+        name for name, size in zip(problem.cluster.names, problem.cluster.memory, strict=True) if np.isfinite(size)
+    ]
     if over_time:
+        reasons = dict.fromkeys(limited, "no order of ops stays within it")
         return InfeasibleError(
             f"no schedule stays within memory at all times in memory model {problem.memory!r}; add memory, or relax groups and "
-            "allowed devices"
+            "allowed devices",
+            devices=reasons,
         )
     names = problem.graph.names
     cluster = problem.cluster
@@ -235,5 +240,6 @@ def infeasible(problem: Problem, over_time: bool = False) -> InfeasibleError:
     return InfeasibleError(
         f"the ops fit on the devices in no way in memory model {problem.memory!r}: they keep {kept.sum():.6g} bytes, "
         f"{names[largest]!r} the most, {kept[largest]:.6g}; the devices have {capacities}; add memory, or relax groups and "
-        "allowed devices"
+        "allowed devices",
+        devices=dict.fromkeys(limited, "all together have no room for what the ops keep"),
     )

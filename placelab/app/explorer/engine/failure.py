@@ -136,6 +136,7 @@ def _is_users(file: str) -> bool:
 PAUSE = 0.3  # seconds without another failure before the search begins, so that it does not disturb a hand
 LIMIT = 5.0  # seconds that a single attempt may take
 EXACT = 1.01  # ratio between a factor that suffices and one that does not
+QUICK = "heft"  # tries capacities in place of a strategy that searches for seconds
 PLENTY = 1e9  # a factor that would suffice, if memory is what lacks
 
 
@@ -148,7 +149,8 @@ class Remedies:
     strategies
         Partitioners that place the problem within memory, with their makespans [s], the shortest first.
     memory
-        Factor of all capacities with which the shown strategies would place it, exact to 1 %; None while there is none.
+        Factor of all capacities with which the shown strategies would place it, exact to 1 %, or HEFT in place of one that
+        searches for seconds; None while there is none.
     recompute
         Makespan of the pipeline with activations that are computed again [s]; None where there is no such, or it does not fit.
     ended
@@ -221,8 +223,10 @@ Attempt = Callable[[State, Problem], Result | None]
 def _remedies(state: State, problem: Problem, attempt: Attempt) -> Iterator[Remedies]:
     """Remedies, more at each step. Strategies that search for seconds are not tried."""
     known = Remedies()
-    if not function_of(state).slow and np.isfinite(problem.cluster.memory).any():
-        known = replace(known, memory=least_memory(lambda factor: attempt(*_with_memory(state, factor)) is not None))
+    # What HEFT places within memory an exact search places, too.
+    quick = state.with_strategy("partitioner", QUICK) if function_of(state).slow else state
+    if np.isfinite(problem.cluster.memory).any():
+        known = replace(known, memory=least_memory(lambda factor: attempt(*_with_memory(quick, factor)) is not None))
         yield known
     again = with_recomputing(state)
     if again is not state and (result := attempt(again, again.problem())):

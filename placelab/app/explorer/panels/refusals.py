@@ -100,7 +100,8 @@ class Rejection:
 
     def _grow(self, factor: float) -> w.Button:
         tip = (
-            f"The least memory with which the strategies shown would place it, to 1 %: × {factor:.3g} for every device"
+            "The least memory with which the strategies shown would place it, to 1 %, or HEFT where they search for long: "
+            f"× {factor:.3g} for every device"
         )
         text = f"Memory × {factor:.3g}"
         if len(self._sizes) == 1:
