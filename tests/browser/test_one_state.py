@@ -245,3 +245,21 @@ def test_a_failure_of_the_state_before_makes_room_for_what_runs(page: Page):
     show(page, Readable([messages]))
     expect(page.locator(".pl-running")).to_be_hidden()
     expect(page.locator(".pl-failure")).to_be_visible()
+
+
+def test_after_a_failure_the_line_below_the_chart_does_not_say_that_it_computes(page: Page):
+    """Nothing runs then: what it says is of the state before."""
+    show(page, Readable([w.Box([]).add_class("pl-failed")]))
+    expect(page.locator(".pl-failed")).to_have_count(1)
+    before = page.evaluate(
+        """() => {
+          const line = document.createElement("div");
+          line.className = "detail of-before";
+          const chart = document.createElement("div");
+          chart.className = "pl-gantt";
+          chart.append(line);
+          document.querySelector(".placelab-explorer").append(chart);
+          return getComputedStyle(line, "::before").content;
+        }"""
+    )
+    assert before == '"of the state before: "'
