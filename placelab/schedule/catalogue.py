@@ -434,6 +434,7 @@ def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], fi
         return lambda f: _enter(catalogue, f, facts, first)
     if not inspect.isfunction(function):
         raise UnsupportedError(f"{function!r} is not a function written with def; wrap it in one")
+    function.__module__ = function.__module__ or "__main__"  # exec gives none where its names have no __name__
     parameters = list(inspect.signature(function).parameters.values())
     _check_parameters(function, parameters, first)
     rule = first[0] == "state"  # called too often to check each time

@@ -56,6 +56,16 @@ def test_running_the_cell_again_replaces_the_entry():
     assert pl.place(PROBLEM, "mine").device.tolist() == [1] * 6
 
 
+def test_a_strategy_need_not_be_of_a_module():
+    """What exec defines among names without a __name__ has none, and is a user's."""
+    exec(
+        "@pl.partitioner\ndef nowhere(problem):\n    return pl.Placement(problem, [1] * problem.graph.n_ops)",
+        {"pl": pl},
+    )
+    assert pl.partitioners()["nowhere"].__module__ == "__main__"
+    assert pl.solve(PROBLEM, "nowhere").device.tolist() == [1] * 6
+
+
 def test_replacing_one_of_placelabs_own_is_told(recwarn):
     """One warning names both, at the line of the decorator; entering the same name again is silent."""
 
