@@ -19,7 +19,7 @@ import numpy as np
 
 import placelab as pl
 from placelab.app.explorer.application import Explorer
-from placelab.models.bundled import CONFIGS
+from placelab.models.config import CONFIGS
 from placelab.plans.all_plans import _plans
 from placelab.plans.plan_steps import Planner
 

@@ -20,7 +20,7 @@ import torch
 from torch._subclasses import FakeTensorMode
 
 from placelab import OpGraph, costs
-from placelab.costs.torch_steps import profile_training
+from placelab.costs.measuring import profile_training
 from placelab.formats.torch.module import from_training
 
 HERE = Path(__file__).parent

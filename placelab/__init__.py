@@ -40,11 +40,10 @@ if TYPE_CHECKING:
     from placelab.planning.lower_bounds import bounds, ratios
     from placelab.planning.ranks import compute_rank, downward_rank, upward_rank
     from placelab.plans.all_plans import Plans, plan_search
-    from placelab.plans.best_split import split_layers
+    from placelab.plans.best_split import share_batch, split_layers
     from placelab.plans.degrees import Plan
     from placelab.plans.layer_split import LayerSplit
     from placelab.plans.plan_steps import PlanResult, plan
-    from placelab.plans.shared_batch import share_batch
     from placelab.problem import clusters
     from placelab.problem.cluster import Cluster
     from placelab.problem.graph import OpGraph
@@ -223,7 +222,7 @@ HOMES = {
     "scheduler": "schedule.catalogue",
     "schedulers": "schedule.catalogue",
     "sensitivity": "analysis.studies.over_values",
-    "share_batch": "plans.shared_batch",
+    "share_batch": "plans.best_split",
     "simulate": "simulation.event_simulation",
     "solve": "strategies.placing",
     "split_layers": "plans.best_split",
@@ -241,7 +240,7 @@ HOMES = {
 
 
 def _draw(shown: Any) -> str:
-    from placelab.pictures.cells import html
+    from placelab.pictures.schedule_cells import html
 
     return html(shown)
 

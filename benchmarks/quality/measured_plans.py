@@ -8,7 +8,7 @@ import numpy as np
 from markdown_table import table
 
 import placelab as pl
-from placelab.models.bundled import CONFIGS
+from placelab.models.config import CONFIGS
 
 GIB = 2**30
 PLANS = (pl.Plan(dp=4, pp=2, zero=1), pl.Plan(dp=4, tp=2, zero=1), pl.Plan(dp=2, tp=4, zero=1), pl.Plan(tp=8, zero=1))

@@ -19,7 +19,7 @@ import pandas as pd
 from markdown_table import table
 
 import placelab as pl
-from placelab.pictures.plots.study_figures import StrategyTable, profile, strategy_table
+from placelab.pictures.study_figures import StrategyTable, profile, strategy_table
 
 PAGE = Path(__file__).with_name("profile.md")
 PICTURE = PAGE.with_suffix(".svg")

@@ -15,7 +15,7 @@ import numpy as np
 
 import placelab as pl
 from placelab.costs import FittedLink, estimate, fit_link, measured
-from placelab.formats.flops.kinds import category
+from placelab.formats.op_kinds import category
 from reality.agreement import quiet, spearman
 from reality.machines import SPEED
 
@@ -81,7 +81,7 @@ def on_one(device: str) -> OneDevice:
     """Measure the model's ops and its steps, and estimate its ops."""
     import torch
 
-    from placelab.costs.torch_steps import profile_module
+    from placelab.costs.measuring import profile_module
     from placelab.formats.torch.module import from_module
 
     model, batch = encoder(device)
@@ -115,7 +115,7 @@ def by_category(kind: Any, ours: np.ndarray, theirs: np.ndarray) -> dict[str, tu
 
 def on_several(names: list[str], partitioners: tuple[str, ...] = ("single", "heft", "m-etf")) -> Iterator[Mapped]:
     """Place the model's blocks on several devices, and run it with its modules on the devices of the map."""
-    from placelab.costs.torch_steps import profile_module
+    from placelab.costs.measuring import profile_module
     from placelab.formats.torch.device_map import device_map
     from placelab.formats.torch.module import from_module
 

@@ -23,11 +23,7 @@ from placelab.app.widgets.live_page import live_traits, why_not
 from placelab.base.errors import FormatError, expect
 from placelab.base.files import save
 from placelab.formats.exports import chrome_trace, csv, graph, placement, tensorflow, torch_device_map, torch_schedule
-from placelab.plans.launchers.accelerate import accelerate
-from placelab.plans.launchers.llama_cpp import llama_cpp
-from placelab.plans.launchers.megatron import megatron_layout
-from placelab.plans.launchers.torch_points import torch_split_points
-from placelab.plans.launchers.vllm import vllm_partition
+from placelab.plans.launchers import accelerate, llama_cpp, megatron_layout, torch_split_points, vllm_partition
 from placelab.schedule.catalogue import checked
 from placelab.schedule.schedule import Schedule
 

@@ -3,9 +3,9 @@
 from placelab.costs.descriptions import describe_op, sources
 from placelab.costs.measuring import FittedLink, fit_link, measured
 from placelab.costs.new_costs import in_seconds, mayer, scale
-from placelab.costs.origin import provenance
 from placelab.costs.roofline import estimate
 from placelab.formats.profiles import Profile
+from placelab.problem.coverage import provenance
 from placelab.problem.hardware import Link, Spec, cluster, links, specs
 
 __all__ = [

@@ -10,10 +10,9 @@ import numpy as np
 from placelab.base import units
 from placelab.base.errors import expect
 from placelab.base.units import seconds, si
-from placelab.costs.origin import is_number, provenance
 from placelab.costs.roofline import TO_MATRIX_UNITS, bytes_touched, distinct
-from placelab.formats.flops.kinds import FREE, UNKNOWN, category
-from placelab.problem.coverage import known_shares, whole_percent
+from placelab.formats.op_kinds import FREE, UNKNOWN, category
+from placelab.problem.coverage import is_number, known_shares, provenance, whole_percent
 from placelab.problem.graph import OpGraph
 
 COUNTS = {  # key of metadata["costs"] → label, what one of them is, what several are

@@ -10,8 +10,8 @@ import numpy as np
 from placelab.base.errors import FormatError, expect
 from placelab.base.index_arrays import LARGEST
 from placelab.base.seeds import generator
-from placelab.costs.origin import provenance
 from placelab.problem.cluster import LEAST
+from placelab.problem.coverage import provenance
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem, on_graph
 from placelab.schedule.catalogue import Limits, checked

@@ -9,8 +9,8 @@ import numpy as np
 
 from placelab.base.errors import FormatError, PlacelabError, UnsupportedError, expect
 from placelab.base.index_arrays import LARGEST
-from placelab.costs.origin import provenance
-from placelab.formats.flops.kinds import FREE, PRODUCTS, UNKNOWN, category, name_of
+from placelab.formats.op_kinds import FREE, PRODUCTS, UNKNOWN, category, name_of
+from placelab.problem.coverage import provenance
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_columns import known_speeds
 from placelab.problem.hardware import DEVICES, Spec, chosen

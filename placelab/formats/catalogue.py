@@ -72,7 +72,7 @@ FORMATS = (
         ONNX, GRAPH, (".pb", ".onnx"), "formats.onnx.model_proto", options=("dimensions", "trips"), begins=(b"\x08",)
     ),
     Format("networkx", GRAPH, (".json", ".graphml"), "formats.task_graphs.networkx_files"),
-    Format("config.json of a transformer", GRAPH, (".json",), "models.config_file"),
+    Format("config.json of a transformer", GRAPH, (".json",), "models.transformer"),
     Format("DOT", GRAPH, (".dot", ".gv"), "formats.task_graphs.dot", "formats.task_graphs.dot:write"),
     Format("STG", GRAPH, (".stg",), "formats.task_graphs.stg", "formats.task_graphs.stg:write"),
     Format(

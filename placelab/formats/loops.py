@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from placelab.base.errors import UnsupportedError
-from placelab.formats.flops.kinds import name_of
+from placelab.formats.op_kinds import name_of
 from placelab.schedule.catalogue import Limits
 
 MAX_TRIPS = (1 << 31) - 1

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placelab.models.saved import SUM
-from placelab.models.shape import Matrix, Shape, attention_matrices, expert_module, mlp_matrices, norms
+from placelab.models.shape import SUM, Matrix, Shape, attention_matrices, expert_module, mlp_matrices, norms
 
 Tensor = tuple[str, int]  # name of an op, number of its output
 FLASH = "aten._scaled_dot_product_flash_attention"

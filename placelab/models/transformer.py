@@ -14,14 +14,13 @@ from placelab.base.fields import read_from
 from placelab.base.files import json_of, path_of, read_file
 from placelab.base.interrupts import need
 from placelab.models import graph as building
-from placelab.models.bundled import CONFIGS
-from placelab.models.config import shape_of
-from placelab.models.saved import saved_bytes
-from placelab.models.shape import Shape, attention_matrices, mlp_matrices, norms
+from placelab.models.config import CONFIGS, shape_of
+from placelab.models.shape import Shape, attention_matrices, mlp_matrices, norms, saved_bytes
 from placelab.problem.graph import OpGraph
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 DTYPES = {"bfloat16": 2, "float16": 2, "float32": 4}  # bytes of an element
 CONFIG = "config.json"
@@ -29,6 +28,7 @@ EXPECTED = "a config.json of a Hugging Face transformer"
 MOST_BYTES = 1 << 20
 TOKENS = 1_000_000_000
 USUAL = 4096  # tokens of a sequence
+SIZES = {"hidden_size", "num_hidden_layers"}  # keys by which a configuration without a model_type is known
 
 
 def read(config: Any, *, dtype: str = "bfloat16") -> Transformer:
@@ -286,3 +286,23 @@ class Transformer:
 def _row(block: str, kind: str, parameters: int, flop: int) -> dict[str, Any]:
     counted = dict(parameters=parameters, active_parameters=parameters, flop=flop)
     return {"block": block, "kind": kind, **counted, "flop_per_key": 0, "activation_bytes": 0, "kv_bytes": 0}
+
+
+def matches(document: Any) -> bool:
+    """Whether the document is a configuration of a model."""
+    return isinstance(document, dict) and ("model_type" in document or document.keys() >= SIZES)
+
+
+def loads(data: bytes, where: str = "the upload") -> OpGraph:
+    """The graph in the bytes of a file, which `where` names in messages."""
+    if len(data) > MOST_BYTES:
+        raise FormatError(f"{where} has {len(data):,} bytes; expected {EXPECTED}, {MOST_BYTES:,} at most")
+    return graph_of(json_of(data, where, EXPECTED), where)
+
+
+def graph_of(document: Any, where: str) -> OpGraph:
+    """The graph of a document."""
+    if not matches(document):
+        raise FormatError(f"{where} is JSON of a different kind; expected {EXPECTED}")
+    with read_from(where):
+        return Transformer(title(document, where), shape_of(document)).graph("forward")

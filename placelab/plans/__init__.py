@@ -1,5 +1,5 @@
 """Plans of a model on machines: memory by category, which device runs which layers, passes that run together."""
 
-from placelab.plans.overlap import Overlap, overlap_seconds
+from placelab.graphs.transforms.passes_together import Overlap, overlap_seconds
 
 __all__ = ["Overlap", "overlap_seconds"]

@@ -1,8 +1,9 @@
-"""The best split of a decoder's layers over devices, by the costs of its blocks."""
+"""The best split of a decoder's layers over devices, by the costs of its blocks, and of a batch over workers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import heapq
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ PHASES = ("decode", "prefill", "train")
 ORDERS = ("given", "free")
 TOKENS = 1_000_000_000
 SMALL = 1000  # blocks whose table of ranges is held in memory
+MOST = 10**15
 
 
 def split_layers(
@@ -262,3 +264,53 @@ def _infeasible(model: Transformer, cluster: Cluster, wanted: Wanted, facts: Fac
         f"({shown}); filled in order, the devices hold {where}, {cluster.names[0]!r} the first {ends[0]}",
         devices={name: f"holds up to block {end}" for name, end in zip(cluster.names, ends, strict=True)},
     )
+
+
+def share_batch(seconds: Sequence[float], total: int) -> tuple[int, ...]:
+    r"""Share micro-batches between workers so that the slowest one ends first.
+
+    .. math:: \min_{\sum c_w = n} \max_w c_w \tau_w
+
+    Parameters
+    ----------
+    seconds
+        Of a micro-batch on each worker, :math:`\tau_w`.
+    total
+        Micro-batches n.
+
+    Returns
+    -------
+    tuple of int
+        Micro-batches of each worker: the `samples` of :func:`placelab.transforms.model_replica`.
+
+    Raises
+    ------
+    FormatError
+        No workers, seconds that are not above 0, a total that is no such number.
+
+    Notes
+    -----
+    Each further micro-batch goes to the worker that would end first with it, ties to the lower number; what all workers can do
+    by the time that fractions would take is given at once. O(workers log workers).
+
+    Examples
+    --------
+    >>> share_batch([1, 2, 3], 11)
+    (6, 3, 2)
+    """
+    n = count(total, "total", 0, MOST)
+    try:
+        taken = np.asarray(seconds, dtype=np.float64)
+    except (TypeError, ValueError):
+        taken = np.array(np.nan)
+    if taken.ndim != 1 or not len(taken) or not (np.isfinite(taken) & (taken > 0)).all():
+        raise FormatError(f"seconds is {seconds!r:.60}; expected a number above 0 for each worker")
+    ratio = taken / taken.min()
+    shares = np.floor(n / (1 / ratio).sum() / ratio * (1 - 1e-9)).astype(np.int64)
+    ends = [((share + 1) * tau, w) for w, (share, tau) in enumerate(zip(shares.tolist(), taken.tolist(), strict=True))]
+    heapq.heapify(ends)
+    for _ in range(n - int(shares.sum())):
+        _, w = ends[0]
+        shares[w] += 1
+        heapq.heapreplace(ends, (float((shares[w] + 1) * taken[w]), w))
+    return tuple(shares.tolist())

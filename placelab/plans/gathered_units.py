@@ -9,10 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from placelab.plans.degrees import Plan
-from placelab.plans.gradient_streams import beside
-from placelab.plans.pass_parts import Part
 from placelab.plans.plan_collectives import Gradients, gradient_groups, joined
-from placelab.plans.rank_passes import GATHER, Ends, RankPasses
+from placelab.plans.rank_passes import GATHER, Ends, Part, RankPasses
+from placelab.plans.stage_pipeline import beside
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem

@@ -11,8 +11,16 @@ import numpy as np
 
 from placelab.base.errors import UnsupportedError, count
 from placelab.models import Transformer
-from placelab.models.saved import inner_bytes, outer_bytes, score_bytes
-from placelab.models.shape import Matrix, Shape, attention_matrices, mlp_matrices, norms
+from placelab.models.shape import (
+    Matrix,
+    Shape,
+    attention_matrices,
+    inner_bytes,
+    mlp_matrices,
+    norms,
+    outer_bytes,
+    score_bytes,
+)
 
 CATEGORIES = ("weights", "gradients", "optimizer", "activations", "buffers")
 OPTIMIZERS = {"adam": 8, "sgd": 4}  # bytes of state per parameter, beside a float32 copy where weights are shorter

@@ -11,9 +11,8 @@ import numpy as np
 
 from placelab.costs.collective_times import collective_time
 from placelab.models import Transformer
-from placelab.plans.degrees import Plan
+from placelab.plans.degrees import Plan, ranks_with, stages_of
 from placelab.plans.memory import BlockMemory, training_bytes
-from placelab.plans.stage_ranks import layout_of, ranks_with, stages_of
 from placelab.problem.cluster import Cluster
 
 
@@ -176,10 +175,9 @@ class Collectives:
     def rings(self, plan: Plan) -> list[tuple[list[int], list[int]]]:
         """Of each rank of the pipeline the first ring over which gradients are summed, and that of experts."""
         places = [gradient_groups(plan, experts)[0] for experts in (False, True)]
-        dual = layout_of(plan.schedule, plan.chunks) == "dual"
         found = []
         for j in range(plan.pp):
-            twins = [j, plan.pp - 1 - j] if dual else [j]
+            twins = [j, plan.pp - 1 - j] if plan.twins else [j]
             groups = [rank_groups(plan, rank) for rank in twins]
             every, experts = ([int(d) for group in groups for d in group[place]] for place in places)
             found.append((every, experts))

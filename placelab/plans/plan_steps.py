@@ -12,12 +12,12 @@ import numpy as np
 
 from placelab.base.errors import FormatError, UnsupportedError, count, expect
 from placelab.base.files import MAX_OPS
+from placelab.graphs.transforms.passes_together import overlap_seconds
 from placelab.models import Transformer, read
 from placelab.models.shape import mean_keys
 from placelab.plans.best_split import split_layers
-from placelab.plans.degrees import Plan
-from placelab.plans.divided_blocks import DividedBlocks
-from placelab.plans.every_rank import every_rank
+from placelab.plans.block_times import DividedBlocks
+from placelab.plans.degrees import MERGED, Plan, layout_of, rank_of, splits, stages_of
 from placelab.plans.gathered_units import (
     actions,
     every_gathered_rank,
@@ -26,18 +26,22 @@ from placelab.plans.gathered_units import (
     joined,
     with_gathers,
 )
-from placelab.plans.gradient_streams import Sending, with_streams
 from placelab.plans.memory import OUTSIDE_OPS, BlockMemory, training_bytes
-from placelab.plans.one_rank import OneRank
-from placelab.plans.overlap import overlap_seconds
-from placelab.plans.pass_parts import COMPUTE, Part, parts_of
 from placelab.plans.plan_collectives import Collectives, rank_groups, stage_devices
-from placelab.plans.rank_passes import RankPasses
-from placelab.plans.scattered_gradients import scattered_ends
-from placelab.plans.simulated_memory import simulated_peaks
-from placelab.plans.stage_memory import as_frame, rank_bytes
-from placelab.plans.stage_pipeline import Step, alone, check_passes, costed, placed, run_placed, unit_pipeline
-from placelab.plans.stage_ranks import MERGED, layout_of, rank_of, splits, stages_of
+from placelab.plans.rank_passes import COMPUTE, OneRank, Part, RankPasses, every_rank, parts_of
+from placelab.plans.stage_memory import as_frame, rank_bytes, simulated_peaks
+from placelab.plans.stage_pipeline import (
+    Sending,
+    Step,
+    alone,
+    check_passes,
+    costed,
+    placed,
+    run_placed,
+    scattered_ends,
+    unit_pipeline,
+    with_streams,
+)
 from placelab.problem.cluster import Cluster
 from placelab.problem.hardware import SPECS
 from placelab.problem.problem import Problem
@@ -313,7 +317,7 @@ class Planner:
 
     def bound(self, plan: Plan, step: Step) -> float:
         """Seconds of the busiest rank's passes, which no order undercuts."""
-        m = plan.microbatches(self.batch) / (2 if layout_of(plan.schedule, plan.chunks) == "dual" else 1)
+        m = plan.microbatches(self.batch) / (2 if plan.twins else 1)
         work = step.both or [f + b + w for f, b, w in zip(step.forward, step.backward, step.weight, strict=True)]
         own = [stages_of(plan.schedule, rank, plan.pp, plan.chunks) for rank in range(plan.pp)]
         return m * max(sum(work[s] for s in stages) for stages in own)
@@ -403,7 +407,7 @@ class Planner:
         ends = _ends(plan)
         gathered, summed = zip(*self.collectives.gradient_parts(plan, ends), strict=True)
         scattered = self.collectives.scatter_seconds(plan, ends) if plan.zero == 2 else ()
-        return with_streams(one, Sending(summed, gathered, scattered), layout_of(plan.schedule, plan.chunks) == "dual")
+        return with_streams(one, Sending(summed, gathered, scattered), plan.twins)
 
     def _every(self, plan: Plan, one: Schedule, every: bool) -> Placement:
         """The step of all ranks, or of one of each stage with its streams, as the pipeline of one has it."""
@@ -452,8 +456,7 @@ class Planner:
             return pipeline, np.array([end]), np.array([last]), end
         schedule = run_placed(pipeline(), plan.schedule)
         ends = np.array([schedule.finish[schedule.device == d].max() for d in range(plan.pp)])
-        twins = layout_of(plan.schedule, plan.chunks) == "dual"
-        sent = np.maximum(ends, scattered_ends(schedule, step.scatter, twins)) if step.scatter else ends
+        sent = np.maximum(ends, scattered_ends(schedule, step.scatter, plan.twins)) if step.scatter else ends
         return pipeline, ends, sent, float((schedule.finish - schedule.start).sum())
 
     def _unit(self, plan: Plan, m: int) -> Problem:

@@ -7,8 +7,7 @@ no check uses. ``forbid`` says what of placelab an answer must not call, because
 """
 
 from placelab.formats.python_code import as_code
-from placelab.testing.contracts import check_partitioner, check_scheduler, check_strategy, contest_problems
-from placelab.testing.example_problems import examples
+from placelab.testing.contracts import check_partitioner, check_scheduler, check_strategy, contest_problems, examples
 from placelab.testing.exercise_checks import (
     check_beats,
     check_by_hand,

@@ -30,8 +30,7 @@ from placelab.testing.answers import (
     shown,
     title,
 )
-from placelab.testing.contracts import placement_faults
-from placelab.testing.example_problems import examples, size
+from placelab.testing.contracts import examples, placement_faults, size
 
 ROUNDING = 1e-9  # relative
 ALONE = "no instance"  # two schedules are compared as they are

@@ -28,7 +28,7 @@ from placelab.testing.answers import (
     shown,
     title,
 )
-from placelab.testing.example_problems import size
+from placelab.testing.contracts import size
 
 if TYPE_CHECKING:
     import pandas as pd

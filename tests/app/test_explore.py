@@ -116,15 +116,15 @@ def test_explore_serves_loopback_behind_a_token(tmp_path):
 
 def test_the_browser_gets_the_token_by_a_file(tmp_path, monkeypatch):
     """As JupyterLab does it: only the user can read the file, and it is gone with the server."""
-    from placelab.app.cli.page import server
+    from placelab.app.cli import page as server
 
     opened = []
     browser = argparse.Namespace(open=lambda url, new: opened.append(url))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     monkeypatch.setattr(server.webbrowser, "get", lambda: browser)
-    page = server.Server(**server.settings(), config=server.config(), ip="127.0.0.1", port=1, token="secret")
-    page.launch_browser()
-    path = page._redirect
+    shown = server.Server(**server.settings(), config=server.config(), ip="127.0.0.1", port=1, token="secret")
+    shown.launch_browser()
+    path = shown._redirect
     assert path.stat().st_mode & 0o077 == 0
     assert "http://127.0.0.1:1/?token=secret" in path.read_text()
     for _ in range(100):
@@ -133,5 +133,5 @@ def test_the_browser_gets_the_token_by_a_file(tmp_path, monkeypatch):
         server.threading.Event().wait(0.05)
     assert opened == [path.as_uri()] and "secret" not in opened[0]
     monkeypatch.setattr(server.Voila, "stop", lambda self: None)
-    page.stop()
+    shown.stop()
     assert not path.exists()

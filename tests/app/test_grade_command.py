@@ -7,11 +7,10 @@ import json
 
 import pytest
 
-from placelab.app import cli
+from placelab.app import cli, grading
 from placelab.app.cli.course_commands import students_copy
-from placelab.app.grading import one_copy
-from placelab.app.grading.runs import graded
-from placelab.app.grading.submitted import Copy, copies_in, lessons, to_run
+from placelab.app.grading import Copy, copies_in, examples_for, graded, lessons, to_run
+from placelab.app.masters import nbgrader_master, otter_master
 
 LESSON = lessons()[0]
 RIGHT = {
@@ -138,9 +137,9 @@ def test_memory_is_limited(handed_in):
 def test_a_cell_that_never_ends_costs_its_exercise_only(handed_in, tmp_path, monkeypatch):
     """Where the system has an alarm."""
     pytest.importorskip("resource")
-    monkeypatch.setattr(one_copy, "CELL", 1)
+    monkeypatch.setattr(grading, "CELL", 1)
     path = handed_in("ida", copy_with(RIGHT | {"waits_for": "while True:\n    pass"}))
-    one_copy.main(str(LESSON), str(path), str(tmp_path / "verdicts"))
+    grading.main(str(LESSON), str(path), str(tmp_path / "verdicts"))
     assert [json.loads(line) for line in (tmp_path / "verdicts").read_text().splitlines()] == [
         None,
         "a cell takes longer than 1 s",
@@ -156,7 +155,7 @@ def test_own_cells_run_where_they_stand(handed_in):
     path = handed_in("zoe", json.dumps(content))
     cells = to_run(LESSON, path)
     assert [cell.kind for cell in cells[:3]] == ["teaching", "student", "teaching"]
-    assert one_copy._trouble(cells[1].source, names := {}) == "" and names["two"] == 2
+    assert grading._trouble(cells[1].source, names := {}) == "" and names["two"] == 2
 
 
 @pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
@@ -174,3 +173,34 @@ def test_nothing_to_grade_is_one_sentence(folder, words, tmp_path):
     """A missing and an empty folder."""
     with pytest.raises(SystemExit, match=words):
         cli.main(["grade", str(tmp_path / folder), "-o", str(tmp_path / "grades.csv")])
+
+
+CELLS = [
+    "import numpy as np\nleast = 3\nassert least < 4\nprint(least)",
+    "def twice(x):\n    return 2 * helper(x)",
+    "def helper(x):\n    return x + least",
+    "unused = 7",
+    "table = {}\nfor i in range(3):\n    table[i] = i",
+]
+
+
+def test_what_is_used_and_what_that_uses():
+    """In the order of the lesson; a loop that fills a table is there, assertions and what prints are not."""
+    brought = examples_for("assert twice(1) == 8 and table[2] == 2", CELLS)
+    names: dict = {}
+    exec(brought, names)
+    assert names["twice"](1) == 8 and names["table"] == {0: 0, 1: 1, 2: 2}
+    assert not any(word in brought for word in ("assert", "print", "unused", "numpy"))
+
+
+def test_own_names_of_a_check_are_not_looked_for():
+    """Arguments and variables of its functions, and of comprehensions."""
+    assert examples_for("def f(unused):\n    return [table for table in unused]\nf([])", CELLS) == ""
+
+
+@pytest.mark.parametrize("written", [students_copy, nbgrader_master, lambda text: otter_master(text, "lesson")])
+def test_each_kind_of_copy_has_them(written):
+    """Lesson 3's second exercise compares by two functions of the text: they are defined once there, and once for the check."""
+    text = lessons()[2].read_text("utf-8")
+    cells = json.loads(written(text))["cells"]
+    assert sum("def fifo(problem)" in "".join(cell["source"]) for cell in cells) == 2

@@ -308,8 +308,10 @@ def test_errors_are_one_sentence(arguments, sentence, tmp_path, monkeypatch):
 def test_what_cannot_be_written_is_refused_before_the_work(name, tmp_path, monkeypatch):
     """An error in `--out` is raised before anything is computed."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("placelab.app.cli.place_command.solve", lambda *_, **__: pytest.fail("it was placed"))
-    monkeypatch.setattr("placelab.app.cli.place_command.compare_pairs", lambda *_, **__: pytest.fail("it was compared"))
+    monkeypatch.setattr("placelab.app.cli.strategy_commands.solve", lambda *_, **__: pytest.fail("it was placed"))
+    monkeypatch.setattr(
+        "placelab.app.cli.strategy_commands.compare_pairs", lambda *_, **__: pytest.fail("it was compared")
+    )
     refused("place", "dynamic_rnn", "--out", name)
     refused("compare", "dynamic_rnn", "--out", name)
 
@@ -318,7 +320,7 @@ def test_a_graph_def_is_written_in_the_form_it_had(tmp_path, monkeypatch):
     """A text GraphDef stays text; a converted graph has no file to write devices into."""
     (tmp_path / "g.pb").write_bytes(tensorflow_samples.training())
     pl.load(tmp_path / "g.pb").save(tmp_path / "g.json")
-    monkeypatch.setattr("placelab.app.cli.place_command.solve", lambda *_, **__: pytest.fail("it was placed"))
+    monkeypatch.setattr("placelab.app.cli.strategy_commands.solve", lambda *_, **__: pytest.fail("it was placed"))
     sentence = refused("place", str(tmp_path / "g.pb"), "--out", str(tmp_path / "x.pbtxt"))
     assert sentence.endswith("is a GraphDef in .pb's form; write .pb instead")
     sentence = refused("place", str(tmp_path / "g.json"), "--out", str(tmp_path / "x.pb"))

@@ -12,8 +12,8 @@ import nbformat
 import pytest
 
 from placelab.app import cli
-from placelab.app.grading.masters import nbgrader_master, otter_master
-from placelab.app.grading.submitted import exercises, lessons
+from placelab.app.grading import exercises, lessons
+from placelab.app.masters import nbgrader_master, otter_master
 from placelab.testing.answers import is_empty
 
 LESSONS = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)

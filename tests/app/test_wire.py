@@ -12,7 +12,7 @@ import placelab as pl
 from placelab.analysis.explanation import critical_steps
 from placelab.analysis.idle_time import idle_gaps
 from placelab.app.widgets import gantt_wire as wire
-from placelab.pictures import kind_colours
+from placelab.pictures import style
 
 READER = Path(__file__).parents[2] / "widgets" / "shared" / "reader.ts"
 PALETTE = Path(__file__).parents[2] / "widgets" / "shared" / "palette.ts"
@@ -197,4 +197,4 @@ def test_a_graph_without_kinds_has_one_colour():
 def test_both_sides_agree_on_version_and_colours():
     """The constants that Python and TypeScript each write down are the same."""
     assert int(re.search(r"VERSION = (\d+)", READER.read_text())[1]) == wire.VERSION
-    assert re.findall(r'"(#[0-9A-F]{6})"', PALETTE.read_text().partition("as const")[0]) == list(kind_colours.PALETTE)
+    assert re.findall(r'"(#[0-9A-F]{6})"', PALETTE.read_text().partition("as const")[0]) == list(style.PALETTE)

@@ -10,7 +10,7 @@ import pytest
 
 import placelab as pl
 from placelab import testing
-from placelab.testing import example_problems
+from placelab.testing import contracts
 
 
 def on(problem, device):
@@ -107,7 +107,7 @@ def test_the_smallest_failing_problem_is_shown():
         return on(problem, 0)
 
     cluster = pl.Cluster([1.0, 1.0])
-    chains = [pl.Problem(example_problems._chain(n), cluster) for n in (5, 1, 3, 2, 4)]
+    chains = [pl.Problem(contracts._chain(n), cluster) for n in (5, 1, 3, 2, 4)]
     with pytest.raises(AssertionError, match=r"AssertionError: three!(.|\n)*names=\['a', 'b', 'c'\]"):
         testing.check_partitioner(not_three, chains)
 

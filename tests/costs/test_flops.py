@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placelab.formats.flops import kinds
-from placelab.formats.flops.counting import FORMULAS, count
-from placelab.formats.flops.kinds import CATEGORIES, TABLE, category, name_of
+from placelab.formats.flops import FORMULAS, count
+from placelab.formats.op_kinds import CATEGORIES, FREE, PRODUCTS, TABLE, category, name_of
 
 sizes = st.integers(1, 9)
 shapes = st.lists(sizes, max_size=5).map(tuple)
@@ -66,7 +65,7 @@ def test_every_kind_stands_in_one_category_under_the_name_it_is_looked_up_by():
 def test_every_category_has_a_formula_or_is_said_to_have_none():
     """Calls have none: their operations are those of the body, not given by their own shapes."""
     assert set(CATEGORIES) - set(FORMULAS) == {"call"}
-    assert {*kinds.FREE, *kinds.PRODUCTS} <= set(CATEGORIES)
+    assert {*FREE, *PRODUCTS} <= set(CATEGORIES)
 
 
 # What no table knows is bound by memory: strings, images, linear algebra, new and rare ops.
@@ -592,7 +591,7 @@ def test_pytorch_counts_the_same_for_a_whole_training_step():
             plain = {n: a for n, a in zip(names, args, strict=False) if isinstance(a, (int, float, list))}
             found = count(str(func), into, outof, plain)
             self.unknown |= {str(func)} if found is None else set()
-            self.total += (found or 0.0) if category(str(func)) in kinds.PRODUCTS else 0.0
+            self.total += (found or 0.0) if category(str(func)) in PRODUCTS else 0.0
             return out
 
     layer = torch.nn.TransformerEncoderLayer(16, 4, 32, batch_first=True, dropout=0.0)
@@ -626,5 +625,5 @@ def test_models_inside_the_onnx_package_take_the_multiplications_that_are_publis
     if not path.exists():
         pytest.skip(f"this onnx package has no {path.name}")
     graph = model_proto.read(path)
-    products = [category(kind) in kinds.PRODUCTS for kind in graph.kind]
+    products = [category(kind) in PRODUCTS for kind in graph.kind]
     assert graph.compute[products].sum() / 2e9 == pytest.approx(billions, rel=0.05)

@@ -19,7 +19,7 @@ from placelab.app import export
 from placelab.app.widgets.gantt_wire import pack_schedule
 from placelab.app.widgets.live_page import pack_problem
 from placelab.base.files import save
-from placelab.formats.trace_events import trace_events
+from placelab.formats.exports import trace_events
 
 HOSTILE = "</script><script>alert(1)</script>\"'&\u2028"
 

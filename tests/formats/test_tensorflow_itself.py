@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.formats.flops.counting import count
+from placelab.formats.flops import count
 from placelab.formats.tensorflow.devices import write
 from placelab.formats.tensorflow.graph_def import read
 from placelab.formats.tensorflow.nodes import size_of

@@ -6,7 +6,7 @@ import pytest
 import tensorflow_samples as tf
 
 from placelab.formats.protobuf import tagged
-from placelab.formats.tensorflow import bodies
+from placelab.formats.tensorflow import functions as calls
 from placelab.formats.tensorflow.graph_def import loads
 
 FLOP = 2 * 8 * 16 * 16  # of the product in a body
@@ -215,7 +215,7 @@ def test_a_function_that_runs_itself_ends(monkeypatch):
     again = runs("again", "While", "i", "x", "w", types=types, cond="cond", body="body")
     itself = tf.function("body", ("i", "x", "w"), {f"{c}_": f"again:output:{k}" for k, c in enumerate("ixw")}, again)
     assert loads(loop(0, condition(), itself)).metadata["costs"]["unknown"]["While"] >= 1
-    monkeypatch.setattr(bodies, "MAX_OPS", 0)
+    monkeypatch.setattr(calls, "MAX_OPS", 0)
     two = [runs(f"l{k}", "While", "i", "x", "w", types=types, cond="cond", body="body") for k in range(2)]
     first = tf.node("i", "Placeholder", types={"dtype": tf.INT32}, shape=())
     data = tf.graph(first, *values(), *two, functions=(condition(), body()))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.costs.torch_steps import profile_module, profile_training
+from placelab.costs.measuring import profile_module, profile_training
 from placelab.formats.torch.module import from_module, from_training, training_program
 from placelab.formats.torch.profiler_trace import read_profile
 from placelab.strategies.preparing.gradients import backward_part, forward_ops

@@ -10,7 +10,7 @@ import pytest
 import samples
 
 import placelab as pl
-from placelab.formats.flops.kinds import category
+from placelab.formats.op_kinds import category
 from placelab.formats.xla import hlo_text, stablehlo_text
 from placelab.formats.xla.costs import _pairs
 from placelab.graphs.loading import loads

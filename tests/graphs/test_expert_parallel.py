@@ -7,7 +7,7 @@ import pytest
 from replicas import run, with_streams
 
 import placelab as pl
-from placelab.models.bundled import CONFIGS
+from placelab.models.config import CONFIGS
 
 expert_parallel = pl.transforms.expert_parallel
 SMALL = dict(hidden_size=64, num_attention_heads=8, vocab_size=1024)

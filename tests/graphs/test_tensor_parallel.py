@@ -9,7 +9,7 @@ import pytest
 from replicas import run, with_streams
 
 import placelab as pl
-from placelab.models.bundled import CONFIGS
+from placelab.models.config import CONFIGS
 
 tensor_parallel = pl.transforms.tensor_parallel
 SECONDS = {

@@ -122,7 +122,7 @@ def start(thread):
 threading.Thread.start = start
 import placelab as pl
 for found in pkgutil.walk_packages(pl.__path__, "placelab."):
-    if not found.name.startswith("placelab.app.cli.page."):
+    if not found.name.startswith("placelab.app.cli.page"):
         importlib.import_module(found.name)
 schedule = pl.solve(pl.datasets.problem("topcuoglu"), "heft")
 print(schedule.makespan, "cannot recompute" in pl.export.html(schedule, "page.html", live=True).read_text())

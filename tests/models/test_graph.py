@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.models.bundled import CONFIGS
+from placelab.models.config import CONFIGS
 from placelab.models.layer_ops import FLASH
-from placelab.models.saved import outer_bytes, saved_bytes
+from placelab.models.shape import outer_bytes, saved_bytes
 
 PHASES = ("train", "forward", "prefill", "decode")
 SMALL = dict(hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16, vocab_size=32)

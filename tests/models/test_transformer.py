@@ -10,7 +10,7 @@ import pytest
 from examples import fewer
 
 import placelab as pl
-from placelab.models.bundled import CONFIGS
+from placelab.models.config import CONFIGS
 
 PUBLISHED = {
     "llama-2-7b": 6738415616,

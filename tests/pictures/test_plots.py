@@ -11,7 +11,7 @@ from bokeh.resources import INLINE
 from pictures import HOSTILE, MOST_BYTES, find, read
 
 import placelab as pl
-from placelab.pictures.plots.style import INK
+from placelab.pictures.style import INK
 
 
 @pytest.fixture

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from pictures import HOSTILE, cells, find, html_of, read, words
 
 import placelab as pl
-from placelab.pictures.cells.markup import columns_of, text
-from placelab.pictures.cells.problem import layers
-from placelab.pictures.kind_colours import PALETTE, kind_colours
+from placelab.pictures.problem_cells import layers
+from placelab.pictures.style import PALETTE, columns_of, kind_colours, text
 
 
 def facts(shown):

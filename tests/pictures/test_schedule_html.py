@@ -13,8 +13,8 @@ from pictures import HOSTILE, cells, find, html_of, read, words
 
 import placelab as pl
 from placelab.base.units import percent
-from placelab.pictures.cells.schedule import PIXELS, covered
-from placelab.pictures.kind_colours import CRITICAL, PALETTE
+from placelab.pictures.schedule_cells import PIXELS, covered
+from placelab.pictures.style import CRITICAL, PALETTE
 from placelab.schedule.schedule import TRANSFER, Schedule, busy_time
 
 NONE = np.empty(0, TRANSFER)

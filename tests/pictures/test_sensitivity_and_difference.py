@@ -9,7 +9,7 @@ from bokeh.models.annotations import Span
 from bokeh.resources import INLINE
 
 import placelab as pl
-from placelab.pictures.plots.style import INK
+from placelab.pictures.style import INK
 
 UNITS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "GB/s": 1e9, "MB/s": 1e6, "GB": 1e9, "MB": 1e6, "T operations/s": 1e12}
 

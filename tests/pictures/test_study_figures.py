@@ -8,7 +8,7 @@ import pytest
 
 import placelab as pl
 from placelab.base.errors import FormatError
-from placelab.pictures.plots.study_figures import ranked
+from placelab.pictures.study_figures import ranked
 
 # Areas under the curve of C4.5, with m, with cf, with both, on 14 data sets: Demšar (2006), table 6. The third of the line before
 # the last is printed as 0.975; its rank there is 2, before the fourth's, so it was larger before rounding.

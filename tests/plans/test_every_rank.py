@@ -11,11 +11,10 @@ import pytest
 from examples import fewer
 
 import placelab as pl
-from placelab.plans.every_rank import every_rank
 from placelab.plans.gathered_units import actions, gathered_seconds
-from placelab.plans.pass_parts import Part
 from placelab.plans.plan_collectives import Gradients
-from placelab.plans.stage_pipeline import Step, pipeline_of, run_pipeline
+from placelab.plans.rank_passes import Part, every_rank
+from placelab.plans.stage_pipeline import Step, costed, placed, run_placed, unit_pipeline
 
 MODELS = {
     "dense": dict(model_type="llama", num_key_value_heads=4),
@@ -97,8 +96,8 @@ def test_ranks_by_hand(n, t, p, m, seconds):
     step = Step((2 * (1 + each),) * p, (2 * (2 + each),) * p, (0.0,) * p, 2.0, (0.0,) * p)
     plan = pl.Plan(dp=n, tp=t, pp=p)
     cluster = links(n, t, p)
-    pipeline = pipeline_of(step, m, plan, pl.Cluster([1.0] * p, bandwidth=4.0, latency=0.01))
-    one = run_pipeline(pipeline.replace(transfers="channel"), "1f1b")
+    pipeline = costed(unit_pipeline(m, plan, pl.Cluster([1.0] * p, bandwidth=4.0, latency=0.01)), step, plan)
+    one = run_placed(placed(pipeline.replace(transfers="channel"), "1f1b"), "1f1b")
     sums = [Part("all-reduce", 4.0)] * (t > 1)
     work = {phase: [Part("compute", np.full(n * t * p, cost)), *sums] * 2 for phase, cost in (("F", 1.0), ("BW", 2.0))}
     placement = every_rank(plan, cluster, one, [work] * p, [Gradients(16.0)] * p)

@@ -1,4 +1,4 @@
-"""Each export of a split, read by the launcher's rule, is the split again."""
+"""Each export of a split, read by the launcher's rule, is the split again; PyTorch's own pipelines cut where the points say."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import json
 import random
 from itertools import pairwise
 
+import launcher_rules
+import launcher_rules as rules
 import pytest
 
 import placelab as pl
-from placelab.plans.launchers import accelerate, llama_cpp, megatron, torch_points, vllm
+from placelab.plans.launchers import vllm_default
 
 EIGHT_B = pl.models.read("llama-3-8b")
 MIXED = ("llama-3-8b", "gpt2", "llama-3.2-1b", "mixtral-8x7b", "deepseek-v2-lite", "qwen3-30b-a3b")
@@ -54,13 +56,13 @@ def test_what_is_written_is_read_again():
         model = found.model
         counts = list(found.counts)
         p = len(found.counts)
-        stages = megatron.read_layout(pl.export.megatron_layout(found), p)
+        stages = rules.read_layout(pl.export.megatron_layout(found), p)
         assert [s.count("t") for s in stages] == counts and stages[0][0] == "E" and stages[-1][-1] == "L"
-        assert vllm.read_partition(pl.export.vllm_partition(found), model.layers, p) == counts
-        devices = accelerate.read_map(pl.export.accelerate(found), model)
-        parts = torch_points.read_points(pl.export.torch_split_points(found), model)
+        assert rules.read_partition(pl.export.vllm_partition(found), model.layers, p) == counts
+        devices = rules.read_map(pl.export.accelerate(found), model)
+        parts = rules.read_points(pl.export.torch_split_points(found), model)
         assert json.loads(pl.export.torch_split_points(found, parts=True)) == parts
-        tensors = llama_cpp.read_flags(pl.export.llama_cpp(found), model)
+        tensors = rules.read_flags(pl.export.llama_cpp(found), model)
         prefix = "transformer.h" if model.shape.gpt else "model.layers"
         for d, modules in enumerate(parts):
             assert sum(name.startswith(prefix) for name in modules) == counts[d]
@@ -71,7 +73,7 @@ def test_what_is_written_is_read_again():
             assert device == next(d for module, d in expected.items() if name.startswith(f"{module}."))
         where = [tensors[f"blk.{i}.attn_norm.weight"] for i in range(model.layers)]
         assert [where.count(d) for d in range(p)] == counts and tensors["output_norm.weight"] == p - 1
-        assert tensors["token_embd.weight"] == llama_cpp.CPU
+        assert tensors["token_embd.weight"] == rules.CPU
 
 
 def test_the_reader_of_device_maps_places_the_same():
@@ -86,24 +88,24 @@ def test_the_reader_of_device_maps_places_the_same():
 
 def test_the_default_of_vllm():
     """Golden X1: equal parts; what is left goes to the last ranks but one."""
-    assert vllm.default(32, 6) == [5, 5, 5, 6, 6, 5]
-    assert vllm.default(61, 4) == [15, 15, 16, 15]
-    assert vllm.default(80, 3) == [27, 27, 26]
+    assert vllm_default(32, 6) == [5, 5, 5, 6, 6, 5]
+    assert vllm_default(61, 4) == [15, 15, 16, 15]
+    assert vllm_default(80, 3) == [27, 27, 26]
 
 
 @pytest.mark.parametrize("splits", [2_000, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_llama_cpp_rounds_as_float32_does(splits):
     """Golden X1: whole numbers give their counts for 20,000 random splits, of which 2,000 each time; 16, 8, 4, 5 leave the output
     on the last device."""
-    assert llama_cpp.devices_of_layers([16, 8, 4, 5], 32, 33) == [0] * 16 + [1] * 8 + [2] * 4 + [3] * 5
-    assert llama_cpp.devices_of_layers([3, 3, 1], 8, 7) == [-1, -1, 0, 0, 0, 1, 1, 1, 2]
+    assert rules.devices_of_layers([16, 8, 4, 5], 32, 33) == [0] * 16 + [1] * 8 + [2] * 4 + [3] * 5
+    assert rules.devices_of_layers([3, 3, 1], 8, 7) == [-1, -1, 0, 0, 0, 1, 1, 1, 2]
     source = random.Random(0)
     for _ in range(splits):
         k = source.randint(1, 8)
         layers = source.randint(k, 130)
         cuts = [0, *sorted(source.sample(range(1, layers + 1), k - 1)), layers + 1]
         counts = [b - a for a, b in pairwise(cuts)]
-        found = llama_cpp.devices_of_layers(counts, layers, layers + 1)
+        found = rules.devices_of_layers(counts, layers, layers + 1)
         assert [found.count(d) for d in range(k)] == counts
 
 
@@ -117,7 +119,7 @@ def test_llama_cpp_leaves_layers_and_experts_on_the_cpu():
     found = pl.split_layers("mixtral-8x7b", cluster, objective="sum")
     text = pl.export.llama_cpp(found)
     assert text == f"-ngl {33 - found.counts[0]} -sm layer -ts {found.counts[1] + 1}" and found.counts[0] > 0
-    where = llama_cpp.read_flags(text, found.model)
+    where = rules.read_flags(text, found.model)
     assert [where[f"blk.{i}.attn_q.weight"] for i in range(32)] == [-1] * found.counts[0] + [0] * found.counts[1]
     device_map = json.loads(pl.export.accelerate(found))["device_map"]
     assert device_map["model.layers.0"] == "cpu" and device_map["lm_head"] == 0
@@ -125,8 +127,8 @@ def test_llama_cpp_leaves_layers_and_experts_on_the_cpu():
     layers = [3, *range(16, 30), 47]
     text = pl.export.llama_cpp(whole, cpu_experts=layers)
     assert text == r'-ngl 49 -sm layer -ts 49 -ot "blk\.(3|1[6-9]|2[0-9]|47)\.ffn_(gate|up|down)_exps\.=CPU"'
-    there = {name for name, d in llama_cpp.read_flags(text, whole.model).items() if d == llama_cpp.CPU}
-    expected = {f"blk.{i}.{part}.weight" for i in layers for part in llama_cpp.EXPERTS}
+    there = {name for name, d in rules.read_flags(text, whole.model).items() if d == rules.CPU}
+    expected = {f"blk.{i}.{part}.weight" for i in layers for part in rules.EXPERTS}
     assert there == expected | {"token_embd.weight"}
     with pytest.raises(pl.UnsupportedError, match="layer 0 of deepseek-v2-lite has no experts"):
         pl.export.llama_cpp(pl.split_layers("deepseek-v2-lite", pl.costs.cluster("h100", 1)), cpu_experts=[0])
@@ -169,8 +171,8 @@ def test_sizes_hold_what_the_split_needs():
 
 def test_the_layout_of_megatron():
     """Golden X1: groups unroll first, commas vanish, stages may be empty, ranks divide them."""
-    assert megatron.read_layout("E|(t|)*3,m|m||L") == ["E", "t", "t", "t", "m", "m", "", "L"]
-    assert megatron.read_layout("Et*2|(tt|)*2tL", 2) == ["Ett", "tt", "tt", "tL"]
+    assert rules.read_layout("E|(t|)*3,m|m||L") == ["E", "t", "t", "t", "m", "m", "", "L"]
+    assert rules.read_layout("Et*2|(tt|)*2tL", 2) == ["Ett", "tt", "tt", "tL"]
 
 
 def of_model(read):
@@ -180,28 +182,28 @@ def of_model(read):
 
 def two_ranks(text):
     """Megatron's reader, told that there are two ranks."""
-    return megatron.read_layout(text, 2)
+    return rules.read_layout(text, 2)
 
 
 def two_parts(text):
     """vLLM's reader, told that four blocks are in two parts."""
-    return vllm.read_partition(text, 4, 2)
+    return rules.read_partition(text, 4, 2)
 
 
-flags, device_map, points = map(of_model, (llama_cpp.read_flags, accelerate.read_map, torch_points.read_points))
+flags, device_map, points = map(of_model, (rules.read_flags, rules.read_map, rules.read_points))
 
 
 @pytest.mark.parametrize(
     ("read", "text", "words"),
     [
-        (megatron.read_layout, "tE|tL", "expected one E"),
-        (megatron.read_layout, "Et|mtL", "expected one E"),
-        (megatron.read_layout, "Et|x*3L", "has 'x'"),
-        (megatron.read_layout, "E((t)*9)*9L", r"has '\('"),
-        (megatron.read_layout, "Et*999999|L", "more than 100,000 letters"),
+        (rules.read_layout, "tE|tL", "expected one E"),
+        (rules.read_layout, "Et|mtL", "expected one E"),
+        (rules.read_layout, "Et|x*3L", "has 'x'"),
+        (rules.read_layout, "E((t)*9)*9L", r"has '\('"),
+        (rules.read_layout, "Et*999999|L", "more than 100,000 letters"),
         (two_ranks, "E|t|L", "3 stages, which 2 ranks do not divide"),
         (
-            lambda text: vllm.read_partition(text, 4, 2),
+            lambda text: rules.read_partition(text, 4, 2),
             "VLLM_PP_LAYER_PARTITION=4,0",
             "expected VLLM_PP_LAYER_PARTITION=",
         ),
@@ -211,18 +213,18 @@ flags, device_map, points = map(of_model, (llama_cpp.read_flags, accelerate.read
         (flags, "-ngl 3 -sm layer -ts 0,0", "one above 0"),
         (device_map, "[]", "JSON of a different kind"),
         (
-            lambda text: accelerate.read_map(text, EIGHT_B),
+            lambda text: rules.read_map(text, EIGHT_B),
             '{"device_map": {"model": 0}}',
             "no device for 'lm_head.weight'",
         ),
         (device_map, '{"device_map": {"model.layers.0.mlp": 0}}', "cuts a layer"),
         (
-            lambda text: accelerate.read_map(text, EIGHT_B),
+            lambda text: rules.read_map(text, EIGHT_B),
             '{"device_map": {}, "max_memory": {"0": "2 GiB"}}',
             "a size of max_memory",
         ),
         (
-            lambda text: torch_points.read_points(text, EIGHT_B),
+            lambda text: rules.read_points(text, EIGHT_B),
             '["model.layers.9", "model.layers.2"]',
             "is no module of llama-3-8b behind",
         ),
@@ -233,3 +235,47 @@ def test_what_launchers_refuse_is_refused(read, text, words):
     """One sentence says what was found."""
     with pytest.raises(pl.FormatError, match=words):
         read(text)
+
+
+SMALL = dict(hidden_size=8, num_attention_heads=2, intermediate_size=16, vocab_size=32, num_hidden_layers=6)
+
+
+def test_pytorch_begins_its_stages_at_the_points():
+    """Each stage of torch.distributed.pipelining has the parameters of its layers, and no other."""
+    torch = pytest.importorskip("torch", reason="needs PyTorch")
+    pipelining = pytest.importorskip("torch.distributed.pipelining")
+    nn = torch.nn
+
+    class Inner(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed_tokens = nn.Embedding(32, 8)
+            self.layers = nn.ModuleList([nn.Linear(8, 8) for _ in range(6)])
+            self.norm = nn.LayerNorm(8)
+
+        def forward(self, ids):
+            x = self.embed_tokens(ids)
+            for layer in self.layers:
+                x = x + layer(x)
+            return self.norm(x)
+
+    class Decoder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = Inner()
+            self.lm_head = nn.Linear(8, 32)
+
+        def forward(self, ids):
+            return self.lm_head(self.model(ids))
+
+    model = pl.models.read({"model_type": "llama", **SMALL})
+    for borders in ({0: 1, 1: 3}, {0: 0, 1: 4}, {0: 2, 1: 6}):
+        split = pl.split_layers(model, pl.costs.cluster("h100", 3), fixed=borders, sequence=8)
+        text = pl.export.torch_split_points(split)
+        points = {name: pipelining.SplitPoint.BEGINNING for name in json.loads(text)}
+        whole = pipelining.pipeline(Decoder(), mb_args=(torch.zeros(2, 4, dtype=torch.long),), split_spec=points)
+        parts = launcher_rules.read_points(text, model)
+        assert whole.num_stages == len(parts) == 3
+        for stage, modules in enumerate(parts):
+            names = [name for name, _ in whole.get_stage_module(stage).named_parameters()]
+            assert {name.rpartition(".")[0] for name in names} == set(modules)

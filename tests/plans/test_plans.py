@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.plans.stage_pipeline import Step, pipeline_of, run_pipeline
+from placelab.plans.stage_pipeline import Step, costed, placed, run_placed, unit_pipeline
 
 H100 = pl.costs.cluster("h100", 8, link="nvlink4")
 
@@ -25,7 +25,9 @@ def test_one_rank_of_a_replica(n, t, p, m, seconds):
     gradients = pl.collective_time("all-reduce", 16, n, bandwidth=2, **link)
     step = Step((2 * (1 + each),) * p, (2 * (2 + each),) * p, (0.0,) * p, 2.0, (gradients,) * p)
     cluster = pl.Cluster([1.0] * p, bandwidth=4.0, latency=0.01)
-    schedule = run_pipeline(pipeline_of(step, m, pl.Plan(pp=p), cluster), "1f1b")
+    plan = pl.Plan(pp=p)
+    pipeline = costed(unit_pipeline(m, plan, cluster), step, plan)
+    schedule = run_placed(placed(pipeline, "1f1b"), "1f1b")
     assert schedule.makespan + gradients == pytest.approx(seconds)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import placelab as pl
 from placelab.analysis.explanation import why
-from placelab.app.cli.place_command import summary
+from placelab.app.cli.strategy_commands import summary
 from placelab.app.explorer.panels.numbers import strip, with_change
 from placelab.app.widgets.cluster_edit import Layout, describe
 from placelab.app.widgets.decisions import Decisions

@@ -346,7 +346,7 @@ module @jit_step attributes {mhlo.num_partitions = 1 : i32} {
     return [pretty.encode(), generic.encode()]
 
 
-def config_file() -> list[bytes]:
+def transformer() -> list[bytes]:
     """Configurations of small decoders: dense, with experts and windows, with latent attention, GPT-2."""
     sizes = dict(
         hidden_size=8,

@@ -179,7 +179,7 @@ function timesOf(file: Columns, n: number, { names, types }: Setting, compute: F
   return { time, timeSpeed: Float64Array.from(keys, (key) => speeds[key] ?? NaN), column };
 }
 
-/** A colour for each op: placelab/pictures/kind_colours.py. */
+/** A colour for each op: placelab/pictures/style.py. */
 function coloured(labels: readonly string[], index: Int32Array, work: Float64Array) {
   const most = KINDS.length - 1;
   if (labels.length <= 1) return { kinds: new Uint8Array(index.length), kindNames: [labels[0] || "op"] };

@@ -15,8 +15,7 @@ from placelab.app.cli import (
     course_commands,
     model_commands,
     opening_commands,
-    place_command,
-    study_command,
+    strategy_commands,
 )
 from placelab.app.cli.arguments import printable
 from placelab.base.errors import PlacelabError
@@ -24,8 +23,7 @@ from placelab.base.errors import PlacelabError
 COMMANDS = (
     opening_commands,  # lab, explore
     model_commands,  # inspect, convert
-    place_command,  # and compare
-    study_command,
+    strategy_commands,  # place, compare, study
     course_commands,  # lessons, grade
     compile_command,
 )

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from placelab.app.cli.arguments import command, printable
-from placelab.app.grading.masters import nbgrader_master, otter_master
-from placelab.app.grading.runs import Grade, graded
-from placelab.app.grading.submitted import checked, copies_in, exercises
+from placelab.app.grading import Grade, checked, copies_in, exercises, graded
+from placelab.app.masters import nbgrader_master, otter_master
 from placelab.base.errors import FormatError
 from placelab.base.files import shipped
 

@@ -31,7 +31,7 @@ from placelab.costs.descriptions import sources
 from placelab.formats import exports
 from placelab.formats.catalogue import GRAPH, writers
 from placelab.graphs.loading import load
-from placelab.pictures.cells.problem import graph_units
+from placelab.pictures.problem_cells import graph_units
 from placelab.planning.input_bound import least_exec
 from placelab.planning.lower_bounds import critical_length, sct_ratio
 from placelab.problem.cluster import Cluster

@@ -142,8 +142,8 @@ def explore(options: argparse.Namespace) -> None:
     For this machine only, and behind a random token. Each page that is open has a kernel of its own, which ends with it.
     """
     state_of(options).problem()  # an error is said now, not on a page
-    need("placelab.app.cli.page.server")
-    from placelab.app.cli.page import server
+    need("placelab.app.cli.page")
+    from placelab.app.cli.page import serve
 
     wanted = {name: value for name, value in vars(options).items() if name not in ("command", "port", "no_browser")}
     os.environ[VARIABLE] = json.dumps(wanted)
@@ -152,7 +152,7 @@ def explore(options: argparse.Namespace) -> None:
     compile_command.at_first()
     compile_command.in_background()
     print(f"The explorer opens at http://{LOOPBACK}:{port}/?token={token}\nControl-C ends it.", flush=True)
-    server.serve(LOOPBACK, port, token, not options.no_browser)
+    serve(LOOPBACK, port, token, not options.no_browser)
 
 
 def asked_for() -> Explorer:

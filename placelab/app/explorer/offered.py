@@ -16,7 +16,7 @@ from placelab.graphs import datasets
 from placelab.graphs.loading import load
 from placelab.models import Transformer, read
 from placelab.models import names as decoder_names
-from placelab.models.config_file import CONFIG
+from placelab.models.transformer import CONFIG
 from placelab.plans.layer_split import LayerSplit
 from placelab.problem import clusters
 from placelab.problem.cluster import Cluster

@@ -27,8 +27,8 @@ from placelab.app.export import page
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.app.widgets.whole import Whole
 from placelab.base.threads import Background, Worker
-from placelab.pictures.cells.markup import aside, picture, text
-from placelab.pictures.cells.schedule import entries, gantt
+from placelab.pictures.schedule_cells import entries, gantt
+from placelab.pictures.style import aside, picture, text
 from placelab.problem.problem import Problem
 from placelab.schedule.critical_steps import critical_steps
 from placelab.schedule.placement import Placement

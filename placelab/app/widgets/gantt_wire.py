@@ -45,7 +45,7 @@ from placelab.analysis.idle_time import GAP, idle_gaps
 from placelab.base.index_arrays import frozen
 from placelab.kernels.explain import BY_SEND, TRANSFER
 from placelab.kernels.plan import ranks
-from placelab.pictures.kind_colours import PALETTE, colours_by_work, kind_colours
+from placelab.pictures.style import PALETTE, colours_by_work, kind_colours
 from placelab.planning.plan_arrays import successors
 from placelab.planning.read_orders import replica_column
 from placelab.problem.graph import OpGraph
@@ -223,7 +223,7 @@ def colours_of(way: str, schedule: Schedule) -> Colours:
 
 
 def pack_kinds(graph: OpGraph) -> Colours:
-    """A colour index for each op, and the meaning of the indices: :func:`placelab.pictures.kind_colours.kind_colours`."""
+    """A colour index for each op, and the meaning of the indices: :func:`placelab.pictures.style.kind_colours`."""
     colour, legend = kind_colours(graph)
     return colour.tobytes(), legend
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import one_line
-from placelab.formats.flops.counting import count
+from placelab.formats.flops import count
 
 MAX_ATTRIBUTE = 64  # entries; longer attributes are data, on which no cost depends
 BITS = {  # of an element, by TensorProto.DataType; texts (8) have any length

@@ -20,7 +20,7 @@ from typing import Any
 from placelab.base.errors import FormatError
 from placelab.base.fields import integer, one_line, read_from, records, text, title
 from placelab.formats.building import Out, build, storages
-from placelab.formats.flops.counting import count
+from placelab.formats.flops import count
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a host trace of PyTorch"

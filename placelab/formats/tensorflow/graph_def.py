@@ -10,7 +10,7 @@
 * Calls of functions are replaced by their bodies (:mod:`placelab.formats.tensorflow.functions`).
 * A loop of TensorFlow 1 becomes one iteration: edges from ``NextIteration`` back to ``Merge`` are removed, and both ops share a
   group. Loops and branches of TensorFlow 2 (``While``, ``If``, ``Case``) are single ops, which count the operations of their
-  functions (:mod:`placelab.formats.tensorflow.bodies`).
+  functions.
 * The graph of a SavedModel is cut to the ops that its signatures need.
 
 ``metadata["costs"]`` counts what is unknown: ``unknown``, ops by kind whose FLOP could not be counted; ``unsized``, outputs whose
@@ -29,10 +29,9 @@ from placelab.base.fields import title
 from placelab.base.files import read_file, text_of, unzipped
 from placelab.formats.building import Out, build, storages, without_garbage_collection
 from placelab.formats.loops import Control, Trips
-from placelab.formats.tensorflow.bodies import Bodies, Wired
 from placelab.formats.tensorflow.containers import Contents, binary, is_text, textual
 from placelab.formats.tensorflow.devices import allowed
-from placelab.formats.tensorflow.functions import inlined
+from placelab.formats.tensorflow.functions import Bodies, Wired, inlined
 from placelab.formats.tensorflow.nodes import (
     CONTROL,
     DATA_TYPE,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from placelab.formats.flops.contractions import Unknown
+from placelab.formats.contractions import Unknown
 from placelab.formats.tensorflow.known_numbers import Applied, Shapes
 from placelab.formats.tensorflow.nodes import Shape
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from placelab.formats.flops.contractions import Unknown
+from placelab.formats.contractions import Unknown
 from placelab.formats.loops import computed
 from placelab.formats.tensorflow.nodes import MOST, Node, Shape
 

@@ -12,7 +12,7 @@ from functools import reduce
 from itertools import zip_longest
 from math import prod
 
-from placelab.formats.flops.contractions import Unknown, indices_of
+from placelab.formats.contractions import Unknown, indices_of
 from placelab.formats.tensorflow.image_shapes import (
     batch_blocks,
     depth_blocks,

@@ -33,8 +33,8 @@ from placelab.base.files import (
     refuse_foreign,
     unzipped,
 )
-from placelab.formats.flops.kinds import category
 from placelab.formats.loops import Control, Trips, Value
+from placelab.formats.op_kinds import category
 from placelab.formats.torch.aten_ops import NUMBER, ROWS, Body, CalledBodies, Op, Source, Tensor, assembled, unique
 from placelab.problem.graph import OpGraph
 

@@ -15,9 +15,9 @@ from math import prod
 from typing import Any, NamedTuple
 
 from placelab.formats.building import build
-from placelab.formats.flops.counting import count
-from placelab.formats.flops.kinds import name_of
+from placelab.formats.flops import count
 from placelab.formats.loops import Arguments, Control, Expression, Look, Value, counted, limits, value_of
+from placelab.formats.op_kinds import name_of
 from placelab.problem.graph import OpGraph
 
 SHARED_BYTES = 1024  # of parameters that may be copied: their readers need not share a device

@@ -1,6 +1,6 @@
 """Read Chrome traces of ``torch.profiler``: seconds by op.
 
-Events are matched with ops in one of two ways. Traces that :mod:`placelab.costs.torch_steps` records have a range around each
+Events are matched with ops in one of two ways. Traces that :mod:`placelab.costs.measuring` records have a range around each
 op, named after it. Other traces only have kinds, such as ``aten::addmm``: the runs of a kind are matched in order with the
 graph's ops of that kind, if their numbers agree.
 """
@@ -19,7 +19,7 @@ import numpy as np
 
 from placelab.base.errors import FormatError, expect
 from placelab.base.files import json_of, read_file
-from placelab.formats.flops.kinds import name_of
+from placelab.formats.op_kinds import name_of
 from placelab.formats.profiles import Profile, median
 from placelab.problem.graph import OpGraph
 

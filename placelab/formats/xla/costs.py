@@ -24,8 +24,8 @@ import numpy as np
 
 from placelab.base.errors import FormatError
 from placelab.base.files import MAX_DEPTH
-from placelab.formats.flops.kinds import XLA
 from placelab.formats.loops import Arguments, Control, Expression, Value, counted, limits, value_of
+from placelab.formats.op_kinds import XLA
 from placelab.formats.xla.program import Array, Computation, Instruction, Shape, arrays, integers
 
 MULTIPLY_ADD = 2

@@ -14,8 +14,8 @@ from placelab.base.errors import FormatError
 from placelab.base.fields import one_line, read_from
 from placelab.base.files import MAX_DEPTH, MAX_OPS, text_of, unzipped
 from placelab.formats.building import without_garbage_collection
-from placelab.formats.flops.kinds import DIALECTS
 from placelab.formats.loops import Trips
+from placelab.formats.op_kinds import DIALECTS
 from placelab.formats.xla.mlir_types import WHOLE, Scope, Tokens, attributes_of, shape_of
 from placelab.formats.xla.op_graph import graph_of
 from placelab.formats.xla.program import Computation, Instruction, Program, Shape

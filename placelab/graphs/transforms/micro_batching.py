@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from placelab.base.errors import UnsupportedError, count, expect
-from placelab.formats.flops.kinds import FREE, category, name_of
+from placelab.formats.op_kinds import FREE, category, name_of
 from placelab.graphs.transforms.unrolling import Carried, Receive, StagePart, unrolled
 from placelab.problem.graph import OpGraph
 from placelab.problem.pipeline_columns import KEY, ONCE

@@ -25,11 +25,14 @@ from placelab.base.errors import PlacelabError
 from placelab.base.units import percent, seconds, si
 from placelab.models import names, read
 from placelab.plans.borders import TIE
-from placelab.plans.launchers.accelerate import accelerate
-from placelab.plans.launchers.llama_cpp import llama_cpp
-from placelab.plans.launchers.megatron import megatron_layout
-from placelab.plans.launchers.torch_points import torch_split_points
-from placelab.plans.launchers.vllm import default, vllm_partition
+from placelab.plans.launchers import (
+    accelerate,
+    llama_cpp,
+    megatron_layout,
+    torch_split_points,
+    vllm_default,
+    vllm_partition,
+)
 from placelab.plans.layer_split import LayerSplit
 from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
@@ -246,7 +249,7 @@ def _vllms_own(split: LayerSplit) -> str:
     ranks = len(split.stages)
     if ranks > split.model.layers:
         return ""
-    return f"its default would be {','.join(map(str, default(split.model.layers, ranks)))}"
+    return f"its default would be {','.join(map(str, vllm_default(split.model.layers, ranks)))}"
 
 
 LAUNCHERS = (

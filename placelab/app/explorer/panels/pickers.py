@@ -41,7 +41,7 @@ from placelab.base.units import si
 from placelab.costs import Profile
 from placelab.formats.catalogue import GRAPH, PROFILE, readers
 from placelab.graphs.loading import SAVED_MODEL, opened, suffixes
-from placelab.models import config_file, read
+from placelab.models import read, transformer
 from placelab.problem.clusters import PRESETS
 from placelab.problem.resource_models import LATENCIES, MEMORY_MODELS, TRANSFER_MODELS, summary
 from placelab.schedule.catalogue import partitioners, schedulers
@@ -299,12 +299,12 @@ def shows(model: Model) -> Change:
 
 def decoder_of(data: bytes, name: str) -> Model | None:
     """The decoder of which a file is the ``config.json``; None for another file."""
-    if not name.lower().endswith(".json") or len(data) > config_file.MOST_BYTES:
+    if not name.lower().endswith(".json") or len(data) > transformer.MOST_BYTES:
         return None
     document = json_of(data, name, "a graph")
     return (
         decoder_model(layers_of(read(document), f"pl.models.read({document!r})"))
-        if config_file.matches(document)
+        if transformer.matches(document)
         else None
     )
 

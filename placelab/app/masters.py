@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from textwrap import indent
 from typing import Any
 
-from placelab.app.grading.submitted import brought
+from placelab.app.grading import brought
 
 POINTS = 1  # of an exercise
 Cell = dict[str, Any]

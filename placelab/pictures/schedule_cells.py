@@ -1,24 +1,31 @@
-"""Schedule and placement as they show themselves at the end of a cell; the Gantt chart is of bounded size, however many ops."""
+"""Pictures of schedules and placements at the end of a cell; the chart is of bounded size, however many ops.
+
+`html` picks the picture of any object.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from placelab.base.units import TIMES, Units
 from placelab.kernels.explain import OP, TRANSFER, WAIT
-from placelab.pictures.cells.markup import (
+from placelab.pictures.problem_cells import show_cluster, show_graph, show_problem
+from placelab.pictures.style import (
+    CRITICAL,
     MOST_ROWS,
+    PALETTE,
     amount,
     aside,
     bar,
     columns_of,
     counted,
+    kind_colours,
     legend,
     percent,
     picture,
@@ -27,14 +34,13 @@ from placelab.pictures.cells.markup import (
     table,
     text,
 )
-from placelab.pictures.kind_colours import CRITICAL, PALETTE, kind_colours
 from placelab.planning.lower_bounds import known_bounds
+from placelab.problem.cluster import Cluster
+from placelab.problem.graph import OpGraph
+from placelab.problem.problem import Problem
 from placelab.schedule.critical_steps import critical_steps
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule, busy_time
-
-if TYPE_CHECKING:
-    from placelab.schedule.schedule import Schedule
 
 PIXELS = 720  # of the time axis
 COLUMNS = (720, 360, 240, 180, 120, 90, 60, 40, 24, 16)  # the first that fits `MOST_BYTES`
@@ -46,6 +52,9 @@ FONT = 11  # pixels at least
 SEND = len(PALETTE)  # colour of Send ops, after those of kinds
 COLOURS = (*PALETTE, "currentColor")
 TRACE = 1e-3  # share of a column that each op takes at least, so that short ones are seen
+PALE = ' stroke-opacity=".45"'
+RUN = np.dtype([("lane", "i4"), ("column", "i4"), ("length", "i4"), ("colour", "i4")])
+NOTES = 4  # sentences shown
 
 
 @dataclass(frozen=True)
@@ -225,10 +234,6 @@ def _bars(schedule: Schedule, lanes: Lanes, steps: np.ndarray, most: int, mask: 
     return drawn
 
 
-PALE = ' stroke-opacity=".45"'
-RUN = np.dtype([("lane", "i4"), ("column", "i4"), ("length", "i4"), ("colour", "i4")])
-
-
 def _colours(schedule: Schedule, lanes: Lanes, columns: int, mask: np.ndarray | None) -> np.ndarray:
     """Twice the colour of each column of each lane, 1 more where it is pale; -1 where nothing runs, or nothing of the mask."""
     sends = schedule.sends
@@ -393,9 +398,6 @@ def key(schedule: Schedule) -> Iterator[tuple[str, int, str]]:
     yield "", 0, "pale: less than half busy"
 
 
-NOTES = 4  # sentences shown
-
-
 def show_placement(placement: Placement) -> str:
     """The placement as HTML, at most 100 KB. O(ops + edges log edges)."""
     problem = placement.problem
@@ -464,3 +466,17 @@ def _rows(placement: Placement) -> list[tuple[str, ...]]:
     shown = k if k <= MOST_ROWS else MOST_ROWS - 1
     rows = [row(text(problem.cluster.names[d], 32), np.array([d])) for d in range(shown)]
     return rows if shown == k else [*rows, row(f"{k - shown:,} more devices", np.arange(shown, k))]
+
+
+DRAWN: dict[type, Callable[[Any], str]] = {
+    Cluster: show_cluster,
+    OpGraph: show_graph,
+    Problem: show_problem,
+    Placement: show_placement,
+    Schedule: show_schedule,
+}
+
+
+def html(shown: Any) -> str:
+    """The picture of an object as HTML."""
+    return next(draw(shown) for kind, draw in DRAWN.items() if isinstance(shown, kind))

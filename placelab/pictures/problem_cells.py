@@ -9,12 +9,15 @@ import numpy as np
 
 from placelab.base.units import PLAIN, SI, Units
 from placelab.costs.new_costs import counts_plainly
-from placelab.pictures.cells.markup import (
+from placelab.pictures.style import (
     LINE,
+    PALETTE,
     amount,
     aside,
     bar,
     counted,
+    kind_colours,
+    kind_numbers,
     legend,
     percent,
     picture,
@@ -24,7 +27,6 @@ from placelab.pictures.cells.markup import (
     table,
     text,
 )
-from placelab.pictures.kind_colours import PALETTE, kind_colours, kind_numbers
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem

@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import inf, log2, prod
 from typing import Any
 
-from placelab.formats.flops.contractions import (
+from placelab.formats.contractions import (
     Shape,
     Unknown,
     at,
@@ -23,7 +23,7 @@ from placelab.formats.flops.contractions import (
     recurrent,
     size,
 )
-from placelab.formats.flops.kinds import category, name_of
+from placelab.formats.op_kinds import category, name_of
 
 __all__ = ["Shape", "count"]
 

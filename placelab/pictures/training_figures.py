@@ -1,4 +1,4 @@
-"""Training: what a run of many steps did, and its expected total; how a search learns; the best plans of a step."""
+"""Training: what a run of many steps did, its expected total, iterations; how a search learns; the best plans of a step."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from placelab.analysis.faults.training_runs import KINDS, TrainingRuns
 from placelab.base.errors import FormatError, UnsupportedError, expect
 from placelab.base.interrupts import need
 from placelab.base.units import SI, percent, seconds
-from placelab.pictures.plots.style import (
-    CRITICAL,
+from placelab.pictures.style import (
+    ALARM,
     INK,
     PALETTE,
     axis,
@@ -21,8 +21,10 @@ from placelab.pictures.plots.style import (
     long_time_unit,
     move_legend,
     new_plot,
+    plot_of_cells,
     quad,
     time_unit,
+    units_of,
 )
 from placelab.schedule.catalogue import checked
 from placelab.schedule.placement import Placement
@@ -128,7 +130,7 @@ def _draw_failures(plot: figure, runs: TrainingRuns, unit: tuple[str, float]) ->
         return
     source = ColumnDataSource(dict(time=failed, height=np.full(len(failed), runs.iterations * 1.04)))
     label = f"{len(failed):,} {'failure' if len(failed) == 1 else 'failures'}"
-    style: dict[str, Any] = dict(marker="inverted_triangle", size=8, color=CRITICAL, legend_label=label)
+    style: dict[str, Any] = dict(marker="inverted_triangle", size=8, color=ALARM, legend_label=label)
     marks = plot.scatter("time", "height", source=source, name="failures", **style)
     lines = [("failure", f"@time{{0.[0000]}} {unit[0]}")]
     hover(plot, [marks], lines, listed=False)
@@ -223,7 +225,7 @@ def _draw(plot: figure, columns: dict[str, Any], colour: str) -> Any:
     )
     ring = {key: values[best : best + 1] for key, values in columns.items()}
     plot.scatter(
-        "seconds", "expected", source=ColumnDataSource(ring), size=10, fill_color=None, line_color=CRITICAL, name="best"
+        "seconds", "expected", source=ColumnDataSource(ring), size=10, fill_color=None, line_color=ALARM, name="best"
     )
     return plot.scatter("seconds", "expected", source=ColumnDataSource(columns), size=3, color=colour, name="points")
 
@@ -330,23 +332,14 @@ def plane(plans: Plans, x: str, y: str, *, dark: bool | None = None, width: int 
         A column that the plans do not have.
     """
     need("bokeh.models")
-    from bokeh.models import ColumnDataSource, FactorRange
+    from bokeh.models import ColumnDataSource
 
     expect(plans, Plans, "plots.plane")
     names, taken, rates, shares = (
         plans.plane(x, y, value) for value in ("plan", "seconds", "tokens_per_second", "mfu")
     )
     across, down = ([f"{value}" for value in axis] for axis in (names.columns, names.index))
-    plot = new_plot(
-        width=width,
-        height=110 + 34 * len(down),
-        x_range=FactorRange(factors=across),
-        y_range=FactorRange(factors=down),
-        x_axis_label=x,
-        y_axis_label=y,
-        tools="save",
-        toolbar_location=None,
-    )
+    plot = plot_of_cells((across, down), (x, y), width)
     cells: dict[str, dict[str, list[Any]]] = {}
     for i, b in enumerate(down):
         for j, a in enumerate(across):
@@ -370,3 +363,70 @@ def plane(plans: Plans, x: str, y: str, *, dark: bool | None = None, width: int 
     plot.grid.visible = False
     dress(plot, dark)
     return plot
+
+
+@checked
+def iterations(
+    frames: pd.DataFrame | Mapping[str, pd.DataFrame],
+    *,
+    dark: bool | None = None,
+    width: int = 640,
+    height: int = 320,
+) -> figure:
+    """Share of runs over their step time (cumulative distribution), a line per frame.
+
+    Parameters
+    ----------
+    frames
+        Result of :func:`placelab.iterations`, or several by name, such as of ``random-reads`` and of ``tic``.
+    dark
+        Whether the page is dark; None where that is unknown.
+    width, height
+        Pixels.
+
+    References
+    ----------
+    Hashemi et al. (2018), Fig. 2.
+    """
+    need("pandas", "bokeh.models")
+    import pandas as pd
+    from bokeh.models import ColumnDataSource, Range1d
+
+    expect(frames, (pd.DataFrame, Mapping), "plots.iterations")
+    named = {"": frames} if isinstance(frames, pd.DataFrame) else dict(frames)
+    times = {str(name): _steps(frame) for name, frame in named.items()}
+    written = next((units_of(frame) for frame in named.values()), SI)
+    unit, size = time_unit(max((float(steps[-1]) for steps in times.values()), default=1.0), written)
+    plot = new_plot(
+        width=width,
+        height=height,
+        x_axis_label=axis("step time", unit),
+        y_axis_label="share of runs",
+        y_range=Range1d(start=0, end=1.05),
+    )
+    drawn: list[Any] = []
+    for i, (name, steps) in enumerate(times.items()):
+        columns = dict(
+            step=np.repeat(steps, 2) / size, share=np.repeat(np.arange(len(steps) + 1) / len(steps), 2)[1:-1]
+        )
+        label = f"{name}: {written.time(steps.mean())}, sd {written.time(steps.std())}".removeprefix(": ")
+        source = ColumnDataSource(columns | dict(name=[name] * len(columns["step"])))
+        drawn.append(
+            plot.line("step", "share", source=source, line_width=2, color=PALETTE[i % len(PALETTE)], legend_label=label)
+        )
+    lines = [("", "@name"), ("step", f"@step{{0.[000]}} {unit}"), ("share of runs", "@share{0.[000]}")]
+    hover(plot, drawn, lines, listed=False)
+    plot.legend.location = "bottom_right"
+    dress(plot, dark)
+    return plot
+
+
+def _steps(frame: Any) -> np.ndarray:
+    """The step times of a frame, sorted."""
+    need("pandas")
+    import pandas as pd
+
+    expect(frame, pd.DataFrame, "a table of plots.iterations")
+    if "step" not in frame or not len(frame):
+        raise FormatError("the table has no column 'step', or no rows; expected a result of placelab.iterations")
+    return np.sort(frame["step"].to_numpy(dtype=np.float64))

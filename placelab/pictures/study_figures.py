@@ -10,12 +10,13 @@ import numpy as np
 from placelab.base.errors import FormatError, expect
 from placelab.base.interrupts import need
 from placelab.base.seeds import generator
-from placelab.pictures.plots.style import INK, PALETTE, dress, hover, move_legend, new_plot
+from placelab.pictures.style import INK, PALETTE, dress, hover, move_legend, new_plot, plot_of_cells
 from placelab.schedule.catalogue import checked
 
 if TYPE_CHECKING:
     import pandas as pd
     from bokeh.plotting import figure
+
 
 NEEDED = ("problem", "partitioner", "scheduler", "seed", "makespan", "valid", "oom")
 
@@ -358,7 +359,7 @@ def winners(frame: pd.DataFrame, x: str, y: str, *, dark: bool | None = None, wi
     The geometric mean of ratios: Fleming, Wallace (1986), How not to lie with statistics.
     """
     need("bokeh.models")
-    from bokeh.models import ColumnDataSource, FactorRange
+    from bokeh.models import ColumnDataSource
 
     table = strategy_table(frame, "plots.winners")
     for column in (x, y):
@@ -366,16 +367,7 @@ def winners(frame: pd.DataFrame, x: str, y: str, *, dark: bool | None = None, wi
             raise FormatError(f"the table has no column {column!r}; it has {', '.join(map(str, frame.columns))}")
     cells = best(table, frame, x, y)
     across, down = (_factors(frame[column]) for column in (x, y))
-    plot = new_plot(
-        width=width,
-        height=110 + 34 * len(down),
-        x_range=FactorRange(factors=across),
-        y_range=FactorRange(factors=down),
-        x_axis_label=x,
-        y_axis_label=y,
-        tools="save",
-        toolbar_location=None,
-    )
+    plot = plot_of_cells((across, down), (x, y), width)
     drawn: list[Any] = []
     for i, name in enumerate(table.strategies):
         chosen = [j for j, first in enumerate(cells["first"]) if first == name]

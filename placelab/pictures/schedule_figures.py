@@ -1,4 +1,4 @@
-"""One schedule as a Gantt chart and by its memory; two by what differs between them."""
+"""Figures of schedules: chart, memory, difference, and how makespans follow a value."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from placelab.analysis.two_schedules import Difference
 from placelab.analysis.two_schedules import difference as differing
 from placelab.base.errors import FormatError, expect
 from placelab.base.interrupts import need
-from placelab.pictures.cells.schedule import gantt as chart
-from placelab.pictures.cells.schedule import key
-from placelab.pictures.plots.style import (
-    CRITICAL,
+from placelab.base.units import Units
+from placelab.pictures.schedule_cells import gantt as chart
+from placelab.pictures.schedule_cells import key
+from placelab.pictures.style import (
+    ALARM,
     INK,
     PALETTE,
     axis,
     byte_unit,
     dress,
     hover,
+    move_legend,
     new_plot,
     quad,
     time_unit,
+    units_of,
 )
 from placelab.schedule.catalogue import checked
 from placelab.schedule.critical_steps import critical_steps
@@ -33,6 +36,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from bokeh.models import GridPlot
     from bokeh.plotting import figure
+
+HEIGHT = 130  # of a panel in pixels, without the axis under the lowest
+PANELS = 16  # greatest number of devices drawn
+FAR = 3  # times the largest peak; a capacity above that is written, not drawn, so that the curves stay readable
+SAVED = PALETTE[0]
+LOST = PALETTE[5]
+NEEDED = ("partitioner", "scheduler", "over", "value", "relative", "makespan", "oom", "error")
 
 
 class Image(str):
@@ -60,11 +70,6 @@ def gantt(schedule: Schedule) -> Image:
     expect(schedule, Schedule, "plots.gantt")
     drawn = chart(schedule, critical_steps(schedule), key(schedule))
     return Image(drawn.replace('style="', 'style="color:#111;font-family:sans-serif;', 1))
-
-
-HEIGHT = 130  # of a panel in pixels, without the axis under the lowest
-PANELS = 16  # greatest number of devices drawn
-FAR = 3  # times the largest peak; a capacity above that is written, not drawn, so that the curves stay readable
 
 
 @dataclass(frozen=True)
@@ -149,7 +154,7 @@ def _draw_short(plot: figure, short: np.ndarray, axes: Axes) -> None:
     missing = short["bytes"] / axes.bytes[1]
     columns = dict(left=left, right=right, missing=missing, bottom=np.zeros(len(short)))
     columns["top"] = np.full(len(short), axes.ceiling)
-    spans = quad(plot, columns, fill_color=CRITICAL, fill_alpha=0.3, line_color=CRITICAL, name="short")
+    spans = quad(plot, columns, fill_color=ALARM, fill_alpha=0.3, line_color=ALARM, name="short")
     lines = [
         ("out of memory", f"@missing{{0.[000]}} {axes.bytes[0]} short"),
         ("time", f"@left{{0.[0000]}} – @right{{0.[0000]}} {axes.time[0]}"),
@@ -161,7 +166,7 @@ def _draw_capacity(plot: figure, capacity: float) -> None:
     need("bokeh.models.annotations")
     from bokeh.models.annotations import Span
 
-    style: dict[str, Any] = dict(line_color=CRITICAL, line_dash="dashed", name="capacity")
+    style: dict[str, Any] = dict(line_color=ALARM, line_dash="dashed", name="capacity")
     plot.add_layout(Span(location=capacity, dimension="width", **style))
 
 
@@ -174,10 +179,6 @@ def _capacity(schedule: Schedule) -> np.ndarray:
 def _fullest(peak: np.ndarray, capacity: np.ndarray) -> np.ndarray:
     """The devices to draw, by number."""
     return np.sort(np.lexsort((-peak, -peak / capacity))[:PANELS])
-
-
-SAVED = PALETTE[0]
-LOST = PALETTE[5]
 
 
 def difference(
@@ -313,3 +314,123 @@ def _shifts(d: Difference, width: int) -> figure:
     plot.add_layout(Span(location=0, dimension="width", line_color=INK[None]))
     plot.legend.location = "bottom_right"
     return plot
+
+
+@checked
+def sensitivity(frame: pd.DataFrame, *, dark: bool | None = None, width: int = 640, height: int = 320) -> figure:
+    """Makespan over the parameter of :func:`placelab.sensitivity`, a line per pair of strategies.
+
+    Every value is a point, and points are joined by straight lines, so that anomalies are seen as they are. The axis of the
+    parameter is logarithmic where all values are above 0. A dashed line marks the present value. A red ring is a run short of
+    memory; a red cross on the axis is a value without a result, with its reason on hover.
+
+    Parameters
+    ----------
+    frame
+        Result of ``sensitivity``, complete or not, over one parameter.
+    dark
+        Whether the page is dark; None where that is unknown.
+    width, height
+        Pixels.
+    """
+    need("pandas", "bokeh.models.annotations")
+    import pandas as pd
+    from bokeh.models import BasicTickFormatter, DataRange1d
+    from bokeh.models.annotations import Span
+
+    expect(frame, pd.DataFrame, "plots.sensitivity")
+    if missing := [name for name in NEEDED if name not in frame]:
+        raise FormatError(f"the table has no column {missing[0]!r}; expected a result of placelab.sensitivity")
+    over = frame["over"].unique().tolist()
+    if len(over) > 1:
+        raise FormatError(f"the table has values of {' and '.join(over)}; draw one parameter at a time")
+    written = units_of(frame)
+    unit, size = _unit(over[0] if over else "", frame["value"], written)
+    longest = float(frame["makespan"].max()) if frame["makespan"].notna().any() else 1.0
+    time_name, time_size = time_unit(longest, written)
+    plot = new_plot(
+        width=width,
+        height=height,
+        x_axis_type="log" if (frame["value"] > 0).all() else "linear",
+        x_axis_label=axis(over[0] if over else "value", unit),
+        y_axis_label=axis("makespan", time_name),
+        y_range=DataRange1d(start=0),
+    )
+    plot.xaxis.formatter = BasicTickFormatter()
+    pairs = list(dict.fromkeys(zip(frame["partitioner"], frame["scheduler"], strict=True)))
+    failed = frame["makespan"].isna()
+    drawn = []
+    for i, pair in enumerate(p for p in pairs if not failed[_is(frame, p)].all()):
+        columns = _columns(frame[_is(frame, pair)].sort_values("value", kind="stable"), size, time_size, written)
+        drawn.append(_line(plot, columns, PALETTE[i % len(PALETTE)], " + ".join(filter(None, pair))))
+    crosses = _columns(frame[failed], size, time_size, written) | dict(makespan=np.zeros(int(failed.sum())))
+    if failed.any():
+        drawn.append(_points(plot, crosses, "x", size=8, line_color=ALARM, name="failed"))
+    if (present := _present(frame)) is not None:
+        plot.add_layout(
+            Span(location=present / size, dimension="height", line_dash="dashed", line_color=INK[None], name="present")
+        )
+    lines = [("", "@pair"), (over[0] if over else "value", f"@value{{0.[0000]}} {unit}"), ("makespan", "@detail")]
+    hover(plot, drawn, lines)
+    move_legend(plot, least=2, mute=True)
+    dress(plot, dark)
+    return plot
+
+
+def _is(frame: pd.DataFrame, pair: tuple[str, str]) -> pd.Series:
+    return (frame["partitioner"] == pair[0]) & (frame["scheduler"] == pair[1])
+
+
+def _line(plot: figure, columns: dict[str, Any], colour: str, label: str) -> Any:
+    """The line of a pair, its points, and rings around those short of memory; returns what answers a hover."""
+    need("bokeh.models")
+    from bokeh.models import ColumnDataSource
+
+    source = ColumnDataSource(columns)
+    plot.line("value", "makespan", source=source, line_color=colour, line_width=1.5, legend_label=label, name="line")
+    short = {key: np.asarray(values)[columns["oom"]] for key, values in columns.items()}
+    if len(short["value"]):
+        _points(plot, short, "circle", size=9, fill_color=None, line_color=ALARM, name="short")
+    return plot.scatter("value", "makespan", source=source, size=4, color=colour, legend_label=label, name="points")
+
+
+def _points(plot: figure, columns: dict[str, Any], marker: str, **style: Any) -> Any:
+    need("bokeh.models")
+    from bokeh.models import ColumnDataSource
+
+    return plot.scatter("value", "makespan", source=ColumnDataSource(columns), marker=marker, **style)
+
+
+def _columns(part: pd.DataFrame, size: float, time_size: float, written: Units) -> dict[str, Any]:
+    """Values and makespans in the units of the axes, and the words on hover."""
+    short = np.where(part["oom"], ", short of memory", "")
+    words = zip(part["makespan"], short, part["error"], strict=True)
+    return dict(
+        value=part["value"].to_numpy() / size,
+        makespan=part["makespan"].to_numpy() / time_size,
+        oom=part["oom"].to_numpy(bool),
+        pair=[" + ".join(filter(None, pair)) for pair in zip(part["partitioner"], part["scheduler"], strict=True)],
+        detail=[error or f"{written.time(t)}{note}" for t, note, error in words],
+    )
+
+
+def _present(frame: pd.DataFrame) -> float | None:
+    """The present value of the parameter; None where that is 0 or unlimited."""
+    known = frame[frame["relative"] > 0]
+    return float(known["value"].iloc[0] / known["relative"].iloc[0]) if len(known) else None
+
+
+def _unit(over: str, value: pd.Series, written: Units) -> tuple[str, float]:
+    """Unit of the parameter in which its middle value has one to three digits before the point, and the unit's size."""
+    if not written.si:
+        return "", 1.0
+    middle = float(value[np.isfinite(value)].median()) if np.isfinite(value).any() else 1.0
+    if over == "latency":
+        return time_unit(middle)
+    if over in ("bandwidth", "memory"):
+        unit, size = byte_unit(middle)
+        return (f"{unit}/s" if over == "bandwidth" else unit), size
+    for unit, size in (("T", 1e12), ("G", 1e9), ("M", 1e6)):
+        if middle >= size:
+            return f"{unit} operations/s", size
+    return "operations/s", 1.0

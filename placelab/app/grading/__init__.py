@@ -1,1 +1,0 @@
-"""Grade copies of the course's lessons that students have filled in."""

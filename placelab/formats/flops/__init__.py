@@ -1,1 +1,0 @@
-"""Count the floating-point operations and bytes of an op from its kind and shapes."""
