@@ -25,8 +25,7 @@ ALL_KERNELS := $(VENV)/.all-kernels
 NODE_MODULES := widgets/node_modules/.installed
 # What shows widgets outside Jupyter, for the browser tests alone.
 HOSTS := tests/browser/hosts/node_modules/.installed
-# Three processes for two cores: a quarter of a test's time is waiting, for timers, other processes and pages.
-PARALLEL := --numprocesses=$(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) * 3 / 2 )))
+PARALLEL := --numprocesses=logical
 # Notebooks first: they have few and long tests, and whatever comes last keeps one process busy while the others have ended.
 PYTHON_TESTS := $(PARALLEL) --dist=loadfile --no-loadscope-reorder --ignore=tests/browser notebooks tests placelab
 BROWSER_TESTS := $(PARALLEL) --dist=worksteal tests/browser

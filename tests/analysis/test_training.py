@@ -10,6 +10,7 @@ import pytest
 
 import placelab as pl
 from placelab.analysis.faults import KINDS, detection, expected_training_time, simulate_training
+from placelab.pictures.training_figures import progress
 
 JOB = dict(every=3, save=2, restore=5)
 
@@ -90,7 +91,7 @@ def test_the_parts_are_the_total():
         assert parts(runs) == pytest.approx([sums.sum(), *sums], rel=1e-9, abs=1e-9)
         assert runs.useful[0] == pytest.approx(step * iterations)
         assert len(runs.failed) == runs.failures[0]
-        time, steps = pl.plots.training_figures.progress(runs)
+        time, steps = progress(runs)
         assert (np.diff(time) >= 0).all() and steps[-1] == pytest.approx(iterations)
 
 
