@@ -77,7 +77,7 @@ def pytest_collection_modifyitems(config, items):
         if PAPERS in item.path.parents:
             item.add_marker(pytest.mark.slow)
     yield
-    again = config.getoption("lf")  # of the share that has run; files without a failure are not among the items
+    again = config.getoption("lf", False)  # of the share that has run; files without a failure are not among the items
     chosen = share({item.path for item in items}, "1/1" if again else config.getoption("--share"))
     config.hook.pytest_deselected(items=[item for item in items if item.path not in chosen])
     items[:] = [item for item in items if item.path in chosen]
