@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -203,6 +204,25 @@ def test_a_note_says_that_kernels_are_compiled_and_goes(compiler):
     compiler()
     wait_for(lambda: not shown(opened.message) and not opened.message.text.value)
     opened.close()
+
+
+def test_a_schedule_is_there_before_all_kernels_are(compiler):
+    """Settled is what is computed and shown; the note comes with each result, goes with the compiler, or the explorer ends it."""
+    with closing(pl.explore("topcuoglu")) as opened:
+        assert opened.settled(20)
+        wait_for(lambda: "being compiled" in opened.message.text.value)
+        pick(opened, "Partitioner", "peft")
+        assert opened.settled(20)
+        wait_for(lambda: "being compiled" in opened.message.text.value)
+        opened.message.say("Something else.", "note")
+        with closing(pl.explore("topcuoglu")) as other:
+            wait_for(lambda: "being compiled" in other.message.text.value)
+            watching = other._computation._compiler
+        watching.join(10)
+        assert not watching._thread.is_alive()
+        compiler()
+        opened._computation._compiler.settled(20)
+        assert "Something else." in opened.message.text.value
 
 
 def test_a_search_that_is_slow_to_end_is_waited_for(explorer):

@@ -59,15 +59,15 @@ server = subprocess.Popen([sys.executable, "-m", *command, "--IdentityProvider.t
 code = '''
 import placelab as pl
 explorer = pl.explore("topcuoglu")
-assert explorer.settled(300), "not settled"  # its kernels are compiled first, which takes minutes on a slow machine
+assert explorer.settled(60), "not settled"
 assert explorer.result.schedule.makespan == pl.solve(explorer.result.schedule.problem, "heft", "planned").makespan
 '''
 try:
     manager, client = start_new_kernel(startup_timeout=120)
-    reply = client.execute_interactive(code, timeout=360, allow_stdin=False)
+    reply = client.execute_interactive(code, timeout=180, allow_stdin=False)
     assert reply["content"]["status"] == "ok", reply["content"]
     manager.shutdown_kernel(now=True)
-    for _ in range(100):
+    for _ in range(300):
         assert server.poll() is None, "the server has ended"
         try:
             page = urllib.request.urlopen(f"http://127.0.0.1:{port}/lab/tree/00_tour.ipynb?token=word", timeout=60)
@@ -76,7 +76,7 @@ try:
             time.sleep(0.5)
     assert page.status == 200 and b"JupyterLab" in page.read()
     if len(sys.argv) > 3:
-        subprocess.run([sys.executable, "-c", sys.argv[4], sys.argv[3], str(port)], check=True, timeout=200)
+        subprocess.run([sys.executable, "-c", sys.argv[4], sys.argv[3], str(port)], check=True, timeout=300)
 finally:
     server.terminate()
     server.wait(60)
@@ -96,9 +96,10 @@ with sync_playwright() as playwright:
     flags = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
     browser = playwright.chromium.launch(executable_path=sys.argv[1], args=flags)
     page = browser.new_page(viewport={"width": 1280, "height": 720})
-    page.set_default_timeout(60_000)
-    expect.set_options(timeout=60_000)
+    page.set_default_timeout(100_000)
+    expect.set_options(timeout=100_000)
     page.goto(f"http://127.0.0.1:{sys.argv[2]}/doc/tree/drag.ipynb?token=word")
+    expect(page.get_by_text("| Idle")).to_be_visible()  # a cell that is run before its kernel is there does nothing
     page.locator(".jp-CodeCell .cm-content").first.click()
     page.keyboard.press("Shift+Enter")
     chart = page.locator(".pl-gantt[data-makespan]")
@@ -180,7 +181,7 @@ def test_the_explorer_runs_where_one_folder_can_be_written():
             env=given,
             capture_output=True,
             text=True,
-            timeout=700,
+            timeout=500,
         )
     finally:
         shutil.rmtree(keep)

@@ -24,6 +24,7 @@ from placelab.app.widgets import controls as w
 from placelab.app.widgets.cluster_canvas import ClusterCanvas
 from placelab.app.widgets.gantt_chart import CLICKED
 from placelab.app.widgets.whole import PartComm
+from placelab.base.progress import compiling
 from placelab.problem.problem import Problem
 from placelab.schedule import catalogue as strategies
 from placelab.schedule.schedule import Schedule
@@ -239,8 +240,8 @@ class Explorer(Readable):
         return self.canvas.dragging or self.by_hand.holding
 
     def _busy(self) -> bool:
-        """Whether something is computed, held or compared, or nobody sees the explorer."""
-        computing = self._computation.active or self.by_hand.active or self.comparison.running
+        """Whether something is computed, compiled, held or compared, or nobody sees the explorer."""
+        computing = self._computation.active or compiling() or self.by_hand.active or self.comparison.running
         return not self.views or computing or self._dragging()
 
     def _moved_by_hand(self) -> None:

@@ -42,6 +42,7 @@ SHOWN_AFTER = 0.5  # seconds before a call is shown over the chart, so that shor
 # Seconds after which a call is left for a newer state: of other strategies; of the same ones, a step of a slider, say.
 OTHER = 0.1
 SAME = 0.3
+COMPILED = "Kernels are being compiled, once for this machine; until that is done things take longer."
 
 
 class Computation(Background):
@@ -96,6 +97,7 @@ class Computation(Background):
         self._solver = TimedSolver()
         self._left: State | None = None  # what nobody waits for any more
         self._worker = Worker(self._catch_up, "schedule")
+        self._compiler = Worker(self._watch_compiler, "compiler")
 
     @property
     def schedule(self) -> Schedule:
@@ -155,6 +157,7 @@ class Computation(Background):
     def close(self) -> None:
         """End the threads."""
         super().close()
+        self._compiler.close()
         self._solver.close()
 
     @property
@@ -186,7 +189,7 @@ class Computation(Background):
             self._afterwards,
             self._explain,
             self._prove,
-            self._await_compiler,
+            self._tell_of_compiler,
         ):
             if self._worker.woken or self._dragging() or self.failure or self._due:
                 return
@@ -297,13 +300,16 @@ class Computation(Background):
         with suppress(Abandoned):
             gantt.prove(problem, self._solver.call(lambda: proof_of(problem), lambda: self._worker.woken, result.state))
 
-    def _await_compiler(self) -> None:
-        """Say why things take longer while kernels are being compiled."""
+    def _tell_of_compiler(self) -> None:
+        """Have a note shown while kernels are being compiled; what is computed does not wait for that."""
         if compiling():
-            self._view.say(
-                "Kernels are being compiled, once for this machine; until that is done things take longer.", "note"
-            )
-            while compiling():
-                if not self._worker.sleep(0.2):
-                    return
-            self._view.say("")
+            self._compiler.wake()
+
+    def _watch_compiler(self) -> None:
+        """Show the note, again after each newer state, and take it away once the compiler has ended."""
+        if compiling():
+            self._view.say(COMPILED, "note")
+        while compiling():
+            if not self._compiler.sleep(0.2):
+                return
+        self._view.unsay(COMPILED)

@@ -95,6 +95,7 @@ class Message(w.HBox):
     def __init__(self) -> None:
         self.text = w.HTML()
         self._tone = ""
+        self._said = ""
         super().__init__([self.text, button("✕", "Take this message away", lambda: self.say(""))])
         self.add_class("pl-message")
         self.say("")
@@ -111,6 +112,12 @@ class Message(w.HBox):
                 self.remove_class(f"pl-said-{self._tone}").add_class(f"pl-said-{tone}")
                 self._tone = tone
             self.hidden = not text
+        self._said = text
+
+    def unsay(self, text: str) -> None:
+        """Hide the message if it still says `text`."""
+        if self._said == text:
+            self.say("")
 
 
 ChangeState = Callable[[Change, str], None]  # takes a change, and the key under which quick repetitions are one step

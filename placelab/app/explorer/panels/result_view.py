@@ -172,6 +172,7 @@ class ResultView:
         self._prepare = pickers.prepare
         self._shared = shared
         self.say = message.say
+        self.unsay = message.unsay
         self.aside = ""
         # The schedule whose numbers are shown, the key of its state, numbers and warning; replaced as a whole, for other threads.
         self._shown: tuple[Schedule, str, list[Item], str] | None = None
