@@ -367,6 +367,7 @@ class Planner:
     def _parts(self, plan: Plan, ends: Any) -> list[dict[str, list[Part]]]:
         """The parts of the passes of each stage."""
         blocks = self.blocks.of(plan)
+        blocks = blocks | {"BW": blocks["B"] + blocks["W"]}  # once, not for each stage
         sparse = self.model.shape.sparse
         sizes = self.collectives.sizes(plan)
         return [parts_of(blocks, sparse, *pair, sizes, plan.recompute) for pair in pairwise(np.asarray(ends).tolist())]

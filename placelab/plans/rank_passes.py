@@ -45,8 +45,9 @@ def parts_of(
     Parameters
     ----------
     blocks
-        Phase → seconds of each block of a micro-batch, shape (n_devices, n_blocks): ``"F"``, ``"B"``, ``"W"``, ``"core"``, what
-        selective recomputation makes again, and ``"half"``, the share of a layer's forward seconds before its MLP.
+        Phase → seconds of each block of a micro-batch, shape (n_devices, n_blocks): ``"F"``, ``"B"``, ``"W"``, ``"BW"``, their
+        sum, ``"core"``, what selective recomputation makes again, and ``"half"``, the share of a layer's forward seconds before
+        its MLP.
     sparse
         Whether each layer has experts.
     first, last
@@ -79,7 +80,7 @@ def parts_of(
         "F": _joined(passed(blocks["F"])),
         "B": back(blocks["B"]),
         SPLIT: [weight],
-        WHOLE: back(blocks["B"] + blocks["W"]),
+        WHOLE: back(blocks[WHOLE]),
     }
 
 

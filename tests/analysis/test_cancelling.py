@@ -34,14 +34,14 @@ def busy():
 
 
 class Clock:
-    """A `cancel` that returns True from a second after `begin` on."""
+    """A `cancel` that returns True from a moment after `begin` on."""
 
     def __init__(self):
         self.at = float("inf")
 
     def begin(self, *_):
-        """Start the second."""
-        self.at = min(self.at, monotonic() + 1.0)
+        """Start the moment."""
+        self.at = min(self.at, monotonic() + 0.3)
 
     def __call__(self):
         return monotonic() > self.at

@@ -15,16 +15,24 @@ import pytest
 from explorer_hands import CLUSTER, drag, edit, look, message, pick, shown, wait_for
 
 import placelab as pl
-from placelab.app.explorer import Explorer, application
+from placelab.app.explorer import Explorer, readable
 from placelab.app.explorer.panels.comparison import Comparison
+from placelab.base import leaving
 from placelab.base.errors import PlacelabError
 from placelab.base.threads import PREFIX
 
 SECOND = 1.5  # for each way out; on a machine that is busy otherwise, too
 
 
+@pytest.fixture(autouse=True)
+def ended_soon(monkeypatch):
+    """What is left is ended, and ended again, after a fraction of the usual time, in which a loop keeps a core busy."""
+    monkeypatch.setattr(leaving, "GRACE", leaving.GRACE / 5)
+    monkeypatch.setattr(leaving, "AGAIN", leaving.AGAIN / 5)
+
+
 @pytest.fixture
-def explorer(monkeypatch):
+def explorer(ended_soon, monkeypatch):
     """A small graph on two hosts, nothing compared beside it, which would run into the same loops."""
     monkeypatch.setattr(Comparison, "show", lambda *args: None)
     opened = pl.explore(pl.generators.layered(60, seed=3), CLUSTER)
@@ -131,7 +139,7 @@ def test_stop_ends_it(explorer, hang, never_ends):
 
 def test_its_text_does_not_wait_for_ever(explorer, monkeypatch):
     """Whoever prints a traceback asks for it; it says that there is no schedule yet, and that of the next one is whole."""
-    monkeypatch.setattr(application, "PATIENT", 0.1)
+    monkeypatch.setattr(readable, "PATIENT", 0.1)
 
     @pl.partitioner
     def sleeps(problem: pl.Problem) -> pl.Placement:

@@ -7,7 +7,6 @@ import gzip
 import json
 import math
 import os
-import subprocess
 import sys
 import zlib
 from pathlib import Path
@@ -17,6 +16,7 @@ import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prepared import Prepared
 
 import placelab as pl
 from placelab import formats
@@ -132,6 +132,15 @@ def test_a_file_that_grows_is_not_read(tmp_path, monkeypatch):
             files.read_file(path, "a graph")
 
 
+@pytest.fixture(scope="module")
+def readers():
+    """A process that has imported what reads files; its forks report their own peak memory."""
+    support = str(Path(hostile.__file__).parent)
+    prepared = Prepared(f"import sys; sys.path.append({support!r}); import hostile, resource, placelab.base.files")
+    yield prepared
+    prepared.close()
+
+
 HOSTILE = {
     "deep": 'b"[" * 10**6',
     "objects": 'b"[" + b"{}," * (4 << 20) + b"1]"',
@@ -143,7 +152,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_uploads_stay_within_200_mb(name):
+def test_hostile_uploads_stay_within_200_mb(name, readers):
     """Up to 8 MiB of hostile data, in a separate process whose peak memory the system reports."""
     code = f"""
 import resource, zlib
@@ -159,17 +168,15 @@ except placelab.FormatError:
     pass
 print(held() - before)
 """
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = readers.run([sys.executable, "-c", code], check=True)
     assert int(run.stdout) < 200
 
 
 @pytest.mark.parametrize("name", hostile.SWELLING)
-def test_small_files_do_not_become_large(name):
+def test_small_files_do_not_become_large(name, readers):
     """Refused or read, they take at most 200 MB, and 2 s of processor time per 10 MB begun (1 s, and as much in reserve)."""
-    root = str(Path(pl.__file__).parent.parent)
-    command = [sys.executable, hostile.__file__, name]
-    run = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": root})
-    label, outcome, seconds, grown, size = run.stdout.split("\n")[0].split("\t")
+    run = readers.run([sys.executable, hostile.__file__, name], check=True)
+    label, outcome, seconds, grown, size = run.stdout.decode().split("\n")[0].split("\t")
     assert label == name and outcome in ("read", "FormatError")
     assert float(seconds) < 2 * math.ceil(int(size) / 1e7) and int(grown) < 200
 

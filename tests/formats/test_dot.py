@@ -149,7 +149,9 @@ def test_any_name_is_written_and_read_again_or_refused(name, kind):
         ("digraph {" + "{" * 1_000_000, "over 100 subgraphs inside each other"),
         ("digraph { node [cost=1] {%s} -> {%s} }", "there are over 200,000 edges"),
         ("digraph { a [cost=1]; b [cost=1]; " + "a -> b;" * 200_001 + "}", "there are over 200,000 edges"),
-        ("digraph {" + ";" * 4_000_001, "there are over 4,000,000 names and marks"),
+        pytest.param(
+            "digraph {" + ";" * 4_000_001, "there are over 4,000,000 names and marks", marks=pytest.mark.slow
+        ),
         ('digraph { a [compute=1, time="[[["] }', "time of op 'a' is not JSON"),
         ('digraph { a [compute=1, time="[3]"] }', r"time of op 'a' is \[3\]"),
         ('digraph { a [compute=1, devices="{}"] }', "devices of op 'a'"),

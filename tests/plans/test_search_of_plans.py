@@ -10,6 +10,12 @@ from placelab.plans.plan_steps import Planner
 BOX = pl.costs.cluster("h100", 4, link="nvlink4")
 
 
+@pytest.fixture(scope="module")
+def usual():
+    """The plans of a small model."""
+    return pl.plan_search("gpt2", BOX, batch=16, sequence=1024)
+
+
 def test_the_bound_loses_none_of_the_top():
     """The first three are those of a search that gives none up, and every plan has either seconds or a reason."""
     sizes = dict(batch=16, sequence=1024, space=dict(microbatch=(1, 2), zero=(0, 1)))
@@ -21,9 +27,9 @@ def test_the_bound_loses_none_of_the_top():
         assert (frame["seconds"].notna() == (frame["why_not"] == "")).all()
 
 
-def test_the_best_is_that_of_its_plan():
+def test_the_best_is_that_of_its_plan(usual):
     """The best's seconds are those of the plan computed alone."""
-    best = pl.plan_search("gpt2", BOX, batch=16, sequence=1024).best
+    best = usual.best
     assert best.fits and Planner("gpt2", BOX, 16, 1024).result(best.plan).seconds == pytest.approx(best.seconds)
 
 
@@ -61,7 +67,7 @@ def test_other_spaces(space, words):
 
 def test_over_devices_and_sequences():
     """A cell has the plans of a search on its own; the best one has most tokens per second; a plane has the best of each cell."""
-    sizes = dict(batch=16, space=dict(microbatch=(1, 2), zero=(0, 1)))
+    sizes = dict(batch=16, space=dict(microbatch=(1, 2), zero=(0, 1), schedule=("1f1b", "interleaved")))
     found = pl.plan_search("gpt2", BOX, sequence=1024, over={"devices": [2, 4], "sequence": [256, 1024]}, **sizes)
     two = pl.costs.cluster("h100", 2, link="nvlink4")
     alone = pl.plan_search("gpt2", two, sequence=256, **sizes)
@@ -73,16 +79,15 @@ def test_over_devices_and_sequences():
     assert rates.max() == found.best.tokens_per_second and (rates[:, 1] > rates[:, 0]).all()
 
 
-def test_a_plane_of_degrees():
+def test_a_plane_of_degrees(usual):
     """Cells of degrees that do not multiply to the devices are empty; the figure has a cell for each of the others."""
-    found = pl.plan_search("gpt2", BOX, batch=16, sequence=1024)
-    plane = found.plane("dp", "pp")
-    assert plane.min().min() == found.best.seconds and plane.isna().loc[4, 4] and plane.notna().loc[1, 4]
-    figure = pl.plots.plane(found, "dp", "pp")
+    plane = usual.plane("dp", "pp")
+    assert plane.min().min() == usual.best.seconds and plane.isna().loc[4, 4] and plane.notna().loc[1, 4]
+    figure = pl.plots.plane(usual, "dp", "pp")
     drawn = [x for r in figure.renderers if r.name == "cells" for x in r.data_source.data["x"]]
     assert len(drawn) == plane.notna().sum().sum()
     with pytest.raises(pl.FormatError, match="the plans have no column 'cp'"):
-        found.plane("cp", "pp")
+        usual.plane("cp", "pp")
 
 
 @pytest.mark.parametrize(
