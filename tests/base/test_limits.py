@@ -172,7 +172,11 @@ print(held() - before)
     assert int(run.stdout) < 200
 
 
-@pytest.mark.parametrize("name", hostile.SWELLING)
+RATHER_LONG = {"times by default", "outputs of one op", "several writers"}  # each beside one that meets the same limits
+SWELLING = [pytest.param(name, marks=[pytest.mark.slow] * (name in RATHER_LONG)) for name in hostile.SWELLING]
+
+
+@pytest.mark.parametrize("name", SWELLING)
 def test_small_files_do_not_become_large(name, readers):
     """Refused or read, they take at most 200 MB, and 2 s of processor time per 10 MB begun (1 s, and as much in reserve)."""
     run = readers.run([sys.executable, hostile.__file__, name], check=True)

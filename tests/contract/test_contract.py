@@ -14,6 +14,7 @@ import placelab as pl
 from placelab import testing
 from placelab.analysis.validation import validate
 from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS
+from placelab.testing import contracts
 
 NETWORKS = ("convolutional_network", "recurrent_network", "dynamic_rnn")
 ANY_GRAPH = [name for name, function in pl.schedulers().items() if not function.needs]
@@ -26,8 +27,16 @@ def legal(schedule: pl.Schedule) -> bool:
     return {violation.kind for violation in found} <= {"memory"} and len(found) == len(schedule.oom)
 
 
-@pytest.mark.parametrize("name", pl.partitioners())
-def test_partitioner(name, monkeypatch):
+def parts():
+    """Quick partitioners with all built-in problems; those that search with every third one, and slow with all."""
+    for name in pl.partitioners():
+        yield pytest.param(name, 1, id=name) if name in QUICK else pytest.param(name, 3, id=f"{name}, a third")
+        if name not in QUICK:
+            yield pytest.param(name, 1, id=name, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("name", "every"), list(parts()))
+def test_partitioner(name, every, monkeypatch):
     """On the built-in problems, and on random ones of every memory and transfer model; those that search try less by default.
 
     Their own tests run them in full.
@@ -38,7 +47,8 @@ def test_partitioner(name, monkeypatch):
     monkeypatch.setattr("placelab.strategies.searches.tried_plans.PASSES", 2)
     monkeypatch.setattr("placelab.strategies.searches.tried_plans.FURTHER", 2)
     monkeypatch.setattr("placelab.strategies.searches.sampled_search.FEWER", 5)
-    testing.check_partitioner(name)
+    most = contracts.SEARCHED if name not in QUICK else 10**9
+    testing.check_partitioner(name, [p for p in contracts.examples() if p.graph.n_ops <= most][::every])
 
     @examples(20 if name in ALIKE else 60 if name in QUICK else 4)
     @given(problem=problems.problems())
@@ -69,7 +79,7 @@ def pairs_of_models():
             yield pytest.param(memory, transfers, marks=[] if once else pytest.mark.slow)
 
 
-@pytest.mark.parametrize(("memory", "transfers"), pairs_of_models())
+@pytest.mark.parametrize(("memory", "transfers"), list(pairs_of_models()))
 def test_every_pair_runs_and_is_legal(memory, transfers):
     """Partitioner × scheduler in this memory and transfer model; a pair that does not fit raises an error that says so."""
 

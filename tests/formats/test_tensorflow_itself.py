@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from math import prod
 from pathlib import Path
@@ -37,11 +37,34 @@ def child(*arguments: object) -> str:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
+def ask(tmp_path_factory) -> Iterator[Callable[[str], Path]]:
+    """Has one such process, which imports TensorFlow once, do some tasks; the folder of what it has written."""
+    folder = tmp_path_factory.mktemp("tensorflow")
+    said = folder / "errors.txt"
+    with said.open("w") as errors:
+        process = subprocess.Popen(
+            [sys.executable, CHILD, "-", folder],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            bufsize=1,
+        )
+
+    def done(tasks: str) -> Path:
+        assert process.stdin and process.stdout
+        process.stdin.write(f"{tasks}\n")
+        assert process.stdout.readline() == "done\n", said.read_text()[-2000:]
+        return folder
+
+    yield done
+    process.communicate()
+
+
+@pytest.fixture(scope="module")
+def folder(ask) -> Path:
     """What TensorFlow writes: networks, loops, models without shapes with those that their tensors have in a run, its counts."""
-    made = tmp_path_factory.mktemp("tensorflow")
-    child("build,shapes,loops,flops", made)
-    return made
+    return ask("build,shapes,loops,flops")
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +74,13 @@ def counted(folder) -> dict:
 
 
 @pytest.fixture(scope="module")
-def placed(folder) -> pl.Placement:
+def placed(folder, ask) -> pl.Placement:
     """The network, placed on four devices at random within its groups, written back in both forms, compared, and run."""
     problem = pl.Problem(read(folder / "network.pb", batch=BATCH), pl.clusters.uniform(4))
     placement = pl.place(problem, "random", seed=3)
     for suffix in ("pb", "pbtxt"):
         write(folder / f"network.{suffix}", placement, folder / f"placed.{suffix}")
-    child("same,run", folder)
+    ask("same,run")
     return placement
 
 

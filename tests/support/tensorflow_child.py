@@ -9,7 +9,8 @@ python tests/support/tensorflow_child.py shapes FOLDER    # models without shape
 python tests/support/tensorflow_child.py ops              # the table of ops' outputs
 python tests/support/tensorflow_child.py flops FOLDER     # how many operations TensorFlow counts
 
-Several tasks, as ``build,loops``, share the seconds that it takes to import TensorFlow.
+Several tasks, as ``build,loops``, share the seconds that it takes to import TensorFlow. With ``-`` instead, each line of the
+standard input has tasks, and ``done`` is printed when they are.
 """
 
 from __future__ import annotations
@@ -347,5 +348,8 @@ TASKS = (build, run, loops, same, shapes, ops, flops)
 
 if __name__ == "__main__":
     tasks, *folder = sys.argv[1:]
-    for name in tasks.split(","):
-        {task.__name__: task for task in TASKS}[name](*map(Path, folder))
+    for line in sys.stdin if tasks == "-" else [tasks]:
+        for name in line.strip().split(","):
+            {task.__name__: task for task in TASKS}[name](*map(Path, folder))
+        if tasks == "-":
+            print("done", flush=True)
