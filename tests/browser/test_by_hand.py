@@ -78,6 +78,7 @@ MOVES = (  # of HEFT's plan to one of 73: the op, its new device, the op that it
 )
 
 
+@pytest.mark.slow
 def test_hefts_plan_of_the_ten_tasks_is_dragged_to_73(hand, screenshot):
     """Five drags by the mouse; the result is legal, and no schedule is shorter."""
     for op, device, behind, after in MOVES:
@@ -150,6 +151,7 @@ def test_two_bars_change_places(hand, screenshot):
     hand.becomes("pl.by_hand(explorer.schedule).order('P3').tolist()", [0, 4, 2, 6])
 
 
+@pytest.mark.slow
 def test_several_ops_move_together(hand, screenshot):
     """A box chooses two bars, which are dragged as one; then keys choose them and move them; Undo leads back."""
     starts, ends = (
@@ -187,6 +189,7 @@ def test_several_ops_move_together(hand, screenshot):
     assert hand.notebook.value("pl.validate(explorer.schedule)") == []
 
 
+@pytest.mark.slow
 def test_the_plan_is_a_row_of_the_comparison(hand):
     """It stands first; a click on it shows it again after another pair."""
     hand.button("Comparison").click()
@@ -225,6 +228,7 @@ def test_a_bar_is_dragged_while_the_kernel_is_silent(hand, screenshot):
     assert hand.notebook.value("pl.validate(explorer.schedule)") == []
 
 
+@pytest.mark.slow
 def test_a_tray_while_the_kernel_is_silent(hand, screenshot):
     """*Empty* and the first ops placed in the page; a part of a plan goes on there, too; the kernel has it once it is back."""
     chips = hand.root.locator(".pl-gantt .tray .op")
@@ -302,6 +306,7 @@ def in_scope(hand: Hand, scope: str) -> set[int]:
     return set(hand.notebook.value(f"[v for v, name in enumerate(explorer.problem.graph.names) if {begins}]"))
 
 
+@pytest.mark.slow
 def test_a_scope_moves_as_one_block(open_notebook, screenshot):
     """One that is selected in the graph, by a colour of the legend, or in the list of scopes; a key moves it, Undo back."""
     hand = Hand(open_notebook([OPEN.format(arguments="'alexnet', tab='Graph'")]))

@@ -369,7 +369,8 @@ def inside(inner: tuple[float, ...], outer: tuple[float, ...], slack: float = 0.
     return x - slack <= left and right <= end + slack and y - slack <= top and bottom <= low + slack
 
 
-@pytest.mark.parametrize("width", [640, *(pytest.param(width, marks=pytest.mark.slow) for width in (1376, 300))])
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [640, 1376, 300])
 def test_what_floats_stays_inside_the_panel_and_off_its_buttons(page: Page, width: int) -> None:
     """The field, its sentence, the ruler and its bubble stay visible for any value and length of a drag."""
     canvas = ClusterCanvas(clusters.pcie_box(4))

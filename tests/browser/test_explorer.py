@@ -222,7 +222,7 @@ def test_a_device_dragged_to_another_host(explore, screenshot):
 
 def test_pickers_options_and_the_heat_map(explore, screenshot):
     """Every picker changes the result; a cell of the heat map picks its pair."""
-    hand = explore('"convolutional_network"')
+    hand = explore('"convolutional_network"', tab=RESTING)
     for label, value, expression in (
         ("Partitioner", "mite", "explorer.state.partitioner"),
         ("Scheduler", "fifo", "explorer.schedule.scheduler"),
@@ -242,6 +242,7 @@ def test_pickers_options_and_the_heat_map(explore, screenshot):
     hand.root.get_by_label("insertion").uncheck()
     hand.page.keyboard.press("Escape")
     hand.becomes("[explorer.state.seed, explorer.state.options_of('partitioner')]", [5, {"insertion": False}])
+    hand.button("Comparison").click()
     hand.compared()
     hand.root.locator(".pl-comparison tr", has_text="critical-path").locator("td").first.click()
     hand.becomes("(explorer.state.partitioner, explorer.state.scheduler) == ('heft', 'fifo')", False)
@@ -522,6 +523,7 @@ def test_keys_play_and_find_wherever_the_click_was(explore):
     assert hand.page.evaluate("document.activeElement.value") == "7/ "
 
 
+@pytest.mark.slow
 @pytest.mark.own_page
 def test_hints_are_shown_once(explore, page):
     """Three, beside what they are about, each gone when it is done; Ctrl+K brings them again."""
@@ -580,6 +582,7 @@ def test_a_newcomer_begins_with_an_example(open_notebook, page, screenshot):
     assert page.evaluate("localStorage.getItem('placelab-hints')") == "shown"
 
 
+@pytest.mark.slow
 @pytest.mark.own_page
 def test_a_dragged_value_leaves_the_page_to_begin_with(open_notebook, page):
     """What is behind it is live: a pill can be pulled, and the schedule is there at once."""
@@ -645,6 +648,7 @@ def test_one_transport_plays_time_or_decisions(explore):
     expect(chart.get_by_role("group", name="What is played")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_where_two_partitioners_part(explore, screenshot):
     """From the difference to the kept schedule, in one click: both side by side, marked on the axis."""
     hand = explore('"topcuoglu"', tab=RESTING)
@@ -681,6 +685,7 @@ def test_the_axis_holds_while_a_hand_drags(explore):
     expect(chart).not_to_have_attribute("data-span", before)
 
 
+@pytest.mark.slow
 def test_an_area_tells_what_is_in_it(explore):
     """Shift and drag: totals in the drawer, which zooms there; Escape and a click elsewhere let go."""
     hand = explore('"topcuoglu"', tab=RESTING)
@@ -756,6 +761,7 @@ def nothing_collides(hand: Hand) -> None:
         expect(hand.root.locator(".pl-popover:visible")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_the_curve_of_a_value_stays_while_it_is_chosen(explore, page: Page, screenshot):
     """A value that has the focus is what the open drawer tells of: what travels, and the makespan over it; a click ends that."""
     page.set_viewport_size({"width": 1280, "height": 720})
@@ -777,13 +783,19 @@ def test_the_curve_of_a_value_stays_while_it_is_chosen(explore, page: Page, scre
 
 
 @pytest.mark.parametrize(
-    ("width", "height"),
-    [(1280, 720), *(pytest.param(*size, marks=pytest.mark.slow) for size in ((1440, 900), (1920, 1080)))],
+    ("width", "height", "tab"),
+    [
+        (1280, 720, RESTING),
+        *(
+            pytest.param(*size, "Comparison", marks=pytest.mark.slow)
+            for size in ((1280, 720), (1440, 900), (1920, 1080))
+        ),
+    ],
 )
-def test_one_screen_on_which_nothing_moves(explore, page: Page, screenshot, width, height):
+def test_one_screen_on_which_nothing_moves(explore, page: Page, screenshot, width, height, tab):
     """All parts are in the window at once; a drag, a host more, a panel that opens and an error move none by a pixel."""
     page.set_viewport_size({"width": width, "height": height})
-    hand = explore('"convolutional_network"')
+    hand = explore('"convolutional_network"', tab=tab)
     hand.root.evaluate("root => root.scrollIntoView({block: 'end'})")
     boxes = lambda: hand.root.evaluate(BOXES)  # noqa: E731
     whole = box_of(hand.root)
@@ -904,6 +916,7 @@ def test_a_kernel_that_was_restarted(explore, page: Page, screenshot):
     screenshot("restarted")
 
 
+@pytest.mark.slow
 def test_a_box_dropped_on_a_card_is_pinned(explore, page: Page, screenshot):
     """Dragging an op of the model graph onto a device pins it there; undo takes the pin away."""
     hand = explore('"topcuoglu"', tab=RESTING)

@@ -88,6 +88,7 @@ def holds(problem):
 """
 
 
+@pytest.mark.slow
 def test_seconds_go_on_while_the_kernel_says_nothing(explore):  # noqa: F811
     """The page counts them."""
     hand = explore('"topcuoglu"', tab=RESTING)
@@ -100,12 +101,12 @@ def test_seconds_go_on_while_the_kernel_says_nothing(explore):  # noqa: F811
 
 def test_a_preview_while_a_hand_drags(explore, screenshot):  # noqa: F811
     """A drag shows a labelled preview, its release the full result."""
-    hand = explore('"convolutional_network"')
+    hand = explore('"convolutional_network"', tab=RESTING)
     hand.notebook.execute(PATIENT)
     hand.menu("Partitioner").select_option("sketch")
     hand.menu("Scheduler").select_option("fifo")
     hand.becomes("[explorer.state.partitioner, explorer.state.scheduler]", ["sketch", "fifo"])
-    hand.notebook.execute("explorer.comparison.settled(60); explorer.settled(60)")
+    hand.settled()
     box = box_of(key(hand, "bandwidth:inside server"))
     hand.page.mouse.move(box["x"] + 10, box["y"] + 8)
     hand.page.mouse.down()
@@ -139,6 +140,7 @@ def test_no_room_is_explained_over_the_chart(explore, screenshot):  # noqa: F811
     hand.shows(LIBRARY)
 
 
+@pytest.mark.slow
 def test_a_graph_made_smaller_first(explore, screenshot):  # noqa: F811
     """Two toggles prepare the graph; button and count show the result."""
     hand = explore(tab=RESTING)

@@ -87,6 +87,7 @@ PADDED = """([begin, zeros, end, name]) => {
 }"""
 
 
+@pytest.mark.slow
 def test_weights_of_an_onnx_file_are_not_sent(explore):  # noqa: F811
     """Of 64 MB some hundred bytes are, and it is the model that the whole file is."""
     wide = onnx_models.LINEAR.replace("128", "100000").replace("64", "160")

@@ -185,7 +185,7 @@ def test_a_click_on_a_gap_says_what_it_waited_for(page, theme, screenshot):
     expect(detail).to_have_text("read on dev0 started at once: it has no inputs")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_the_drawer_answers_a_click_and_a_link_in_it_leads_on(page, theme, screenshot):
     """Facts, candidates and chain of an op, a transfer, a device; a link zooms and selects; keys open and close."""
     problem = pl.datasets.problem("topcuoglu")

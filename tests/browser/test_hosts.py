@@ -96,6 +96,7 @@ COLAB = (
 )
 
 
+@pytest.mark.slow
 def test_the_state_that_a_notebook_keeps_is_shown(framed, page: Page, screenshot):
     """Without a kernel: the last schedule plays, and it is said that this is all; every host's mark of its theme counts."""
     explorer = pl.explore("topcuoglu")

@@ -71,6 +71,7 @@ def test_jobs_by_one_click(hand, screenshot):
     hand.becomes("explorer.state.job is None", True)
 
 
+@pytest.mark.slow
 def test_data_parallel_by_one_click(hand, screenshot):
     """Two machines of four workers: straggling and skew; bucket and iterations by hand; colours in light and dark."""
     job(hand, "2 × 4 data-parallel")
@@ -95,6 +96,7 @@ def test_data_parallel_by_one_click(hand, screenshot):
     screenshot("replicas-dark")
 
 
+@pytest.mark.slow
 def test_the_interval_is_dragged(hand, screenshot):
     """The line of the interval follows a hand; another MTBF moves the optimum; the picture is drawn anew many times."""
     job(hand, "4-stage pipeline")

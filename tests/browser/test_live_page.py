@@ -168,6 +168,7 @@ def test_other_strategies_give_the_librarys_makespan(page, schedule, tmp_path):
     assert makespans(page) == (of_the_library(page, schedule),) * 2
 
 
+@pytest.mark.slow
 def test_other_transfer_models_give_the_librarys_makespan(page, schedule, tmp_path):
     """Each model that the menu offers, with strategies that plan with it and that do not, before and after a drag."""
     opened(page, schedule, tmp_path)
@@ -317,11 +318,20 @@ def test_a_link_of_another_page_is_refused(page, schedule, tmp_path):
     ("state", "why"),
     [
         ("as%20placed+planned;3@1", "This link puts an op on a/gpu:1, which may not run it."),
-        ("heft+planned;latency~0=1", "This link changes the latency number 0, which this page lacks."),
-        ("as%20placed+fifo;speed~0=1e308", "This link sets a speed to 1e308, which this page does not compute."),
-        (
+        pytest.param(
+            "heft+planned;latency~0=1",
+            "This link changes the latency number 0, which this page lacks.",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "as%20placed+fifo;speed~0=1e308",
+            "This link sets a speed to 1e308, which this page does not compute.",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
             "as%20placed+fifo;bandwidth~1=5e-324",
             "This link sets a bandwidth to 5e-324, which this page does not compute.",
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -337,6 +347,7 @@ def test_a_link_that_no_page_writes_is_refused(page, tmp_path, state, why):
     assert makespans(page) == (pinned.makespan,) * 2 and not errors
 
 
+@pytest.mark.slow
 def test_a_worker_that_has_gone_is_told_of(page, schedule, tmp_path):
     """A browser may end one, and tells nobody: a sentence says what to do, and the address has the state."""
     opened(page, schedule, tmp_path)
@@ -856,6 +867,7 @@ def test_the_picture_follows_the_hand(page, tmp_path):
     assert (tmp_path / "live.html").stat().st_size <= 300_000
 
 
+@pytest.mark.slow
 def test_a_plan_is_made_from_nothing(page, tmp_path, browser, screenshot):
     """*Empty* takes all ops off into the tray of a page; one is dragged, others placed by keys; a link has a part."""
     problem = pl.datasets.problem("topcuoglu")

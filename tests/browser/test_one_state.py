@@ -122,7 +122,10 @@ def test_details_and_curve_of_another_state_are_grey(page: Page, explorer, scree
     expect(curve).not_to_contain_class(COMPUTING)
 
 
-@pytest.mark.parametrize("title", ["Graph", "Decisions", "What matters", "Difference"])
+@pytest.mark.parametrize(
+    "title",
+    ["Graph", *(pytest.param(title, marks=pytest.mark.slow) for title in ("Decisions", "What matters", "Difference"))],
+)
 def test_a_tab_says_that_it_shows_another_state(page: Page, explorer, title: str):
     """What is in it is grey until it is that of the newest state."""
     panel = explorer.tabs.panels[title]
@@ -181,7 +184,7 @@ def test_layers_and_plan_say_that_they_are_of_another_problem(page: Page, title:
 ROOTS = {"Graph": "graph", "Decisions": "decisions", "What matters": "matters", "Difference": "difference"}
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_a_rejection_leaves_the_charts_foot_in_sight(page: Page, theme: str, screenshot):
     """Nothing is said below an outdated chart, which says it itself, and so the message ends above the row of details."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [1e9, 1e9], [(0, 1)], persistent=[6e9, 6e9])

@@ -14,7 +14,7 @@ from placelab.app.explorer.panels.pickers import EXAMPLES
 
 def test_each_button_that_a_command_presses_is_there(page: Page) -> None:
     """Once, so that the command means one thing; *pause* while something plays."""
-    explorer = pl.explore("topcuoglu")
+    explorer = pl.explore("topcuoglu", tab="Difference")
     assert explorer.settled(60)
     show(page, explorer)
     root = page.locator(".placelab-explorer")
@@ -38,7 +38,7 @@ def test_each_button_that_a_command_presses_is_there(page: Page) -> None:
     explorer.close()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_open_has_a_zone_to_drop_on_and_three_examples(page: Page, screenshot, theme: str) -> None:
     """An example is one click; the panel closes behind it."""
     explorer = pl.explore("dynamic_rnn")
@@ -62,7 +62,7 @@ def test_open_has_a_zone_to_drop_on_and_three_examples(page: Page, screenshot, t
 
 def test_a_note_stands_over_the_messages(page: Page, screenshot) -> None:
     """It covers none of them, nor those that come while it is there; without any it is at its place above the foot."""
-    explorer = pl.explore("topcuoglu")
+    explorer = pl.explore("topcuoglu", tab="Difference")
     assert explorer.settled(60)
     page.set_viewport_size({"width": 1280, "height": 720})
     show(page, explorer)

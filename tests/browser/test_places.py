@@ -189,7 +189,7 @@ def _(mo, pl):
 @pytest.fixture(
     params=[
         pytest.param("explorer", id="plain"),
-        pytest.param("mo.ui.anywidget(explorer)", id="element", marks=pytest.mark.slow),
+        pytest.param("mo.ui.anywidget(explorer)", id="element"),
     ]
 )
 def marimo(request, tmp_path) -> Iterator[str]:
@@ -205,6 +205,7 @@ def marimo(request, tmp_path) -> Iterator[str]:
         jupyterlab.end(server)
 
 
+@pytest.mark.slow
 def test_marimo(marimo, page: Page, screenshot):
     """The chart, a picked strategy and undo, with the numbers of the library."""
     page.set_viewport_size(WINDOW)
@@ -232,6 +233,7 @@ def kernels(server: psutil.Process) -> list[psutil.Process]:
     return found
 
 
+@pytest.mark.slow
 def test_the_page_alone(hand_in, alone, page: Page, screenshot):
     """It fills the window, follows the system's colours, starts in the user's folder, and its kernel ends with it."""
     server = alone[1]

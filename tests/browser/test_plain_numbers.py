@@ -59,6 +59,7 @@ def seen(page: Page, root: Locator) -> list[tuple[str, float]]:
     return [(text, size) for text, size in page.evaluate(here)]
 
 
+@pytest.mark.slow
 def test_a_speed_that_changes_nothing_cannot_be_dragged(open_notebook, page: Page):
     """Topcuoglu's processors have given times: the pill says so and stays; his links can be dragged as ever."""
     notebook, root = explorer_of(open_notebook, page, f"{PROBLEMS['topcuoglu']}, tab={RESTING!r}")

@@ -47,6 +47,7 @@ def makespan(page: Page) -> float:
     return float(frame(page).locator(".pl-live[data-makespan]").get_attribute("data-makespan"))
 
 
+@pytest.mark.slow
 def test_a_link_of_the_playground_shows_what_was_found(page, browser, playground, screenshot):
     """Model, box, strategies and a drag, opened in a fresh browser: the makespan of the library."""
     page.goto(playground)

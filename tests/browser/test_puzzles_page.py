@@ -39,6 +39,7 @@ def stars(page: Page) -> int:
     return int(frame.locator(".stars").get_attribute("data-stars"))
 
 
+@pytest.mark.slow
 def test_each_puzzle_begins_with_the_librarys_stars(page, address):
     """Each has a page of its own in which its first plan earns what `puzzle.stars` says."""
     page.goto(address)

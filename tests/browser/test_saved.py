@@ -40,6 +40,7 @@ def reopen(page: Page, lab: jupyterlab.Lab, name: str) -> None:
     page.wait_for_function(READY)
 
 
+@pytest.mark.slow
 def test_a_saved_notebook_shows_the_last_state(explore, lab, label):
     """A drag, saved and opened again without its kernel: the chart after it, and a page that recomputes; also untrusted."""
     hand = explore()
@@ -286,6 +287,7 @@ def test_the_chart_as_picture(explore, page: Page, tmp_path):
     assert saved("SVG", "b.svg").read_text() != svg
 
 
+@pytest.mark.slow
 def test_pictures_for_a_paper(explore, page: Page, tmp_path):
     """As wide as asked, 300 pixels per inch, light on a dark page; PDF is printed on a page of that size."""
     hand = explore('"topcuoglu"')
@@ -319,6 +321,7 @@ def test_pictures_for_a_paper(explore, page: Page, tmp_path):
     expect(printed).to_have_attribute("srcdoc", re.compile(r"@page\{size:85mm \d+mm;margin:0\}.*<svg", re.DOTALL))
 
 
+@pytest.mark.slow
 def test_what_differs_from_the_kept_schedule(explore, screenshot):
     """Keep, drag: the tab names the scopes and ops that changed; Enter on a row selects its op in the chart."""
     hand = explore('"convolutional_network", pl.clusters.pcie_box()')

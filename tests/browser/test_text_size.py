@@ -91,7 +91,7 @@ def compared(cell):
 
 
 @pytest.mark.own_page  # of another scale
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("size", [(1280, 720), (853, 480)], ids=["1280", "853"])
 def test_nothing_is_cut_at_150_percent(browser: Browser, size: tuple[int, int], theme: str):
     """In a window of 1920 × 1080 or 1280 × 720 pixels: the best known, the bound, the colour's name, an empty tab's sentence."""
