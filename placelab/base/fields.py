@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Any
 
-from placelab.base.errors import FormatError, PlacelabError
+from placelab.base.errors import FormatError, PlacelabError, escaped
 
 
 @contextmanager
@@ -32,13 +32,13 @@ def title(where: str, default: str) -> str:
     >>> title("profiles/vgg16.txt.gz", "a profile"), title("the upload", "a profile")
     ('vgg16', 'a profile')
     """
-    name = PurePath(where).name
+    name = escaped(PurePath(where).name)
     return name.removesuffix(".gz").rpartition(".")[0] or default
 
 
 def one_line(text: str) -> str:
-    """`text` with single spaces for all white space: a name, as graphs have them."""
-    return " ".join(text.split())
+    """`text` with single spaces for all white space, and escapes for what is not seen: a name, as graphs have them."""
+    return escaped(" ".join(text.split()))
 
 
 def cost(value: Any, what: str) -> float:

@@ -39,7 +39,9 @@ MOST_ROWS = 32  # of a table
 FONT = "font:13px/1.5 var(--jp-ui-font-family,system-ui,sans-serif)"
 LINE = "1px solid rgba(128,128,128,.4)"
 # what XML cannot hold, and marks that reverse the text after them
-UNFIT = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+UNFIT = re.compile(
+    "[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)
 
 
 def kind_numbers(graph: OpGraph) -> tuple[list[str], np.ndarray]:

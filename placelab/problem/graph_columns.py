@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.base.errors import FormatError
+from placelab.base.errors import FormatError, escaped
 from placelab.base.index_arrays import F8, I4, LARGEST, frozen, pointers
 from placelab.problem.graph_checks import closest, column
 
@@ -191,7 +191,7 @@ class GraphColumns:
     @property
     def title(self) -> str:
         """The graph's name for messages, which are on one line."""
-        return " ".join(str(self.metadata.get("name", "this graph")).splitlines())
+        return escaped(" ".join(str(self.metadata.get("name", "this graph")).splitlines()))
 
     def time_column(self, name: str, kind: str) -> int:
         """Column of `time` that holds for a device: the one of its name, else of its type, else the default; -1 for none."""

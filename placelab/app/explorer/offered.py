@@ -12,6 +12,7 @@ import numpy as np
 
 import placelab.costs as costs
 from placelab.app.explorer.spreads import Layers, layers_of, layers_of_split
+from placelab.base.errors import escaped
 from placelab.graphs import datasets
 from placelab.graphs.loading import load
 from placelab.models import Transformer, read
@@ -123,7 +124,8 @@ def model_of(what: Any) -> Model:
         return decoder_model(layers_of(read(what), f"pl.models.read({str(what)!r})"))
     graph = load(what)
     code = f"pl.load({str(what)!r})" if isinstance(what, (str, Path)) else ""
-    return Model(str(what) if code else f"{graph.metadata.get('name', 'graph')}, given", graph, code)
+    title = graph.title if "name" in graph.metadata else "graph"
+    return Model(escaped(str(what)) if code else f"{title}, given", graph, code)
 
 
 def is_decoder(what: Any) -> bool:

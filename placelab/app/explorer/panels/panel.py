@@ -14,7 +14,7 @@ from placelab.analysis.hand_plans import ByHand
 from placelab.app.explorer.engine.solving import Result, RunningCall
 from placelab.app.explorer.state import Change, State
 from placelab.app.widgets import controls as w
-from placelab.base.errors import UnsupportedError
+from placelab.base.errors import UnsupportedError, escaped
 from placelab.base.progress import COMPILING, compiling, never
 from placelab.base.threads import Background, Worker
 from placelab.base.units import percent
@@ -107,7 +107,7 @@ class Message(w.HBox):
         """
         role = "alert" if tone == "bad" else "status"
         with self.hold_sync():
-            self.text.value = f'<div role="{role}" class="{tone}">{escape(text)}</div>' if text else ""
+            self.text.value = f'<div role="{role}" class="{tone}">{escape(escaped(text))}</div>' if text else ""
             if tone != self._tone:
                 self.remove_class(f"pl-said-{self._tone}").add_class(f"pl-said-{tone}")
                 self._tone = tone

@@ -33,6 +33,7 @@ from placelab.app.explorer.state import Change, State
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.frame import Files
 from placelab.app.widgets.whole import PartComm
+from placelab.base.errors import escaped
 from placelab.base.files import json_of
 from placelab.base.interrupts import lacking
 from placelab.base.leaving import Abandoned, run_abandonable
@@ -138,7 +139,7 @@ class Opening(Background):
 
     def say(self, text: str) -> None:
         """Show what is going on; "" hides the line."""
-        self.text.value = f'<span role="status">{escape(text)}</span>' if text else ""
+        self.text.value = f'<span role="status">{escape(escaped(text))}</span>' if text else ""
         self.box.hidden = not text
         self._cancel.hidden = not (self._jobs or text.startswith("Reading"))
 
@@ -253,6 +254,7 @@ class ModelPicker:
 
     def _uploaded(self, name: str, data: bytes) -> None:
         shown = self._opened[self._title].graph
+        name = escaped(name)
 
         def read() -> Change:
             if decoder := decoder_of(data, name):

@@ -1,0 +1,69 @@
+"""Names are shown as they are: what is not seen, or turns the text around it, is refused or becomes an escape."""
+
+from __future__ import annotations
+
+import onnx_models
+import pytest
+
+import placelab as pl
+from placelab.app.explorer.panels.panel import Message
+from placelab.app.explorer.panels.pickers import Opening
+from placelab.base.errors import escaped, is_name
+from placelab.base.fields import one_line, title
+
+CONTROLS = [*"\t\r\v\x00\x1b\x7f\x85\x9b\u061c\u200b\u200e\u200f\u2028\u2029\u202a\u202e\u2060\u2066\u2069\ufeff"]
+NAMES = ["conv", "a b", "גיבוי", "نموذج", "می\u200cخواهم", "模型", "👩\u200d💻", "\u00a0", "e\u0301"]
+
+
+@pytest.mark.parametrize("character", CONTROLS, ids=ascii)
+def test_a_control_is_part_of_no_name(character):
+    """Of no op, kind, group, device, host, type or link; messages have it as an escape."""
+    bad = f"a{character}b"
+    assert not is_name(bad) and is_name(escaped(bad)) and is_name(one_line(bad)) and is_name(title(f"{bad}.dot", ""))
+    for given in (
+        dict(names=[bad]),
+        dict(kind=[bad]),
+        dict(groups=[[0]], group_names=[bad]),
+        dict(devices={0: (bad,)}),
+        dict(time={bad: [1.0]}),
+    ):
+        with pytest.raises(pl.FormatError, match=r"'a.+b'.*non-empty text on one line, without control") as said:
+            pl.OpGraph.from_arrays(**dict(names=["op"], compute=[1.0], edges=[]) | given)
+        assert str(said.value).isprintable()
+    for given in (dict(names=[bad]), dict(types=[bad]), dict(hosts=[bad])):
+        with pytest.raises(pl.FormatError, match="without control characters"):
+            pl.Cluster([1.0], **given)
+    assert is_name(pl.OpGraph.from_arrays(["op"], [1.0], [], metadata={"name": bad}).title)
+    assert is_name(str(pl.FormatError(f"{bad} cannot be read")))
+
+
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_letters_of_all_scripts_are_names(name):
+    """From right to left, too, with their joiners; nothing of them is escaped."""
+    assert is_name(name) and escaped(name) == name
+    assert pl.OpGraph.from_arrays([name], [1.0], [], kind=name).names.tolist() == [name]
+    assert pl.Cluster([1.0], names=[name]).names == (name,)
+
+
+def test_a_file_keeps_its_ops_where_a_name_has_a_control(tmp_path):
+    """The character becomes its escape in names and kinds, by which the op is found."""
+    (tmp_path / "odd.dot").write_text(
+        'digraph { "a\u202eb\t" [compute=1, kind="k\x1b[2J\nl"]; "a\u202eb\t" -> c; c [compute=2] }'
+    )
+    graph = pl.load(tmp_path / "odd.dot")
+    assert graph.names.tolist() == [r"a\u202eb\t", "c"] and graph.kind.tolist() == [r"k\x1b[2J l", ""]
+    text = '<ir_version: 9, opset_import: ["": 18]> g (float[1] x) => (float[1] y) { y = Relu(x) }'
+    model = onnx_models.model(text)
+    model.graph.node[0].name = "a\u202eb"
+    (tmp_path / "odd.onnx").write_bytes(model.SerializeToString())
+    assert r"a\u202eb" in pl.load(tmp_path / "odd.onnx").names.tolist()
+
+
+def test_a_name_of_a_file_does_not_turn_the_sentence_around_it():
+    """The explorer's messages, and the line on what is read, show escapes: these names come from the browser's machine."""
+    message = Message()
+    message.say("odd\u202egnp.onnx has no ops", "bad")
+    opening = Opening(print, print)
+    opening.say("Reading odd\u202egnp.onnx")
+    for shown in (message.text.value, opening.text.value):
+        assert r"odd\u202egnp.onnx" in shown
