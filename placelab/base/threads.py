@@ -10,10 +10,12 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from time import monotonic
 from typing import Any, TypeVar
 from weakref import WeakSet
@@ -172,7 +174,7 @@ class Worker:
             try:
                 self._work()
             except BaseException:  # an exit, too: the thread must survive to handle the next state
-                if threading.main_thread().is_alive():  # else the process is leaving, and nothing can be begun any more
+                if not ending():  # else nothing can be begun any more
                     log.exception("%s failed", self._name)
             finally:
                 with self._change:
@@ -201,12 +203,24 @@ class Background:
         self._worker.close()
 
 
+def ending() -> bool:
+    """Whether Python ends: then pages are sent nothing, as a thread may go on after its kernel has closed the sockets."""
+    return not threading.main_thread().is_alive()
+
+
+if "zmq" in sys.modules:
+    # With its first large message pyzmq registers what refuses all others, which must not run before the function below.
+    with suppress(ImportError):
+        import_module("zmq.utils.garbage")
+
+
 @atexit.register
 def _end_all() -> None:
     """End all threads while ipykernel can still send their messages.
 
     Functions registered later run first, so this one runs before ipykernel ends the thread that sends all messages. After that,
-    every thread sends its own messages, and the parts of two that are sent at once mix, so that no page can read them.
+    every thread sends its own messages, and the parts of two that are sent at once mix, so that no page can read them. What is
+    being sent meanwhile has `END` to arrive; nothing else is sent (:func:`ending`).
     """
     workers = list(_workers)
     until = monotonic() + END

@@ -51,3 +51,11 @@ it("hears the messages that are for it, and says whom its own are from", () => {
   part.send("click");
   expect(sent).toEqual([{ to: "p2", content: "click" }]);
 });
+
+it("sends nothing where the connection to the kernel has ended, and does not fail", () => {
+  const { model } = whole();
+  model.send = () => {
+    throw new Error("Cannot send");
+  };
+  expect(() => partOf(model, "p1").send("click")).not.toThrow();
+});

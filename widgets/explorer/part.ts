@@ -52,7 +52,14 @@ export function partOf<T>(whole: Whole, name: string): Part<T> {
       if (listening) whole.off(eventOf(event), listening);
       heard.get(event)?.delete(listener);
     },
-    send: (content, callbacks, buffers) => whole.send({ to: name, content }, callbacks, buffers),
+    send(content, callbacks, buffers) {
+      try {
+        whole.send({ to: name, content }, callbacks, buffers);
+      } catch {
+        // Jupyter throws where its connection to the kernel has ended before the view has: nobody is there to hear. What is to be
+        // answered is sent again, and that the kernel is gone is said elsewhere.
+      }
+    },
     widget_manager: whole.widget_manager,
     whole,
   };

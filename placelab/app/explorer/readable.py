@@ -26,7 +26,7 @@ from placelab.app.explorer.state import State
 from placelab.app.export import page
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.app.widgets.whole import Whole
-from placelab.base.threads import Background, Worker
+from placelab.base.threads import Background, Worker, ending
 from placelab.pictures.schedule_cells import entries, gantt
 from placelab.pictures.style import aside, picture, text
 from placelab.problem.problem import Problem
@@ -128,6 +128,8 @@ class SavedPicture(Background):
         )
         self._number += 1
         html = html.replace("<div", f'<div data-number="{self._number}"', 1)
+        if ending():
+            return
         display({"text/html": html}, raw=True, display_id=f"placelab-{self._token}", update=update)
         self._made(f"placelab-saved-{self._token}", self._number)
 

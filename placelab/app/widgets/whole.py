@@ -15,6 +15,8 @@ import anywidget
 import ipywidgets
 import traitlets
 
+from placelab.base.threads import ending
+
 UNSENT = ("layout", "tabbable", "tooltip")  # traits of a view alone in a cell; a control's tooltip is its own
 _numbers = count(1)
 
@@ -57,7 +59,15 @@ def pass_running_cells(comm: Any) -> None:
         comm._reply_subshell_for = lambda data, subshell: subshell
 
 
-class Part(ipywidgets.Widget):
+class Sender(ipywidgets.Widget):
+    """A widget that sends nothing once Python ends: the kernel closes its sockets, and a message would be half one."""
+
+    def _send(self, msg: Any, buffers: Any = None) -> None:
+        if not ending():
+            super()._send(msg, buffers)
+
+
+class Part(Sender):
     """A widget that is a part of a whole if its comm is a :class:`PartComm`: hosts do not hear of it, and do not keep it.
 
     Attributes
@@ -137,7 +147,7 @@ def state_of(part: ipywidgets.Widget) -> dict[str, Any]:
     return {f"{part.model_id}.{key}": value for key, value in part.get_state(keys).items()}
 
 
-class Whole(anywidget.AnyWidget):
+class Whole(Sender, anywidget.AnyWidget):
     """One widget for a front end, made of parts.
 
     Parameters
