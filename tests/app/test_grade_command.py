@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
+from threading import Lock
 
 import pytest
+from prepared import Prepared
 
 from placelab.app import cli, grading
 from placelab.app.cli.course_commands import students_copy
@@ -49,6 +52,29 @@ def handed_in(tmp_path):
     return put
 
 
+@pytest.fixture(scope="module")
+def prepared() -> Iterator[Prepared]:
+    """A process that has imported what grading does; tests of limits start processes of their own."""
+    process = Prepared(
+        "import numba, pandas, placelab, placelab.testing, placelab.app.grading; placelab.partitioners()"
+    )
+    yield process
+    process.close()
+
+
+@pytest.fixture
+def forked(prepared, monkeypatch):
+    """Copies are run in forks of it, one after the other."""
+    turn = Lock()
+
+    def run(command, folder, seconds, memory):
+        with turn:
+            status = prepared.run(command, cwd=folder, timeout=seconds).returncode
+        return f"the process ended with status {status}" if status else ""
+
+    monkeypatch.setattr(grading, "_run", run)
+
+
 def table(folder, tmp_path, *more):
     """The rows of the table, by student."""
     file = tmp_path / "grades.csv"
@@ -57,7 +83,7 @@ def table(folder, tmp_path, *more):
         return {row["student"]: row for row in csv.DictReader(lines)}
 
 
-def test_one_row_per_student(handed_in, tmp_path, capsys):
+def test_one_row_per_student(handed_in, tmp_path, capsys, forked):
     """Right, half and wrong copies; one that is no notebook; a name that a spreadsheet would run."""
     handed_in("right", copy_with(RIGHT))
     handed_in("right", "{}", "puzzles.ipynb")  # is not graded
@@ -114,7 +140,7 @@ def test_a_copy_is_judged_by_the_shipped_lesson(handed_in):
     assert graded(copy, 60, 16e9).points == [0, 0, 1]
 
 
-def test_answers_share_no_process_and_files(handed_in):
+def test_answers_share_no_process_and_files(handed_in, forked):
     """A copy cannot leave through an exit, and a function of placelab that it replaces is there again at the check."""
     replaced = "pl.testing.check_placement = lambda *_, **__: None\n" + WRONG["in_eight"]
     path = handed_in("eve", copy_with(RIGHT | {"in_eight": replaced, "waits_for": "raise SystemExit"}))

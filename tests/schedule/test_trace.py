@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cache
 
 import numpy as np
 import pytest
@@ -29,11 +30,14 @@ CHAIN = pl.Problem(
 ROUNDING = 1e-12
 
 
-def traced(name: str, count: int = 60, **limits):
+@cache
+def traced(name: str, count: int = 60, **limits) -> tuple[pl.Placement, ...]:
     """Placements of random problems with their traces, as far as the strategy itself finds some."""
+    found = []
     for problem in many(count, seed=31, **limits):
         with suppress(pl.InfeasibleError):
-            yield pl.place(problem, name, trace=True, fallback=False)
+            found.append(pl.place(problem, name, trace=True, fallback=False))
+    return tuple(found)
 
 
 def test_heft_on_topcuoglu_decides_as_the_paper_does():

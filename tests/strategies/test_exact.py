@@ -302,7 +302,7 @@ def test_known_optima(problem, makespan, name):
     check_optimal(pl.place(problem, name), makespan)
 
 
-@pytest.mark.parametrize("devices", [2, 3, 4])
+@pytest.mark.parametrize("devices", [2, pytest.param(3, marks=pytest.mark.slow), 4])
 @pytest.mark.parametrize("speeds", ["equal", "unequal"])
 def test_ten_tasks_of_every_structure_are_proven(devices, speeds):
     """Trees, forks, joins, pipelines, stencils, series-parallel and random graphs with transfers."""

@@ -44,13 +44,18 @@ class Prepared:
         timeout: float | None = None,
         check: bool = False,
         capture_output: bool = True,
+        cwd: str | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
         """Run ``[sys.executable, -c CODE | -m MODULE | FILE, arguments…]``; other options of Python are left out."""
         _, *words = (str(word) for word in command if word != "-P")
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             given.write(input)
             given.seek(0)
-            asked = {"words": words, "environment": dict(os.environ if env is None else env), "folder": os.getcwd()}
+            asked = {
+                "words": words,
+                "environment": dict(os.environ if env is None else env),
+                "folder": cwd or os.getcwd(),
+            }
             socket.send_fds(
                 self._line, [json.dumps(asked).encode() + b"\n"], [file.fileno() for file in (given, out, err)]
             )
