@@ -31,6 +31,11 @@ FOLDERS = {
     "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
 }
 
+# What JupyterLab adds to its page and to each notebook, and no test looks at.
+UNUSED = """
+csvviewer debugger extensionmanager htmlviewer hub imageviewer inspector logconsole lsp markdownviewer running toc tooltip
+workspaces fileeditor-extension:language-server notebook-extension:language-server notebook-extension:toc"""
+
 JUPYTERLAB = "doc/tree"  # address of its page with one notebook
 NOTEBOOK = "notebooks"
 # The notebook a test has opened is the one widget of such a page.
@@ -197,7 +202,11 @@ def free_port() -> int:
 
 
 def environment(home: Path, token: str) -> dict[str, str]:
-    """Variables that keep JupyterLab's settings in ``home`` and its news pop-up off."""
+    """Variables that keep JupyterLab's settings in ``home``, and its news pop-up and what is unused off."""
+    without = home / FOLDERS["JUPYTER_CONFIG_DIR"] / "labconfig/page_config.json"
+    without.parent.mkdir(parents=True)
+    unused = [f"@jupyterlab/{name}" if ":" in name else f"@jupyterlab/{name}-extension" for name in UNUSED.split()]
+    without.write_text(json.dumps({"disabledExtensions": dict.fromkeys(unused, True)}))
     news = home / FOLDERS["JUPYTERLAB_SETTINGS_DIR"] / "@jupyterlab/apputils-extension/notification.jupyterlab-settings"
     news.parent.mkdir(parents=True)
     news.write_text('{"fetchNews": "false", "checkForUpdates": false}')
