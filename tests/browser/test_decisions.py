@@ -249,6 +249,7 @@ def test_an_ops_name_has_its_share_of_the_list(page):
     graph = pl.OpGraph.from_arrays(["stem/first/conv", "stem/second/conv"], [1.0, 2.0], [(0, 1)])
     cluster = pl.Cluster([1.0, 2.0], names=["a machine with quite a long name:0", "a machine with quite a long name:1"])
     show(page, Decisions.of(traced("heft", pl.Problem(graph, cluster))))
+    bare_page.still(page)
     share = page.locator(".row").first.evaluate("row => row.children[1].offsetWidth / row.offsetWidth")
     assert share >= 0.3
     assert page.locator(".main").evaluate("e => e.children[0].offsetWidth / e.offsetWidth") > 0.45

@@ -422,7 +422,11 @@ def fails_here(problem):
 
 def test_from_an_error_to_the_cell_that_has_it(open_notebook, page, screenshot):
     """The button scrolls to the cell and marks the line; when the cell has changed, there is no button."""
-    cells = [FAILS, *["# between"] * 12, OPEN.format(arguments='"topcuoglu", partitioner="fails-here"')]
+    cells = [
+        FAILS,
+        *["# between"] * 12,
+        OPEN.format(arguments=f'"topcuoglu", partitioner="fails-here", tab={RESTING!r}'),
+    ]
     open_notebook(cells)
     root = page.locator(".placelab-explorer")
     jump = root.get_by_role("button", name="Jump to the cell")

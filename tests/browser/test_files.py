@@ -9,7 +9,7 @@ import re
 import onnx_models
 import pytest
 import tensorflow_samples
-from browser.test_explorer import FRAMES, Hand, explore, played  # noqa: F401
+from browser.test_explorer import FRAMES, RESTING, Hand, explore, played  # noqa: F401
 from playwright.sync_api import expect
 
 import placelab as pl
@@ -38,8 +38,8 @@ def drop(hand: Hand, onto: str, **files: bytes) -> None:
 
 
 def test_models_dropped_anywhere_open(explore, screenshot):  # noqa: F811
-    """ONNX and TensorFlow, on canvas and chart; an invalid file gives an error and changes nothing; undo works."""
-    hand = explore('"topcuoglu"')
+    """ONNX and TensorFlow, on canvas, chart and tabs; an invalid file gives an error and changes nothing; undo works."""
+    hand = explore('"topcuoglu"', tab=RESTING)
     drop(hand, ".cluster", linear__onnx=onnx_models.model(onnx_models.LINEAR).SerializeToString())
     hand.becomes("explorer.state.model.title", "linear.onnx")
     expect(hand.menu("Model")).to_have_value("linear.onnx")
@@ -50,7 +50,7 @@ def test_models_dropped_anywhere_open(explore, screenshot):  # noqa: F811
     screenshot("onnx")
     drop(hand, ".pl-gantt", served__pb=tensorflow_samples.served())
     hand.becomes("explorer.state.model.title", "served.pb")
-    drop(hand, ".pl-comparison", broken__onnx=b"\x08\x07\xff\xff\xff")
+    drop(hand, ".pl-tabs", broken__onnx=b"\x08\x07\xff\xff\xff")
     expect(hand.root.get_by_role("alert")).to_contain_text("broken.onnx")
     assert hand.notebook.value("explorer.state.model.title") == "served.pb"
     hand.button("↶").click()

@@ -41,7 +41,7 @@ def test_each_button_that_a_command_presses_is_there(page: Page) -> None:
 @pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_open_has_a_zone_to_drop_on_and_three_examples(page: Page, screenshot, theme: str) -> None:
     """An example is one click; the panel closes behind it."""
-    explorer = pl.explore("dynamic_rnn")
+    explorer = pl.explore("dynamic_rnn", tab="Difference")
     assert explorer.settled(60)
     page.set_viewport_size({"width": 1226, "height": 640})
     show(page, explorer, theme)

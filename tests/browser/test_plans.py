@@ -102,7 +102,8 @@ def test_what_would_make_it_fit(hand, screenshot, width):
     agrees(hand)
 
 
-@pytest.mark.parametrize("theme", ["JupyterLab Light", pytest.param("JupyterLab Dark", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 def test_gradients_lie_on_streams_under_their_devices(hand, screenshot, theme):
     """Each rank's lane has its stream's under it; the chart takes the plan's seconds, also after a link has been dragged."""
     hand.notebook.set_theme(theme)

@@ -100,6 +100,7 @@ def dragged_on(inside: FrameLocator, makespan: float) -> None:
     expect(inside.get_by_role("button", name="Copy link")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_kernel_that_is_busy_or_gone_is_not_awaited(explore, screenshot):
     """While it holds everything up, and after its end, the last picture goes on as a page that recomputes, and says so."""
     hand = explore()
