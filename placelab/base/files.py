@@ -39,6 +39,8 @@ def path_of(path: Any) -> Path:
     """`path` as a Path; FormatError if it is not a valid path."""
     if not isinstance(path, (str, os.PathLike)) or "\0" in str(path) or not is_path(str(path)):
         raise FormatError(f"{path!a} is not the path of a file")
+    if isinstance(path, str) and "://" in path:
+        raise FormatError(f"{path!a:.200} is an address, and nothing is fetched; download the file and give its path")
     return Path(path)
 
 

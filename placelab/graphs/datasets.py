@@ -79,7 +79,12 @@ def cluster_of(given: Any, what: str) -> Cluster:
     """The cluster whose keyword arguments are in parsed JSON; FormatError, with `what` as its subject, if it is malformed."""
     known = set(Cluster.__dataclass_fields__)
     if not isinstance(given, dict) or not {"speed"} <= set(given) <= known:
-        raise FormatError(f"{what} is malformed: expected an object of {', '.join(sorted(known))}")
+        wrong = (
+            next((f", without {key!r:.60}" for key in given if key not in known), "") if isinstance(given, dict) else ""
+        )
+        raise FormatError(
+            f"{what} is malformed: expected an object of {', '.join(sorted(known))}, speed at least{wrong}"
+        )
     if not isinstance(given["speed"], list) or len(given["speed"]) > MAX_DEVICES:
         raise FormatError(f"{what} must have a list of at most {MAX_DEVICES:,} speeds")
     return Cluster(**given)

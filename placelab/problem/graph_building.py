@@ -40,7 +40,7 @@ def columns(names: Any, compute: Any, edges: Any, **given: Any) -> dict[str, Any
     groups, group_names = _groups(given["groups"], given["group_names"], n)
     devices = _shared_sets(dict(items(given["devices"], "devices")), n)
     time = dict(items(given["time"], "time"))
-    check_labels(texts(time, "the keys of time"), "the keys of time")
+    check_labels(texts(time, "the keys of time"), "time")
     speed = dict(zip(time, time_speeds(given["time_speed"], tuple(time)), strict=True))
     usual = default_time(given["time_default"], time)
     check_edges(edges, n, names)

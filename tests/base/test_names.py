@@ -6,6 +6,7 @@ import onnx_models
 import pytest
 
 import placelab as pl
+from placelab.app.cli import main
 from placelab.app.explorer.panels.panel import Message
 from placelab.app.explorer.panels.pickers import Opening
 from placelab.base.errors import escaped, is_name
@@ -67,3 +68,28 @@ def test_a_name_of_a_file_does_not_turn_the_sentence_around_it():
     opening.say("Reading odd\u202egnp.onnx")
     for shown in (message.text.value, opening.text.value):
         assert r"odd\u202egnp.onnx" in shown
+
+
+@pytest.mark.parametrize(
+    "address", ["https://example.org/a.onnx", "http://example.org/a", "s3://a/b.onnx", "file:///a.dot"]
+)
+def test_an_address_is_no_path(address):
+    """Nothing is fetched: the sentence says to download the file, from a cell and on the command line."""
+    with pytest.raises(pl.FormatError, match=f"'{address}' is an address.*; download the file and give its path"):
+        pl.load(address)
+    with pytest.raises(SystemExit, match="is an address, and nothing is fetched"):
+        main(["inspect", address])
+
+
+def test_a_cluster_that_is_no_file_is_named_once(tmp_path):
+    """As a folder, whose name says .json."""
+    (tmp_path / "c.json").mkdir()
+    with pytest.raises(SystemExit, match=r"^placelab: [^:]*c\.json is not a file; expected a JSON file"):
+        main(["place", "topcuoglu", "--cluster", str(tmp_path / "c.json")])
+
+
+def test_what_the_command_line_writes_is_printed_with_escapes(tmp_path, capsys):
+    """A name that turns the text around it, which a shell completes, is printed like those in files."""
+    main(["convert", "topcuoglu", str(tmp_path / "odd\u202e.json")])
+    said = capsys.readouterr().out
+    assert r"odd\u202e.json: 10 ops" in said and said.replace("\n", "").isprintable()

@@ -146,8 +146,9 @@ def _cluster_in(path: str) -> Cluster:
             f"no cluster preset is called {path!a}, and there is no such file; presets are {', '.join(clusters.PRESETS)}"
         )
     expected = "a JSON file of the arguments of placelab.Cluster"
+    given = json_of(read_file(path, expected), path, expected)
     with read_from(path):
-        return datasets.cluster_of(json_of(read_file(path, expected), path, expected), "the cluster")
+        return datasets.cluster_of(given, "the cluster")
 
 
 def default_cluster(graph: OpGraph) -> str:

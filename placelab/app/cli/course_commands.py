@@ -63,11 +63,11 @@ def lessons(options: argparse.Namespace) -> None:
         written.append((options.directory / ANSWERS, (shipped(LESSONS) / ANSWERS).read_text("utf-8")))
     for copy, text in written:
         if copy.exists():
-            print(f"{copy} is there already and is kept")
+            print(f"{printable(copy)} is there already and is kept")
             continue
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(text, "utf-8")
-        print(copy)
+        print(printable(copy))
 
 
 def _written(lesson: Path, options: argparse.Namespace) -> tuple[Path, str]:

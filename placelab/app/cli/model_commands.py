@@ -253,7 +253,7 @@ def convert(options: argparse.Namespace) -> None:
     ending(options.out, writers(GRAPH))
     graph = renamed(model_of(options), options.name)
     exports.graph(graph, options.out)
-    print(f"{options.out}: {graph.n_ops:,} ops, {graph.n_edges:,} edges")
+    print(f"{printable(options.out)}: {graph.n_ops:,} ops, {graph.n_edges:,} edges")
     if text := note(graph, options.out):
         print(f"note: {printable(text)}")
 
