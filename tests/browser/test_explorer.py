@@ -846,16 +846,24 @@ NEAR = """x => {
 
 @pytest.mark.slow
 def test_presenting(explore, page: Page, screenshot):
-    """Everything is a quarter larger, and pointers still hit what is below them: a value, a card, a bar of the chart."""
+    """The explorer alone, a quarter larger, on the whole screen; pointers still hit a value, a card, a bar of the chart."""
     page.set_viewport_size({"width": 1280, "height": 720})
     hand = explore('"recurrent_network", pl.clusters.two_nodes(2)')
     tall = box_of(hand.button("Comparison"))["height"]
-    hand.root.get_by_role("button", name="Present: larger type, and nothing but the views").click()
-    hand.button("Full screen").click()
+    present = hand.root.get_by_role("button", name="Present: larger type, and nothing but the views")
+    present.click()
     page.wait_for_function("() => document.fullscreenElement?.getBoundingClientRect().height === innerHeight")
     expect(hand.root.locator(".cluster")).to_be_visible()
     bare_page.still(page)
     assert box_of(hand.button("Comparison"))["height"] == pytest.approx(1.25 * tall, rel=0.05)
+    expect(hand.root.locator(".pl-rest")).to_be_hidden()  # all cards are seen
+    titles = hand.root.locator(".pl-titles")
+    assert titles.evaluate("titles => titles.scrollWidth <= titles.clientWidth")
+    hand.button("Job").click()
+    head = box_of(hand.root.locator(".pl-job-head"))
+    last = box_of(hand.root.get_by_role("button", name="Training run"))
+    assert last["x"] + last["width"] <= head["x"] + head["width"] + 1
+    hand.button("Comparison").click()
     handle = key(hand, "bandwidth:inside node0")
     x = (box := box_of(handle))["x"] + box["width"] / 2
     page.mouse.move(x, box["y"] + box["height"] / 2)
@@ -887,6 +895,9 @@ def test_presenting(explore, page: Page, screenshot):
         page.mouse.click(stage["x"] + left + middle * (stage["width"] - left), y)
     hand.becomes("explorer.gantt.selection", op)
     screenshot("selected")
+    hand.button("Full screen").click()  # which is left
+    expect(present).to_have_attribute("aria-pressed", "false")
+    assert box_of(hand.button("Comparison"))["height"] == pytest.approx(tall, rel=0.05)
 
 
 def narrow(hand: Hand) -> None:

@@ -76,6 +76,29 @@ def test_a_border_is_dragged(hand, screenshot):
             assert inner["y"] >= outer["y"] and inner["y"] + inner["height"] <= outer["y"] + outer["height"] + 1
 
 
+@pytest.mark.parametrize(("devices", "said"), [(4, ""), (8, "3 of 8 ▾")])
+def test_no_bar_is_cut(page, open_notebook, screenshot, devices, said):
+    """Four devices have their bars at once; of eight, as many as have room are whole, and it says of how many."""
+    spread = f"""import placelab as pl
+known = pl.costs.specs()["rtx3090"]
+gpus = pl.Cluster([known.speed] * {devices}, memory=[known.memory] * {devices}, bandwidth=16e9, latency=1e-5)
+explorer = pl.explore(pl.models.read("llama-3-8b"), gpus, tab="Layers")
+explorer"""
+    hand = at_1280(page, open_notebook, spread)
+    expect(hand.root.locator(".pl-layers .value.time")).to_have_count(devices)
+    page.wait_for_timeout(300)
+    screenshot("bars")
+    seen = box_of(hand.root.locator(".pl-layers .rows"))
+    ends = [box_of(row)["y"] + box_of(row)["height"] for row in hand.root.locator(".pl-layers .row[data-device]").all()]
+    bottom = seen["y"] + seen["height"]
+    tab = box_of(hand.root.locator(".pl-tabs"))
+    assert bottom <= tab["y"] + tab["height"]
+    whole = sum(end <= bottom + 0.5 for end in ends)
+    assert whole == (devices if not said else 3)
+    assert not any(bottom + 0.5 < end < bottom + 11 for end in ends)
+    expect(hand.root.locator(".pl-layers .row.head span").first).to_have_text(said)
+
+
 HOLD = """() => {
   window.held = [];
   window.sends = WebSocket.prototype.send;

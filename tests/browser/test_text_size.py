@@ -123,3 +123,76 @@ def test_nothing_is_cut_at_150_percent(browser: Browser, size: tuple[int, int], 
     finally:
         context.close()
         explorer.close()
+
+
+MISSING = """() => {  // parts of the cluster canvas that end outside its body
+  const body = document.querySelector(".cluster > .body").getBoundingClientRect();
+  return [...document.querySelectorAll(".cluster > .body :is(.plate, .pill rect, .matrix canvas, .matrix select, .legend)")]
+    .map((part) => [part.closest("[data-key]")?.dataset.key ?? part.className, part.getBoundingClientRect()])
+    .filter(([, box]) => box.right > body.right + 1 || box.bottom > body.bottom + 1 || box.x < body.x - 1)
+    .map(([name]) => String(name));
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("cluster", "size"),
+    [
+        (pl.clusters.two_nodes(2), (590, 204)),
+        (pl.clusters.two_nodes(2), (470, 204)),  # as *Present* has it
+        (pl.clusters.two_nodes(4), (590, 204)),
+        (pl.clusters.preset("parameter_server"), (590, 204)),
+        (pl.costs.cluster("h100", 8), (405, 276)),  # beside a plan at 1440 × 900
+    ],
+    ids=["two", "presented", "eight", "servers", "plan"],
+)
+def test_few_hosts_are_seen_at_once_and_their_text_is_not_small(page: Page, cluster, size, theme, screenshot):
+    """Hosts stand so that all of them lie in the canvas of a small window, at full size."""
+    in_canvas(page, ClusterCanvas(cluster, embedded=True), size, theme)
+    screenshot("whole")
+    sizes = page.evaluate(SIZES)
+    assert len(sizes) > 10
+    assert not [(text, round(pixels, 2)) for text, pixels in sizes if pixels < LEAST - 0.01]
+    assert page.evaluate(MISSING) == []
+
+
+@pytest.mark.parametrize("size", [(590, 204), (670, 276), (910, 348)], ids=["1280", "1440", "1920"])
+def test_the_matrix_of_fifty_devices_is_not_cut(page: Page, size, screenshot):
+    """It is seen as a whole, with its controls and its scale."""
+    in_canvas(page, ClusterCanvas(pl.clusters.mayer50(), embedded=True), size)
+    screenshot("whole")
+    assert not [name for name in page.evaluate(MISSING) if not name.startswith(("card", "speed"))]
+
+
+def test_what_the_canvas_hides_is_counted(page: Page, screenshot):
+    """Below a few of fifty cards the explorer says how many more there are; scrolled to the last one, it says nothing."""
+    explorer = pl.explore("topcuoglu", pl.clusters.mayer50(), tab="Difference")
+    try:
+        assert explorer.settled(60)
+        page.set_viewport_size({"width": 1202, "height": 599})
+        bare_page.show(page, explorer)
+        page.add_style_tag(content="body { margin: 0 !important } .placelab-explorer { height: 100vh !important }")
+        rest = page.locator(".pl-rest")
+        expect(rest).to_have_text("and 44 more")
+        screenshot("more")
+        page.locator(".cluster .frame").evaluate("frame => frame.scrollTo(0, 1e4)")
+        expect(rest).to_be_hidden()
+    finally:
+        explorer.close()
+
+
+def in_canvas(page: Page, canvas: ClusterCanvas, size: tuple[int, int], theme: str = "light") -> None:
+    """Show the canvas in a place of this size, as the explorer has one."""
+    width, height = size
+    page.set_viewport_size({"width": 1280, "height": 400})
+    page.evaluate(WATCH)
+    bare_page.show(page, canvas, theme)
+    page.add_style_tag(
+        content=f""".cluster {{ display: flex; flex-direction: column; box-sizing: border-box }}
+        .cluster {{ width: {width}px; height: {height}px }}
+        .cluster > .body {{ flex: 1 1 0; min-height: 0; overflow: auto }}"""
+    )
+    page.locator(".cluster .card").first.wait_for()
+    bare_page.still(page)
+    page.wait_for_timeout(100)
+    bare_page.still(page)

@@ -49,8 +49,13 @@ export function card(adjust: Adjust, device: number, rect: Rect, small: boolean)
   };
 }
 
+/** A device's name without that of its host, in whose box it is. */
+export function nameIn(host: string, name: string): string {
+  return name.startsWith(`${host}/`) ? name.slice(host.length + 1) : name;
+}
+
 function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect): (peak: number) => void {
-  const { name, type } = adjust.editor.cluster.devices[device]!;
+  const { name, type, host } = adjust.editor.cluster.devices[device]!;
   const speed = pill(adjust, speedOf(device, name));
   const memory = pill(adjust, memoryOf(device, name));
   const used = s("text.faint.amount", { x: USED.x, y: 69 });
@@ -59,7 +64,7 @@ function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect
   element.append(
     grip(),
     titled(
-      s("text.name", { x: 19, y: 18 }, fitted(name, w - 38 - 6.2 * kind.length, "600 13px sans-serif")),
+      s("text.name", { x: 19, y: 18 }, fitted(nameIn(host, name), w - 38 - 6.2 * kind.length, "600 13px sans-serif")),
       `${name}, ${type}`,
     ),
     titled(s("text.faint", { x: w - 10, y: 18, "text-anchor": "end" }, kind), type),
@@ -86,12 +91,16 @@ function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect
 }
 
 function compact(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect): (peak: number) => void {
-  const { name } = adjust.editor.cluster.devices[device]!;
+  const { name, host } = adjust.editor.cluster.devices[device]!;
   const speed = pill(adjust, speedOf(device, name), w - 4);
   element.append(
     grip("translate(-3,-4)"),
     titled(
-      s("text.name", { x: w / 2, y: 14, "text-anchor": "middle" }, fitted(name, w - 28, "600 11px sans-serif")),
+      s(
+        "text.name",
+        { x: w / 2, y: 14, "text-anchor": "middle" },
+        fitted(nameIn(host, name), w - 28, "600 11px sans-serif"),
+      ),
       name,
     ),
     speed.element,

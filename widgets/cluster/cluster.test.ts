@@ -1,7 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { SI } from "../shared/format.ts";
+import { nameIn } from "./card.ts";
 import { COLOURS, colourOf } from "./colours.ts";
-import { contains, graphScene, gridScene, type Rect, type Scene, slotAt, slotRect } from "./geometry.ts";
+import {
+  contains,
+  DENSE,
+  fittingScene,
+  graphScene,
+  gridScene,
+  LARGE,
+  type Rect,
+  type Scene,
+  SNUG,
+  slotAt,
+  slotRect,
+} from "./geometry.ts";
+import { placed } from "./matrix.ts";
 import { outbox } from "./outbox.ts";
 import { BANDWIDTH, decades, LATENCY, MEMORY, read, SPEED, scaled, spoken, writeRange } from "./quantity.ts";
 import { pairsText, ridden, sharesOf } from "./shares.ts";
@@ -413,7 +427,29 @@ describe("where things stand", () => {
 
   it.each(shapes)("nothing overlaps: hosts of %j devices …", (...sizes: number[]) => {
     clean(graphScene(cluster(...sizes)));
+    for (const width of [300, 580, 1200]) clean(fittingScene(cluster(...sizes), [LARGE, SNUG, DENSE], width, 175));
     for (const width of [300, 700, 1200]) clean(gridScene(cluster(...sizes), width));
+  });
+
+  it.each([[2, 2], [4, 4], [8], [1, 1, 1, 1, 1], [1, 1, 1]])(
+    "hosts of %j devices … lie as a whole in the canvas of a small window, which is not scaled",
+    (...sizes: number[]) => {
+      const scene = fittingScene(cluster(...sizes), [SNUG, DENSE], 588, 175);
+      expect(scene.width + 2 * scene.sizes.margin).toBeLessThanOrEqual(588);
+      expect(scene.height + scene.sizes.margin + scene.sizes.below).toBeLessThanOrEqual(175);
+    },
+  );
+
+  it("cards are as large as there is room for", () => {
+    expect(fittingScene(cluster(4), [SNUG, DENSE], 588, 175).sizes).toBe(SNUG);
+    expect(fittingScene(cluster(2, 2), [SNUG, DENSE], 1000, 175).sizes).toBe(SNUG);
+    expect(fittingScene(cluster(6, 6, 6), [SNUG, DENSE], 588, 175).width).toBeLessThanOrEqual(588);
+  });
+
+  it("the matrix is a square in its room, with its controls where they cost least", () => {
+    expect(placed(287, 175)).toEqual({ side: 155, beside: true });
+    expect(placed(287, 400)).toEqual({ side: 287, beside: false });
+    expect(placed(580, Infinity)).toEqual({ side: 580, beside: false });
   });
 
   it("a network joins more than three hosts, lines fewer", () => {
@@ -459,6 +495,12 @@ describe("the curve of a drag", () => {
     expect(said(120 * 9.3)).toBe("1.00 s to 2.00 s · at 1 GB/s etf + pct takes 1.50 s");
     expect(said(120 * 10)).toBe("1.00 s to 2.00 s");
   });
+});
+
+it("a card says its device's name without that of the host around it", () => {
+  expect(nameIn("node0", "node0/gpu:1")).toBe("gpu:1");
+  expect(nameIn("node1", "node0/gpu:1")).toBe("node0/gpu:1");
+  expect(nameIn("node1", "node10")).toBe("node10");
 });
 
 describe("colours of the matrix", () => {

@@ -35,7 +35,7 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
     scene = now;
     point(null);
     const hint = s("g.hint");
-    cards = scene.cards.map((rect, device) => card(adjust, device, rect, small));
+    cards = scene.cards.map((rect, device) => card(adjust, device, rect, small || scene.sizes.close));
     if (!small)
       cards.forEach(({ element }, device) =>
         element.append(
@@ -50,7 +50,8 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
     links = [...hosts, ...own];
     const ordered = scene.boxes.flatMap((box) => box.members);
     const fixed = editor.model.get("values_only");
-    const plates = small && scene.boxes.length === 1 ? [] : scene.boxes.map((box) => plate(box, small, fixed));
+    const plates =
+      small && scene.boxes.length === 1 ? [] : scene.boxes.map((box) => plate(box, small || scene.sizes.close, fixed));
     svg.replaceChildren(
       s("g.hosts", {}, ...plates),
       s("g", { class: own.length ? "lines dim" : "lines" }, ...hosts.flatMap((link) => link.lines)),
@@ -61,7 +62,8 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
       s("g.labels", {}, ...own.flatMap((link) => link.labels)),
       pointed,
     );
-    const { margin, below } = scene.sizes;
+    const { margin, below, close } = scene.sizes;
+    svg.classList.toggle("close", close);
     set(svg, {
       viewBox: `${-margin} ${-margin} ${scene.width + 2 * margin} ${scene.height + margin + below}`,
       width: scene.width + 2 * margin,
@@ -123,11 +125,13 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
   return { svg, build, update, light, point };
 }
 
+const BESIDE = 18; // from a box's top to values beside its title
 const TITLE = 18; // pixels from a title's foot down to the cards, with the bus between
 
 /** The box of a host, whose name can be changed unless it is fixed. */
 function plate(box: Scene["boxes"][number], small: boolean, fixed: boolean): SVGGElement {
-  const room = box.w - (small || box.members.length === 1 ? 24 : 170);
+  const alone = box.label > BESIDE || box.header < TITLE + 10 || box.members.length === 1; // without values beside it
+  const room = box.w - (alone ? 24 : small ? 142 : 170);
   const name = s(
     "text.host-name",
     { x: box.x + (small ? 9 : 14), y: box.y + (small ? 15 : Math.min(22, box.header - TITLE)) },

@@ -18,6 +18,7 @@ export interface Box extends Rect {
   readonly members: readonly number[];
   readonly columns: number;
   readonly header: number; // above its cards
+  readonly label: number; // from its top to the middle of the values of its links
 }
 
 export interface Sizes {
@@ -27,6 +28,10 @@ export interface Sizes {
   readonly header: { readonly bus: number; readonly single: number }; // room for a title and, of several devices, their bus
   readonly margin: number; // around all
   readonly below: number; // height of the space where a card can be dropped outside every host
+  readonly apart: number; // between two boxes, for a link's label
+  readonly above: number; // the same, vertically
+  readonly network: number; // height of the network's bar
+  readonly close: boolean; // cards have name, speed and a bar of memory only; a link's values stand below each other
 }
 
 export interface Scene {
@@ -45,49 +50,80 @@ export const LARGE: Sizes = {
   header: { bus: 46, single: 32 },
   margin: 10,
   below: 40,
+  apart: 168,
+  above: 74,
+  network: 34,
+  close: false,
 };
 /** Four devices fit into half the width of a small window. */
 export const SNUG: Sizes = {
+  ...LARGE,
   card: { w: 119, h: 98 },
   gap: 8,
   pad: 10,
   header: { bus: 34, single: 28 },
-  margin: 10,
   below: 10,
 };
 /** The same above a strip of shared links. */
 export const TIGHT: Sizes = { ...SNUG, margin: 2, below: 2 };
-export const SMALL: Sizes = {
-  card: { w: 100, h: 46 },
-  gap: 6,
-  pad: 8,
-  header: { bus: 22, single: 22 },
-  margin: 10,
-  below: 10,
+export const SMALL: Sizes = { ...SNUG, card: { w: 100, h: 46 }, gap: 6, pad: 8, header: { bus: 22, single: 22 } };
+/** Small cards with their links, where larger ones would not be seen all at once. */
+export const DENSE: Sizes = {
+  ...TIGHT,
+  card: { w: 94, h: 46 },
+  gap: 7,
+  pad: 7,
+  header: { bus: 34, single: 20 },
+  apart: 76,
+  above: 50,
+  network: 22,
+  close: true,
 };
 
-const APART = 168; // room for a link's label between two boxes
-const ABOVE = 74; // the same, vertically
-const NETWORK = 34; // height of the network's bar
+const TITLE = 20; // height of a title that has a line for itself
+const LINES = [0, 1, 2, 3, 4]; // of cards in a box: as many as wide, or so many
 const DIRECT = 3; // hosts up to which every two are joined by a line of their own
 
+/** How hosts stand, if not as said below: all on one side of a network, half of them on each, or below each other. */
+type Spread = "" | "line" | "halves" | "column";
+const SPREADS = ["", "line", "halves", "column"] as const;
+
 /** Boxes for a drawing with links: one, two side by side, three in a triangle, more on both sides of a network. */
-export function graphScene(cluster: Cluster, sizes = LARGE): Scene {
+export function graphScene(cluster: Cluster, sizes = LARGE, lines = 0, spread: Spread = ""): Scene {
   const hosts = hostsOf(cluster);
-  const sized = hosts.map((host) => sizedBox(host, sizes, columnsFor(host.members.length, hosts.length)));
-  if (sized.length <= DIRECT) return scene(cluster, sizes, rows(split(sized, 2), APART, ABOVE + 20));
-  const [top, bottom] = sides(cluster, sized);
+  const columns = (n: number) => (lines ? Math.ceil(n / lines) : columnsFor(n, hosts.length));
+  const sized = hosts.map((host) => sizedBox(host, sizes, columns(host.members.length)));
+  const beside = spread === "column" ? 1 : 2;
+  if (beside < 2 || sized.length <= (spread ? 2 : DIRECT))
+    return scene(cluster, sizes, rows(split(sized, beside), sizes.apart, sizes.above + 20));
+  const [top, bottom] = spread ? halves(sized, spread) : sides(cluster, sized);
   const above = rows([top], sizes.gap, 0);
   const below = rows([bottom], sizes.gap, 0);
   const width = Math.max(...[...above, ...below].map((b) => b.x + b.w));
-  const y = Math.max(...above.map((b) => b.y + b.h)) + ABOVE;
+  const y = above.length ? Math.max(...above.map((b) => b.y + b.h)) + sizes.above : 0;
   const centred = (boxes: Box[], dy: number) => {
     const shift = (width - Math.max(...boxes.map((b) => b.x + b.w))) / 2;
     return boxes.map((b) => ({ ...b, x: b.x + shift, y: b.y + dy }));
   };
-  const lift = Math.max(...above.map((b) => b.h));
-  const boxes = [...centred(above, 0).map((b) => ({ ...b, y: lift - b.h })), ...centred(below, y + NETWORK + ABOVE)];
-  return scene(cluster, sizes, boxes, { x: 0, y, w: width, h: NETWORK });
+  const lift = Math.max(0, ...above.map((b) => b.h));
+  const boxes = [
+    ...centred(above, 0).map((b) => ({ ...b, y: lift - b.h })),
+    ...centred(below, y + sizes.network + sizes.above),
+  ];
+  return scene(cluster, sizes, boxes, { x: 0, y, w: width, h: sizes.network });
+}
+
+/**
+ * The drawing with links that lies in a room as a whole: the first of these sizes that does, as it is or with other rows.
+ *
+ * No text gets smaller. Where nothing fits, it is the one of which least is out of sight, to the right above all.
+ */
+export function fittingScene(cluster: Cluster, choices: readonly Sizes[], width: number, height: number): Scene {
+  const excess = ({ width: w, height: h, sizes: { margin, below } }: Scene) =>
+    1e6 * Math.max(w + 2 * margin - width, 0) + Math.max(h + margin + below - height, 0);
+  return choices
+    .flatMap((sizes) => SPREADS.flatMap((spread) => LINES.map((lines) => graphScene(cluster, sizes, lines, spread))))
+    .sort((a, b) => excess(a) - excess(b))[0]!;
 }
 
 /** Boxes for a drawing with a matrix: small cards, line after line, as wide as there is room. */
@@ -143,11 +179,13 @@ function columnsFor(devices: number, hosts: number): number {
 }
 
 function sizedBox(host: Host, { card, gap, pad, header: headers }: Sizes, columns: number): Box {
-  const header = host.members.length > 1 ? headers.bus : headers.single;
+  const many = host.members.length > 1;
+  const own = many && columns === 1 ? TITLE : 0; // a narrow box has no room for values beside its title
+  const header = (many ? headers.bus : headers.single) + own;
   const lines = Math.ceil(host.members.length / columns);
   const w = columns * (card.w + gap) - gap + 2 * pad;
   const h = header + lines * (card.h + gap) - gap + pad;
-  return { host: host.name, members: host.members, columns, header, x: 0, y: 0, w, h };
+  return { host: host.name, members: host.members, columns, header, label: 18 + own, x: 0, y: 0, w, h };
 }
 
 /** Lines of boxes below each other, each centred or from the left. */
@@ -178,7 +216,11 @@ function sides(cluster: Cluster, boxes: Box[]): [Box[], Box[]] {
   const rest = boxes.filter((box) => !first.includes(box));
   if (first.length <= rest.length && rest.length <= 5) return [first, rest];
   if (rest.length > 0 && rest.length < first.length && first.length <= 5) return [rest, first];
-  const half = Math.floor(boxes.length / 2);
+  return halves(boxes, "");
+}
+
+function halves(boxes: Box[], spread: Spread): [Box[], Box[]] {
+  const half = spread === "line" ? 0 : Math.floor(boxes.length / 2);
   return [boxes.slice(0, half), boxes.slice(half)];
 }
 

@@ -9,7 +9,7 @@ import { type Adjust, adjust } from "./adjust.ts";
 import { type Diagram, diagram } from "./diagram.ts";
 import { type Editor, editor } from "./editor.ts";
 import { entry } from "./entry.ts";
-import { graphScene, gridScene, LARGE, type Scene, SNUG, TIGHT } from "./geometry.ts";
+import { DENSE, fittingScene, gridScene, LARGE, type Scene, SNUG, TIGHT } from "./geometry.ts";
 import { type Matrix, matrix } from "./matrix.ts";
 import { roomIn } from "./room.ts";
 import { ruler } from "./ruler.ts";
@@ -125,11 +125,11 @@ class Canvas {
     for (const trait of ["peak", "load", "error", "can_undo", "can_redo"])
       on(`change:${trait}`, () => this.#later(false));
     this.#stop.push(watchTheme(() => this.#later(true)));
-    let width = 0;
-    const observer = new ResizeObserver(([entry]) => {
-      const now = Math.round(entry!.contentRect.width);
-      if (now !== width) this.#later(true);
-      width = now;
+    let size = "";
+    const observer = new ResizeObserver(() => {
+      const now = `${this.root.clientWidth} ${this.#height}`;
+      if (now !== size) this.#later(true);
+      size = now;
     });
     observer.observe(this.root);
     this.#stop.push(() => observer.disconnect());
@@ -181,17 +181,24 @@ class Canvas {
     const beside = width >= (this.#model.get("embedded") ? CLOSE : SIDE_BY_SIDE);
     const shares = sharesOf(cluster);
     const snug = shares.length ? TIGHT : SNUG;
+    const choices = [...(this.#model.get("embedded") ? [] : [LARGE]), snug, DENSE];
     this.#scene = graph
-      ? graphScene(cluster, this.#model.get("embedded") ? snug : LARGE)
+      ? fittingScene(cluster, choices, this.#body.clientWidth || width, this.#height)
       : gridScene(cluster, (beside ? width / 2 : width) - 36);
     this.#diagram.build(this.#scene, !graph, this.#model.get("selected"), shares);
     this.#strip.build(shares);
     this.#body.className = graph ? "body" : `body grid${beside ? " beside" : ""}`;
     this.#body.replaceChildren(h("div.frame", {}, this.#diagram.svg), ...(graph ? [] : [this.#matrix.element]));
     this.#matrix.light(REST.links);
-    if (!graph) this.#matrix.build(beside ? width / 2 - 8 : Math.min(width, 520), theme);
+    if (!graph)
+      this.#matrix.build(beside ? width / 2 - 8 : Math.min(width, 520), beside ? this.#height : Infinity, theme);
     if (focused)
       this.root.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+  }
+
+  /** The height there is; no limit where the canvas is as high as its drawing. */
+  get #height(): number {
+    return getComputedStyle(this.#body).overflowY === "visible" ? Infinity : this.#body.clientHeight;
   }
 
   #update(): void {

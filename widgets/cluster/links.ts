@@ -93,11 +93,13 @@ function bus(adjust: Adjust, { sizes, cards }: Scene, box: Box): Links {
     ];
   };
   const pairs = within(box.members);
-  const at = { x: box.x + box.w - sizes.pad / 2, y: box.y + 18 };
-  return link(adjust, pairs, segments, label(adjust, linkTargets(pairs, `inside ${box.host}`)), at, "end");
+  const values = label(adjust, linkTargets(pairs, `inside ${box.host}`));
+  const narrow = box.columns === 1; // values are about as wide as the box
+  const at = { x: box.x + (narrow ? box.w / 2 : box.w - sizes.pad / 2), y: box.y + box.label };
+  return link(adjust, pairs, segments, values, at, narrow ? "middle" : "end");
 }
 
-function direct(adjust: Adjust, { boxes }: Scene): Links[] {
+function direct(adjust: Adjust, { boxes, sizes }: Scene): Links[] {
   return boxes.flatMap((a, i) =>
     boxes.slice(i + 1).map((b) => {
       const pairs = between(a.members, b.members);
@@ -108,7 +110,7 @@ function direct(adjust: Adjust, { boxes }: Scene): Links[] {
         adjust,
         pairs,
         [[from, to]],
-        label(adjust, linkTargets(pairs, `between ${a.host} and ${b.host}`)),
+        label(adjust, linkTargets(pairs, `between ${a.host} and ${b.host}`), "", sizes.close && a.y === b.y),
         middle,
         "middle",
       );
@@ -117,7 +119,7 @@ function direct(adjust: Adjust, { boxes }: Scene): Links[] {
 }
 
 /** Many hosts hang on one network: a label for all its links, and one for those of each host. */
-function network(adjust: Adjust, { boxes }: Scene, bar: Rect): Links[] {
+function network(adjust: Adjust, { boxes, sizes }: Scene, bar: Rect): Links[] {
   const everyone = boxes.flatMap((box) => box.members);
   const stubs = boxes.map((box) => {
     const rest = everyone.filter((device) => !box.members.includes(device));
@@ -131,7 +133,7 @@ function network(adjust: Adjust, { boxes }: Scene, bar: Rect): Links[] {
       adjust,
       pairs,
       [[from, to]],
-      label(adjust, linkTargets(pairs, `of ${box.host} to other hosts`)),
+      label(adjust, linkTargets(pairs, `of ${box.host} to other hosts`), "", sizes.close),
       middle,
       "middle",
     );

@@ -26,6 +26,9 @@ interface Place {
 }
 
 const FADED = 0.18; // opacity
+const FINE = 5; // pixels of a cell below which it may have a fraction of one
+const COLUMN = 132; // width of the controls beside the links
+const LINES = 56; // height of the controls above them, which may be two lines
 const TEXT = 11; // pixels; all text has at least that
 
 const SCOPES: [Scope, string, string][] = [
@@ -36,8 +39,8 @@ const SCOPES: [Scope, string, string][] = [
 
 export interface Matrix {
   readonly element: HTMLElement;
-  /** Takes the cluster's structure, and the width there is. */
-  build(width: number, theme: Theme): void;
+  /** Takes the cluster's structure, and the room there is: all of it is seen, though a cell has but few pixels. */
+  build(width: number, height: number, theme: Theme): void;
   /** Shows changed values; the colour scale stays as it is during a drag. */
   update(): void;
   /** Marks the links that carry something while a schedule is played. */
@@ -46,13 +49,19 @@ export interface Matrix {
   fade(links: readonly Pair[] | null): void;
 }
 
+/** The side of the square for the links in a room, and whether its controls stand beside it rather than above. */
+export function placed(width: number, height: number): { side: number; beside: boolean } {
+  const left = Math.min(width - COLUMN, height - 4);
+  const under = Math.min(width, height - LINES);
+  return { side: Math.max(left, under), beside: left > under };
+}
+
 export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
   const canvas = h("canvas", {
     tabindex: 0,
     role: "application",
     "data-key": "matrix",
     "aria-roledescription": "link matrix",
-    "aria-describedby": "",
     "aria-label":
       "links between devices: arrows move, + and − change, page keys double and halve, Enter types a value, R and C choose a row or a column",
   });
@@ -77,7 +86,7 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
   let carrying: readonly Pair[] = [];
   let pointed: ReadonlySet<string> | null = null;
 
-  function build(width: number, theme: Theme): void {
+  function build(width: number, height: number, theme: Theme): void {
     const { cluster } = adjust.editor;
     look = theme;
     hosts = hostsOf(cluster);
@@ -85,14 +94,17 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     const k = order.length;
     const names = cluster.devices.map((device) => textWidth(device.name, `${TEXT}px sans-serif`));
     head = clamp(Math.ceil(Math.max(...names)) + 16, 46, 130);
-    cell = clamp(Math.floor((Math.min(width, 620) - head - 8) / k), 5, 44);
+    const { side, beside } = placed(Math.min(width, 620) - 8, height);
+    element.classList.toggle("wide", beside);
+    const fits = (side - head - 2) / k;
+    cell = clamp(fits < FINE ? fits : Math.floor(fits), 1, 44);
     cursor = { row: Math.min(cursor.row, k - 1), column: Math.min(cursor.column, k - 1) };
     hover = null; // the next move of the pointer finds out what is under it
     tip.hidden = true;
-    const side = head + cell * k + 2;
+    const edge = head + cell * k + 2;
     const ratio = ratioOf(canvas);
-    Object.assign(canvas, { width: Math.round(side * ratio), height: Math.round(side * ratio) });
-    Object.assign(canvas.style, { width: `${side}px`, height: `${side}px` });
+    Object.assign(canvas, { width: Math.round(edge * ratio), height: Math.round(edge * ratio) });
+    Object.assign(canvas.style, { width: `${edge}px`, height: `${edge}px` });
     scopeMenu.querySelector<HTMLOptionElement>("[value=block]")!.disabled = hosts.length < 2;
     rescale();
     draw();
@@ -126,31 +138,25 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     g.clearRect(0, 0, o + c * k + 2, o + c * k + 2);
     const { cluster } = adjust.editor;
     const matrix = cluster[chosen()];
-    const line = c > 6 ? 1 : 0.5;
+    const sharp = (at: number) => Math.round((o + at * c) * ratio) / ratio; // else a narrow cell would run into the next
+    const line = c > 6 ? 1 : c < 4 ? 0 : 0.5;
     g.textAlign = "center";
     g.textBaseline = "middle";
     g.font = `${clamp(c / 3, TEXT, 12)}px system-ui, sans-serif`;
     order.forEach((i, row) =>
       order.forEach((j, column) => {
-        const x = o + column * c;
-        const y = o + row * c;
+        const x = sharp(column);
+        const y = sharp(row);
         const colour = i === j ? null : colourOf(matrix[i]![j]!, domain);
         g.fillStyle = colour ?? look.surface;
         g.globalAlpha = pointed && !pointed.has(`${i},${j}`) ? FADED : 1;
-        g.fillRect(x, y, c - line, c - line);
+        g.fillRect(x, y, sharp(column + 1) - x - line, sharp(row + 1) - y - line);
         g.globalAlpha = 1;
         if (!colour || c < 3 * TEXT) return;
         g.fillStyle = inkOn(colour);
-        g.fillText(
-          adjust.text(targetAt(cluster, { row, column }, "cell")!).split(" ")[0]!,
-          x + c / 2,
-          y + c / 2 - c / 8,
-        );
-        g.fillText(
-          adjust.text(targetAt(cluster, { row, column }, "cell")!).split(" ")[1] ?? "",
-          x + c / 2,
-          y + c / 2 + c / 5,
-        );
+        const [value, unit = ""] = adjust.text(targetAt(cluster, { row, column }, "cell")!).split(" ");
+        g.fillText(value!, x + c / 2, y + c / 2 - c / 8);
+        g.fillText(unit, x + c / 2, y + c / 2 + c / 5);
       }),
     );
     for (const [i, j] of carrying) {

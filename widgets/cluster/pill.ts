@@ -11,6 +11,7 @@ export interface Pill {
 }
 
 export const PILL = 20; // height
+const STEP = PILL + 2; // from one to that below it
 
 /** At most `most` wide. */
 export function pill(adjust: Adjust, target: Target, most = Infinity): Pill {
@@ -44,19 +45,24 @@ export function pill(adjust: Adjust, target: Target, most = Infinity): Pill {
   };
 }
 
-/** Pills side by side. */
+/** Pills side by side, or below each other. */
 export interface Label {
   readonly element: SVGGElement;
   /** Places the row with its middle, left or right end at (x, y). */
   update(x: number, y: number, anchor?: "start" | "middle" | "end"): void;
 }
 
-export function label(adjust: Adjust, targets: Target[], kind = ""): Label {
+export function label(adjust: Adjust, targets: Target[], kind = "", stacked = false): Label {
   const pills = targets.map((target) => pill(adjust, target));
   const element = s("g", { class: `label ${kind}` }, ...pills.map((p) => p.element));
   return {
     element,
     update(x, y, anchor = "middle") {
+      if (stacked) {
+        const top = y - (STEP * (pills.length - 1)) / 2;
+        pills.forEach((p, i) => p.update(x - p.width / 2, top + STEP * i));
+        return;
+      }
       const total = pills.reduce((sum, p) => sum + p.width + 4, -4);
       let left = x - total * { start: 0, middle: 0.5, end: 1 }[anchor];
       for (const p of pills) {

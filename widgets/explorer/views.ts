@@ -15,13 +15,14 @@ import matters from "../matters/index.ts";
 import palette from "../palette/index.ts";
 import plans from "../plans/index.ts";
 import type { Part } from "./part.ts";
+import { withRest } from "./rest.ts";
 
 interface View {
   render(given: { model: Part<never>; el: HTMLElement }): unknown;
 }
 
 export const VIEWS: Record<string, View> = {
-  ClusterCanvas: cluster,
+  ClusterCanvas: withRest(cluster),
   CodeButton: code,
   CommandPalette: palette,
   ComparisonTable: comparison,

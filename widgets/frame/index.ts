@@ -82,9 +82,21 @@ const render: Render<FrameTraits> = ({ model, el }) => {
   };
   model.on(LIVE, live);
 
-  listen(present, "click", () => present.setAttribute("aria-pressed", String(root()?.classList.toggle("pl-present"))), {
-    signal,
-  });
+  const setPresent = (on: boolean) => {
+    root()?.classList.toggle("pl-present", on);
+    present.setAttribute("aria-pressed", String(on));
+  };
+  listen(
+    present,
+    "click",
+    () => {
+      const on = !root()?.classList.contains("pl-present");
+      setPresent(on);
+      if (on === !document.fullscreenElement) toggleFull(root()).catch(() => undefined); // a page in a frame may be refused it
+    },
+    { signal },
+  );
+  listen(document, "fullscreenchange", () => document.fullscreenElement || setPresent(false), { signal });
   listen(full, "click", () => void toggleFull(root()), { signal });
   listen(
     splitter,

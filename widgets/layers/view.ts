@@ -12,10 +12,12 @@ import type { Asked, Facts, LayersTraits, Row } from "./traits.ts";
 
 type Shown = Omit<LayersTraits, "asked">;
 
-const LABELS = 15; // height of the names over the cells
+const LABELS = 14; // height of the names over the cells
 const CELLS = 26;
 const GHOST = 11; // height of the row of a best split
-const HANDLE = 34; // height of a border that can be dragged
+const HANDLE = 30; // height of a border that can be dragged
+const ROW = { least: 12, most: 15, head: 12 }; // heights of a device's bars, and of the line above them
+const BESIDE = 22; // width from which a cell has room for its number beside a border
 const GRASP = 16; // width in which a pointer finds it
 const ANSWER = 500; // ms after the last place that was sent in which the kernel may still speak of an earlier one
 const KEYS: Record<string, number> = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, Home: -1e9, End: 1e9 };
@@ -32,6 +34,7 @@ export class LayersView {
   readonly #strip = s("svg.strip", {}, this.#cells, this.#labels, this.#ghosts, this.#handles);
   readonly #top = h("div.top", {}, this.#strip, h("div.side", {}, this.#now, this.#jumps));
   readonly #head = h("div.row.head");
+  readonly #seen = h("span", { title: "Scroll for the others" });
   readonly #list = h("div", { role: "list" });
   readonly #rows = h("div.rows", {}, this.#head, this.#list);
   readonly #legend = h("span.legend");
@@ -88,12 +91,25 @@ export class LayersView {
     for (const part of [this.#top, this.#rows]) part.toggleAttribute("hidden", none);
     const width = this.#strip.clientWidth;
     if (none || !width) return;
+    this.#fitRows(traits.devices.length);
     const height = LABELS + HANDLE + GHOST * traits.ghosts.length;
     set(this.#strip, { viewBox: `0 0 ${width} ${height}`, height });
     this.#places = edges(traits.sizes, width);
     this.#drawCells(traits);
     this.#drawGhosts(traits);
     this.#drawHandles(traits);
+  }
+
+  /** Bars are less high where all are seen then; else as many as have room, none of them cut, and it is said of how many. */
+  #fitRows(count: number): void {
+    const room = this.element.clientHeight - this.#top.offsetHeight - 1 - ROW.head; // 1: the gap between the two
+    const row = Math.min(Math.floor(room / count), ROW.most);
+    const cut = row < ROW.least;
+    const height = cut ? ROW.most : row;
+    const seen = Math.max(Math.floor(room / height), 1);
+    this.#rows.style.setProperty("--row", `${height}px`);
+    this.#rows.style.maxHeight = cut ? `${ROW.head + seen * height}px` : "";
+    this.#seen.textContent = cut ? `${seen} of ${count} ▾` : "";
   }
 
   /** A line per best split with a tick at each border, and the button that jumps there. */
@@ -143,7 +159,8 @@ export class LayersView {
         cells.push(
           s("rect", { x, y: top, width: Math.max(wide - gap, 0.5), height: CELLS, style: colour, "data-block": block }),
         );
-        if (names.has(block))
+        const cramped = wide < BESIDE && (block === first || block === end - 1); // the border would lie on its number
+        if (names.has(block) && !cramped)
           cells.push(
             s("text.cell", { x: x + wide / 2, y: top + 17, "text-anchor": "middle" }, blockName(block, sizes.length)),
           );
@@ -154,7 +171,7 @@ export class LayersView {
       if (says === undefined) return;
       const half = 3.2 * says.length;
       const at = Math.max(Math.min((left + right) / 2, places.at(-1)! - half), half);
-      labels.push(s("text", { x: at, y: 11, "text-anchor": "middle", style: colour }, s("title", {}, whole), says));
+      labels.push(s("text", { x: at, y: 10.5, "text-anchor": "middle", style: colour }, s("title", {}, whole), says));
     });
     this.#cells.replaceChildren(...cells);
     this.#labels.replaceChildren(...labels);
@@ -208,7 +225,7 @@ export class LayersView {
       rows.some((row) => row.lacks > 0),
     );
     const slowest = Math.max(best, ...rows.map((row) => row.seconds)) || 1;
-    this.#head.replaceChildren(h("span"), h("span", {}, of), this.#legend);
+    this.#head.replaceChildren(this.#seen, h("span", {}, of), this.#legend);
     const lines = rows.map((row, d) => {
       const time = h("span.bar", {}, bar(row.seconds / slowest, `var(--pl-device-${d % 8})`));
       const mark = h("i.best", { title: `The slowest device of the best split: ${seconds(best)}` });
