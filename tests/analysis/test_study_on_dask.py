@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from importlib.util import find_spec
 from random import Random
 from time import sleep
 
@@ -16,8 +17,11 @@ from analysis.programs import finish, start, stored, wait_for
 
 import placelab as pl
 
-pytest.importorskip("distributed", reason="needs the extra studies")
-pytestmark = pytest.mark.slow
+# To import it here takes all processes that collect tests half a second.
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not find_spec("distributed"), reason="needs the extra studies"),
+]
 
 WORKERS = 2
 VALUES = 25

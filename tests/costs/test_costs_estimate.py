@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import spearmanr
 
 import placelab as pl
 from placelab.costs import Spec
@@ -308,6 +307,8 @@ def test_a_device_twice_as_fast_takes_half_the_seconds():
 @pytest.mark.parametrize("name", ["resnet50", "bert_base", "gpt2", "llama_8", "inception_v3"])
 def test_estimates_order_the_ops_of_a_network_as_the_clock_does(name):
     """A server core's estimates and measured column: rank correlation above 0.8, and ops estimated as free are free."""
+    from scipy.stats import spearmanr  # takes a second, which all processes would spend that collect tests
+
     if name not in pl.datasets.names():
         pytest.skip(f"{name} is not among the datasets here")
     graph = pl.costs.estimate(pl.load(name), "xeon_8380_core")

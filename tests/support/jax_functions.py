@@ -13,9 +13,9 @@ NHWC = ("NHWC", "HWIO", "NHWC")
 NCHW = ("NCHW", "OIHW", "NCHW")
 
 
-def some(*shape: int) -> jax.Array:
-    """Random numbers."""
-    return jnp.asarray(np.random.default_rng(0).normal(size=shape).astype(np.float32))
+def some(*shape: int) -> np.ndarray:
+    """Random numbers: numpy's, as an array of JAX for each of these would take its compiler seconds of each import."""
+    return np.random.default_rng(0).normal(size=shape).astype(np.float32)
 
 
 def mlp(parameters, x):
