@@ -10,6 +10,7 @@ from threading import Lock
 import pytest
 from prepared import Prepared
 
+import placelab as pl
 from placelab.app import cli, grading
 from placelab.app.cli.course_commands import students_copy
 from placelab.app.grading import Copy, copies_in, examples_for, graded, lessons, to_run
@@ -163,8 +164,11 @@ def test_memory_is_limited(handed_in):
 def test_a_cell_that_never_ends_costs_its_exercise_only(handed_in, tmp_path, monkeypatch):
     """Where the system has an alarm."""
     pytest.importorskip("resource")
-    monkeypatch.setattr(grading, "CELL", 1)
     path = handed_in("ida", copy_with(RIGHT | {"waits_for": "while True:\n    pass"}))
+    problem = pl.datasets.problem("topcuoglu")  # what the cells would import within their second
+    problem.graph.to_networkx()
+    pl.idle_reasons(pl.solve(problem, "heft"))
+    monkeypatch.setattr(grading, "CELL", 1)
     grading.main(str(LESSON), str(path), str(tmp_path / "verdicts"))
     assert [json.loads(line) for line in (tmp_path / "verdicts").read_text().splitlines()] == [
         None,
