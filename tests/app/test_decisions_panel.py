@@ -172,6 +172,17 @@ def test_a_partitioner_that_loops_is_left(panel):
         end.set()
 
 
+def test_a_plan_by_hand_is_not_called_a_search():
+    """A puzzle begins with one; nothing has decided it op by op."""
+    explorer = pl.explore(pl.puzzles.load("diamond"), tab="Decisions")
+    try:
+        found = explorer.tabs.panels["Decisions"]
+        assert explorer.settled(60) and found.settled(60)
+        assert found.view.note == decisions.HAND
+    finally:
+        explorer.close()
+
+
 def test_it_says_why_there_are_no_decisions(panel, monkeypatch):
     """A search, a partitioner of one's own that takes no trace, a problem that is too large."""
     show(panel, solved("ilp", pl.Problem(pl.generators.fork_join(1), pl.Cluster.uniform(2))))

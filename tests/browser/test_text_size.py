@@ -154,6 +154,8 @@ def test_few_hosts_are_seen_at_once_and_their_text_is_not_small(page: Page, clus
     assert len(sizes) > 10
     assert not [(text, round(pixels, 2)) for text, pixels in sizes if pixels < LEAST - 0.01]
     assert page.evaluate(MISSING) == []
+    for host in page.locator(".host").all():
+        assert box_of(host.locator("text"))["y"] >= box_of(host.locator("rect"))["y"], host
 
 
 @pytest.mark.parametrize("size", [(590, 204), (670, 276), (910, 348)], ids=["1280", "1440", "1920"])
@@ -162,6 +164,15 @@ def test_the_matrix_of_fifty_devices_is_not_cut(page: Page, size, screenshot):
     in_canvas(page, ClusterCanvas(pl.clusters.mayer50(), embedded=True), size)
     screenshot("whole")
     assert not [name for name in page.evaluate(MISSING) if not name.startswith(("card", "speed"))]
+
+
+def test_a_hint_lies_on_no_button(page: Page):
+    """On a page that recomputes, as wide as a phone, what the canvas says ends before its buttons."""
+    in_canvas(page, ClusterCanvas(pl.clusters.two_nodes(1), embedded=True), (358, 300))
+    page.locator(".cluster").evaluate("root => root.classList.add('values-only')")
+    said = box_of(page.locator(".status"))
+    assert said["width"] > 60
+    assert said["x"] + said["width"] <= box_of(page.locator("[data-action=graph]"))["x"] + 1
 
 
 def test_what_the_canvas_hides_is_counted(page: Page, screenshot):

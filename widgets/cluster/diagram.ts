@@ -127,6 +127,7 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
 
 const BESIDE = 18; // from a box's top to values beside its title
 const TITLE = 18; // pixels from a title's foot down to the cards, with the bus between
+const FOOT = 8; // the same without a bus
 
 /** The box of a host, whose name can be changed unless it is fixed. */
 function plate(box: Scene["boxes"][number], small: boolean, fixed: boolean): SVGGElement {
@@ -134,7 +135,10 @@ function plate(box: Scene["boxes"][number], small: boolean, fixed: boolean): SVG
   const room = box.w - (alone ? 24 : small ? 142 : 170);
   const name = s(
     "text.host-name",
-    { x: box.x + (small ? 9 : 14), y: box.y + (small ? 15 : Math.min(22, box.header - TITLE)) },
+    {
+      x: box.x + (small ? 9 : 14),
+      y: box.y + (small ? 15 : Math.min(22, box.header - (box.members.length > 1 ? TITLE : FOOT))),
+    },
     fitted(box.host, room, "600 12px sans-serif"),
   );
   const label = `host ${box.host}${fixed ? "" : ": Enter or double-click to rename"}`;

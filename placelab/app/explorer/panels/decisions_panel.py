@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from placelab.app.explorer.engine.solving import Result, function_of, place_state, traced
+from placelab.app.explorer.offered import BY_HAND
 from placelab.app.explorer.panels.panel import Panel, Shared
 from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
@@ -25,6 +26,7 @@ NOTHING = "There is no schedule, so there are no decisions."
 MERGED = "Ops that were merged before they were placed are decided as one."
 OWN = "A partitioner of your own records decisions when it takes trace, and hands it to ListScheduler(problem, trace=trace)."
 SEARCHES = "It searches whole placements instead of deciding op by op."
+HAND = "A plan by hand has no decisions of a partitioner."
 
 
 class DecisionsPanel(Panel):
@@ -121,6 +123,8 @@ class DecisionsPanel(Panel):
         placement, note = self._placed(lambda: traced(result), f"{name} failed when its decisions were to be recorded")
         if placement is None:
             return self.view.clear(note)
+        if placement.trace is None and name == BY_HAND:
+            return self.view.clear(HAND)
         if placement.trace is None:
             return self.view.clear(f"{name} records no decisions. {_why_none(result)}")
         other = None
