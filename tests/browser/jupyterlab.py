@@ -21,7 +21,7 @@ import nbformat
 from browser import forked_kernels
 from playwright.sync_api import Page
 
-STARTUP = 60.0  # seconds; a cold machine takes its time
+STARTUP = 180.0  # seconds; a cold or busy machine takes its time
 FOLDERS = {
     "JUPYTER_CONFIG_DIR": "config",
     "JUPYTER_DATA_DIR": "data",
