@@ -87,6 +87,31 @@ def test_what_is_given_up_early_would_be_given_up_by_timing_the_plan(monkeypatch
     assert 0.2 < np.mean(given_up) < 1
 
 
+def test_moves_start_from_the_critical_path_of_the_plan_that_was_kept(monkeypatch):
+    """After each move that is kept, times, arrivals and the critical path are those of timing the whole plan anew."""
+    monkeypatch.setattr(search, "CHUNK", 3)
+    monkeypatch.setattr(kernels, "improve", kernels.improve.plain)
+    keep = kernels.keep
+    kept = []
+
+    def checked(*args):
+        length = keep(*args)
+        found = args[-1]
+        anew = replaying.Timing(*map(list, found.run[:4]), *found.run[4:])
+        path = [0] * len(found.place)
+        assert kernels.replay(0, len(path), np.inf, -2 - len(kept), anew, found)[0] == max(found.run.finish)
+        assert anew[:3] == found.run[:3]
+        assert path[: kernels.critical(found.pred, found.plan, anew, path)] == found.paths.path[:length]
+        kept.append(length)
+        return length
+
+    monkeypatch.setattr(kernels, "keep", checked)
+    for seed, problem in enumerate(problems.many(60, seed=6, ops=25)):
+        plan = any_plan(problem, seed)
+        on_from(problem, plan.device, plan.order, seed).improve(60, 0.02)
+    assert len(kept) > 100
+
+
 def test_an_op_that_moves_may_end_before_the_saved_state(monkeypatch):
     """With a state saved every three ops: one before it is used, so that times, and the order of requests, are right."""
     monkeypatch.setattr(search, "CHUNK", 3)

@@ -341,13 +341,13 @@ def keep(begin, settled, count, search):
     copy_times(begin, len(run.order), search.trial.order, search.succ, run, search.trial)
     for i in range(begin, len(run.order)):
         run.order[i] = search.trial.order[i]
+    for i in range(count):  # of producers before position `begin`, too
+        copy_inputs(moved.unit[i], search.units, search.pred, run.arrival, search.trial.arrival)
+        account(moved.unit[i], moved.source[i], moved.goal[i], search.needs, search.capacity)
     length = critical(search.pred, search.plan, run, search.paths.path)
     tails(settled, search)
     for i in range(begin, len(run.order)):
         search.place[run.order[i]] = i
-    for i in range(count):
-        copy_inputs(moved.unit[i], search.units, search.pred, run.arrival, search.trial.arrival)
-        account(moved.unit[i], moved.source[i], moved.goal[i], search.needs, search.capacity)
     return length
 
 
