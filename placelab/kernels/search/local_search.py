@@ -10,7 +10,6 @@ from placelab.kernels.jit import helper, inlined, kernel
 from placelab.kernels.search.moving import (
     account,
     bring,
-    copy_inputs,
     have_room,
     last_before,
     last_of,
@@ -21,7 +20,9 @@ from placelab.kernels.search.moving import (
     unlink,
 )
 from placelab.kernels.search.replaying import NEVER, copy_times, replay
-from placelab.kernels.search.rippling import is_too_long
+from placelab.kernels.search.rippling import follow
+from placelab.kernels.search.settling import settle
+from placelab.kernels.search.tails import changed_tails, tails
 
 NEIGHBOURS = 64  # positions around an op among which it looks for one to change places with
 DRAWS = 3  # devices of which an op that moves alone goes to the most promising one
@@ -53,37 +54,6 @@ def critical(pred, plan, run, path):
         u = plan.before[v]
         v = u if u >= 0 and finish[u] > t else cause
     return length
-
-
-@helper
-def tails(settled, search):
-    """Find the longest way from each op's finish to the end, along inputs and along the sequences; transfers do not wait.
-
-    Ops that were behind position `settled` keep theirs: nothing has changed after them.
-    """
-    succ = search.succ
-    machine = search.machine
-    place = search.place
-    order = search.run.order
-    tail = search.paths.tail
-    k = len(machine.send)
-    seconds = search.lengths.seconds
-    device, _, after, _ = search.plan
-    for i in range(len(order) - 1, -1, -1):
-        v = order[i]
-        if place[v] > settled:
-            continue
-        d = device[v]
-        longest = 0.0
-        for e in range(succ.ptr[v], succ.ptr[v + 1]):
-            w = succ.consumer[e]
-            there = d * k + device[w]
-            x = machine.latency[there] + succ.bytes[e] / machine.bandwidth[there] + seconds[w * k + device[w]] + tail[w]
-            longest = x if x > longest else longest
-        w = after[v]
-        if w >= 0 and seconds[w * k + d] + tail[w] > longest:
-            longest = seconds[w * k + d] + tail[w]
-        tail[v] = longest
 
 
 @helper
@@ -290,16 +260,6 @@ def relocate_all(count, search):
             search.paths.undo,
             notes,
         )
-    for i in range(count if search.machine.contention == PARALLEL and search.machine.send[0] == 0.0 else 0):
-        bring(
-            moved.unit[i],
-            search.units,
-            search.pred,
-            search.machine,
-            search.plan.device,
-            search.run.finish,
-            search.trial.arrival,
-        )
     return first, last
 
 
@@ -324,7 +284,6 @@ def put_all_back(v, count, search):
         notes += search.units.ptr[moved.unit[i] + 1] - search.units.ptr[moved.unit[i]]
     for i in range(count - 1, -1, -1):
         notes = put_back(moved.unit[i], moved.source[i], search.units, search.plan, search.paths.undo, notes)
-        copy_inputs(moved.unit[i], search.units, search.pred, search.trial.arrival, search.run.arrival)
     if count == 0:
         unlink(v, search.plan)
         link(v, search.plan.device[v], search.paths.undo[0], search.plan)
@@ -341,8 +300,7 @@ def keep(begin, settled, count, search):
     copy_times(begin, len(run.order), search.trial.order, search.succ, run, search.trial)
     for i in range(begin, len(run.order)):
         run.order[i] = search.trial.order[i]
-    for i in range(count):  # of producers before position `begin`, too
-        copy_inputs(moved.unit[i], search.units, search.pred, run.arrival, search.trial.arrival)
+    for i in range(count):
         account(moved.unit[i], moved.source[i], moved.goal[i], search.needs, search.capacity)
     length = critical(search.pred, search.plan, run, search.paths.path)
     tails(settled, search)
@@ -351,12 +309,29 @@ def keep(begin, settled, count, search):
     return length
 
 
+@inlined
+def keep_followed(v, begin, last, count, number, search):
+    """Do the same where transfers are independent: only ops at positions begin to last have changed.
+
+    Returns the length, the first position that changes and the one behind the last.
+    """
+    run = search.run
+    moved = search.moved
+    low, high = settle(begin, last, number, search)
+    for i in range(count):
+        bring(moved.unit[i], search.units, search.pred, search.machine, search.plan.device, run.finish, run.arrival)
+        account(moved.unit[i], moved.source[i], moved.goal[i], search.needs, search.capacity)
+    changed_tails(v, count, number, search)
+    return critical(search.pred, search.plan, run, search.paths.path), low, high
+
+
 @helper
-def remember(search):
-    """Note the plan as the shortest that was met."""
-    for i in range(len(search.place)):
-        search.moved.device[i] = search.plan.device[i]
-        search.moved.order[i] = search.run.order[i]
+def remember(low, high, search):
+    """Note the plan as the shortest that was met; it differs from the last one at positions from low to before high."""
+    for i in range(low, high):
+        v = search.run.order[i]
+        search.moved.order[i] = v
+        search.moved.device[v] = search.plan.device[v]
 
 
 @helper
@@ -406,12 +381,14 @@ def improve(moves, slack, eager, search, makespan):
     for i in range(n):
         search.place[run.order[i]] = i
         trial.order[i] = run.order[i]
-    remember(search)
+    remember(0, n, search)
     length = critical(search.pred, plan, run, search.paths.path)
     tails(n, search)
     limit = best * (1.0 + slack)
     alone_in_time = search.machine.contention == PARALLEL and search.machine.send[0] == 0.0  # transfers are
     number = 0
+    low = n  # from here to before `high` the plan differs from the one that is remembered
+    high = 0
     for _ in range(10 * moves):
         if number == moves:
             break
@@ -436,23 +413,32 @@ def improve(moves, slack, eager, search, makespan):
             if touched < 0:
                 continue
         number += 1
-        if alone_in_time and is_too_long(v, touched, settled, count, limit, number, search):
-            put_all_back(v, count, search)
-            continue
-        makespan_now, begin, end = replay(touched, settled, limit, number, trial, search)
-        if makespan_now > limit:
-            put_all_back(v, count, search)
-            copy_times(begin, end, trial.order, search.succ, trial, run)
-            for i in range(begin, end):
-                trial.order[i] = run.order[i]
-            continue
-        length = keep(begin, settled, count, search)
+        if alone_in_time:
+            end = follow(v, touched, settled, count, limit, number, search)
+            if end < 0:
+                put_all_back(v, count, search)
+                continue
+            length, begin, end = keep_followed(v, touched, end, count, number, search)
+            makespan_now = run.finish[run.order[n - 1]]
+        else:
+            makespan_now, begin, end = replay(touched, settled, limit, number, trial, search)
+            if makespan_now > limit:
+                put_all_back(v, count, search)
+                copy_times(begin, end, trial.order, search.succ, trial, run)
+                for i in range(begin, end):
+                    trial.order[i] = run.order[i]
+                continue
+            length = keep(begin, settled, count, search)
+        low = min(begin, low)
+        high = max(end, high)
         if makespan_now > best:
             continue
         improved = makespan_now < best
         best = makespan_now
         limit = best * (1.0 + slack)
-        remember(search)
+        remember(low, high, search)
+        low = n
+        high = 0
         if improved and eager != 0:
             break
     makespan[1] = best

@@ -98,14 +98,6 @@ def bring(unit, units, pred, machine, device, finish, arrival):
 
 
 @helper
-def copy_inputs(u, units, pred, mine, other):
-    """Take over the arrivals of the inputs of unit u, from `other`."""
-    for i in range(units.ptr[u], units.ptr[u + 1]):
-        for j in range(pred.ptr[units.ops[i]], pred.ptr[units.ops[i] + 1]):
-            mine[pred.edge[j]] = other[pred.edge[j]]
-
-
-@helper
 def have_room(moved, begin, end, d, leaving, needs, capacity):
     """Whether device d may run the units ``moved[begin:end]`` and has room for them, unit `leaving` having gone; -1 for none."""
     allowed, stride, held, peak = needs

@@ -79,10 +79,11 @@ class Paths(NamedTuple):
 class Ripple(NamedTuple):
     """Workspace: which ops a move makes end at another time, see :mod:`placelab.kernels.search.rippling`."""
 
-    mark: np.ndarray  # int32 (n,): number of the move for which each op is to be timed
+    mark: np.ndarray  # int32 (n,): number of the move for which each op is to be timed; below 0: its way to the end is
     moved: np.ndarray  # int32 (n,): of the last one that moved it
     stamp: np.ndarray  # int32 (n,): of the last one for which `finish` holds
     finish: np.ndarray  # float64 (n,)
+    changed: np.ndarray  # int32 (n,): the ops of the last move that was kept for which `finish` held, as they run
 
 
 class Moved(NamedTuple):

@@ -1,87 +1,81 @@
-"""Find out whether a move makes a plan too long by timing only the ops that it makes end at another time.
+"""Time the plan of a move by timing only the ops that it makes end at another time.
 
 For transfers that are independent: then the time of an op depends on its inputs and on the op before it on its device alone, and
-the order by finish of the plan before the move is one in which ops can be timed after it. What is told is what
-:func:`placelab.kernels.search.replaying.replay` would find, which then times the plan of a move that is kept.
+the order by finish of the plan before the move is one in which ops can be timed after it. What is found is what
+:func:`placelab.kernels.search.replaying.replay` would find; :mod:`placelab.kernels.search.settling` keeps it.
 """
 
-from placelab.kernels.jit import helper
+from placelab.kernels.jit import helper, inlined
 from placelab.kernels.search.moving import last_before
 from placelab.kernels.search.replaying import MARGIN
 
 
 @helper
-def is_too_long(v, first, settled, count, bound, number, search):
-    """Whether a plan in which `count` units have moved, or op v is brought forward to position `first`, exceeds `bound`.
+def follow(v, first, settled, count, bound, number, search):
+    """Time a plan in which `count` units have moved, or op v is brought forward to position `first`: -1 if it exceeds `bound`.
 
-    After position `settled` nothing has changed, so that `tail` holds for the ops there. O(ops and edges that are timed), and a
-    look at each position between the first and the last of them.
+    Else the last position at which an op may end at another time. After position `settled` nothing has changed, so that `tail`
+    holds for the ops there. O(ops and edges that are timed), and a look at each position between the first and the last of them.
     """
+    succ = search.succ
     ripple = search.ripple
     plan = search.plan
     place = search.place
     order = search.run.order
-    until = first
+    finish = search.run.finish
+    tail = search.paths.tail
+    rest = search.lengths.rest
+    beyond = bound * (1 + MARGIN)
+    until = settled
     if count == 0:
         ripple.moved[v] = number
-        if timed(v, settled, bound, number, search):
-            return True
-        until = ask(plan.after[v], until, number, search)
-        until = ask(plan.after[search.paths.undo[0]], until, number, search)
-        until = ask_readers(v, until, number, search)
+        ripple.mark[v] = number
+        until = ask(plan.after[search.paths.undo[0]], until, number, ripple.mark, place)
     for i in range(count):
         unit = search.moved.unit[i]
+        source = search.moved.source[i]
         for j in range(search.units.ptr[unit], search.units.ptr[unit + 1]):
             w = search.units.ops[j]
             ripple.moved[w] = number
-            until = ask(w, until, number, search)
-            source = search.moved.source[i]
+            ripple.mark[w] = number
             u = last_before(place[w], source, order, plan.device)
-            until = ask(plan.first[source] if u < 0 else plan.after[u], until, number, search)
-    i = first
+            until = ask(plan.first[source] if u < 0 else plan.after[u], until, number, ripple.mark, place)
+    i = first if count > 0 else first - 1  # before which the op that is brought forward is timed
     while i <= until:
-        w = order[i]
+        w = order[i] if i >= first else v
         i += 1
-        if ripple.mark[w] != number or (count == 0 and w == v):
+        if ripple.mark[w] != number:
             continue
-        if timed(w, settled, bound, number, search):
-            return True
-        if ripple.stamp[w] == number:
-            until = ask(plan.after[w], until, number, search)
-            until = ask_readers(w, until, number, search)
-    return False
-
-
-@helper
-def ask(v, until, number, search):
-    """Have op v timed, if it is one. Returns the last position of what is to be timed."""
-    if v < 0:
-        return until
-    search.ripple.mark[v] = number
-    return max(search.place[v], until)
-
-
-@helper
-def ask_readers(v, until, number, search):
-    """Have the ops timed that read what v makes. Returns the last position of what is to be timed."""
-    succ = search.succ
-    for e in range(succ.ptr[v], succ.ptr[v + 1]):
-        search.ripple.mark[succ.consumer[e]] = number
-        until = max(search.place[succ.consumer[e]], until)
+        ripple.mark[w] = 0
+        t = timed(w, number, search.pred, search.machine, search.lengths.seconds, plan, search.run, ripple)
+        if t + rest[w] > bound or (place[w] > settled and t + tail[w] > beyond):
+            return -1
+        if t == finish[w] and ripple.moved[w] != number:
+            continue
+        ripple.stamp[w] = number
+        ripple.finish[w] = t
+        until = ask(plan.after[w], until, number, ripple.mark, place)
+        for e in range(succ.ptr[w], succ.ptr[w + 1]):
+            until = ask(succ.consumer[e], until, number, ripple.mark, place)
     return until
 
 
-@helper
-def timed(v, settled, bound, number, search):
-    """Time op v, and note it where it has moved or ends at another time. Returns whether the plan is too long for that."""
-    pred = search.pred
-    machine = search.machine
-    ripple = search.ripple
-    run = search.run
-    device = search.plan.device
+@inlined
+def ask(v, until, number, mark, place):
+    """Have op v timed, if it is one. Returns the last position of what is to be timed."""
+    if v < 0:
+        return until
+    mark[v] = number
+    return max(place[v], until)
+
+
+@inlined
+def timed(v, number, pred, machine, seconds, plan, run, ripple):
+    """When op v ends."""
+    device = plan.device
     k = len(machine.send)
     d = device[v]
-    u = search.plan.before[v]
+    u = plan.before[v]
     t = 0.0
     if u >= 0:
         t = ripple.finish[u] if ripple.stamp[u] == number else run.finish[u]
@@ -98,9 +92,4 @@ def timed(v, settled, bound, number, search):
             x = run.arrival[e]
         if x > t:
             t = x
-    t += search.lengths.seconds[v * k + d]
-    if moved or t != run.finish[v]:
-        ripple.stamp[v] = number
-        ripple.finish[v] = t
-    late = search.place[v] > settled and t + search.paths.tail[v] > bound * (1 + MARGIN)
-    return t + search.lengths.rest[v] > bound or late
+    return t + seconds[v * k + d]

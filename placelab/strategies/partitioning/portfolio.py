@@ -100,8 +100,8 @@ def portfolio(
     -----
     A move is timed by simulating the plan from the first op on that it changes, from a state saved every 64 ops, and given up
     as soon as the longest way that is left makes it too long (the delta simulation of FlexFlow, Jia, Zaharia, Aiken 2019). Where
-    transfers do not wait and take no time of devices, the ops that would end at another time are followed first, so that most
-    moves that are not kept cost only these; what is kept is the same.
+    transfers do not wait and take no time of devices, only the ops that would end at another time are timed: by the order
+    before the move, which is then merged with what has changed; what comes out is the same.
     Transfers and Sends are included, exactly as the simulator has them, but under ``fair``, under ``sequential`` with Send
     ops, and where transfers wait and an op that takes no time ends together with another; so what a round of moves leads to is
     simulated, and dropped if it is not as good. Of moves of one unit only those are timed for which the longest way through
@@ -355,7 +355,8 @@ def _paths(n: int) -> searching.Paths:
 
 
 def _ripple(n: int) -> searching.Ripple:
-    return searching.Ripple(np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n))
+    whole = lambda: np.empty(n, np.int32)  # noqa: E731
+    return searching.Ripple(whole(), whole(), whole(), np.empty(n), whole())
 
 
 def _moved(n: int) -> searching.Moved:
