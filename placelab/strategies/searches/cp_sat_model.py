@@ -113,6 +113,11 @@ class Model:
         self.seconds = table
         self.begin()
 
+    @property
+    def pairable(self) -> bool:
+        """Whether pairs of ops are few enough to be ordered."""
+        return bool(self.table.units.n**2 * self.table.n_devices <= PAIRED)
+
     def begin(self) -> None:
         """Take the incumbent's plan as the one to begin with."""
         known = _shortest(self.seconds, self.incumbent, self.sharing)
@@ -163,7 +168,7 @@ class Model:
             if self.over_time:
                 Memory(self, transfers)
         self._symmetry(self.kind)
-        if refuting and self.paired:
+        if self.paired:
             self._order_pairs()
         if not refuting:
             model.minimize(self.makespan)
@@ -325,7 +330,8 @@ class Model:
         solver.parameters.symmetry_level = 0  # of OR-tools' own: 9.15 fails with it on some cumulatives
         solver.parameters.max_time_in_seconds = max(end - monotonic(), 0.0)
         for name, value in options.items():
-            setattr(solver.parameters, name, value)
+            if hasattr(solver.parameters, name):  # OR-tools 9.14 may not know it
+                setattr(solver.parameters, name, value)
         if not refuting:
             solver.best_bound_callback = bounds.append
         stopped = ""
@@ -361,7 +367,7 @@ class Model:
             self._raise(target + 1)
         self.decided = impossible or self.most <= target
         self.closed = self.least >= self.most
-        if not (self.decided or self.paired) and self.table.units.n**2 * self.table.n_devices <= PAIRED:
+        if not (self.decided or self.paired) and self.pairable:
             self.paired = True  # as far once more
             return
         nearer = 1.0 if self.reach > NEAR else (1 + self.reach) / 2
