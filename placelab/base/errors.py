@@ -14,7 +14,6 @@ LONGEST = 1000  # characters of a message: the name of an op in a file may have 
 UNSEEN = re.compile(
     r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 )
-NAME = "non-empty text on one line, without control characters"  # what `is_name` takes
 LONGEST_LIST = 4000  # of one that says what is wrong device by device
 
 
@@ -129,19 +128,14 @@ def _one_line(text: str, longest: int) -> str:
     return escaped(" ".join(short.splitlines()))
 
 
-def is_path(value: Any) -> bool:
-    """Whether a value can be the name of a file: text on one line, not empty, that UTF-8 can encode."""
+def is_name(value: Any) -> bool:
+    """Whether a value is a name: text on one line, not empty, that UTF-8 can encode."""
     try:
         return (
             isinstance(value, str) and bool(value) and "\n" not in value and (value.isascii() or bool(value.encode()))
         )
     except UnicodeEncodeError:
         return False
-
-
-def is_name(value: Any) -> bool:
-    """Whether a value is a name: as of a file, without characters that are not seen, or that turn the text around them."""
-    return is_path(value) and (value.isprintable() or not UNSEEN.search(value))
 
 
 def escaped(text: str) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from xml.parsers import expat
 
-from placelab.base.errors import FormatError, is_path
+from placelab.base.errors import FormatError, is_name
 from placelab.base.fields import one_line
 
 MAX_FILE = 256 << 20  # bytes on disk, unless a format says otherwise
@@ -37,7 +37,7 @@ GZIP = b"\x1f\x8b"  # first bytes of a gzip file
 
 def path_of(path: Any) -> Path:
     """`path` as a Path; FormatError if it is not a valid path."""
-    if not isinstance(path, (str, os.PathLike)) or "\0" in str(path) or not is_path(str(path)):
+    if not isinstance(path, (str, os.PathLike)) or "\0" in str(path) or not is_name(str(path)):
         raise FormatError(f"{path!a} is not the path of a file")
     if isinstance(path, str) and "://" in path:
         raise FormatError(f"{path!a:.200} is an address, and nothing is fetched; download the file and give its path")

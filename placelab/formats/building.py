@@ -5,8 +5,14 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from placelab.base.errors import escaped
+from placelab.base.fields import one_line
+from placelab.base.index_arrays import frozen
 from placelab.problem.coverage import with_coverage
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_checks import checked
@@ -18,7 +24,8 @@ MAX_PROCESSORS = 2_000
 def build(names: Sequence[str], compute: Any, edges: Any, *, own: bool = False, **columns: Any) -> OpGraph:
     """Build a graph within the limits on files; arguments are those of :meth:`OpGraph.from_arrays`.
 
-    Its metadata get the ``coverage`` of its costs; those of placelab's own files (`own`) stay as they were written.
+    Its metadata get the ``coverage`` of its costs, and characters of names, kinds and names of groups that are not seen, or that
+    turn the text around them, become escapes. What placelab's own files have (`own`) stays as it was written.
 
     Raises
     ------
@@ -26,7 +33,25 @@ def build(names: Sequence[str], compute: Any, edges: Any, *, own: bool = False, 
         A graph larger than :mod:`placelab.problem.graph_checks` allows, or one that `from_arrays` refuses.
     """
     graph = OpGraph.from_arrays(**checked(names=names, compute=compute, edges=edges, **columns))
-    return graph if own else with_coverage(graph)
+    return graph if own else with_escapes(with_coverage(graph))
+
+
+def with_escapes(graph: OpGraph) -> OpGraph:
+    """The graph with escapes for what is not seen in its names, kinds and names of groups, or turns the text around them.
+
+    Names stay as they are where two ops would have the same.
+    """
+    names = [escaped(name) for name in graph.names.tolist()]
+    kinds = [kind if kind.isprintable() else one_line(kind) for kind in graph.kind.tolist()]
+    groups = tuple(kind if kind.isprintable() else one_line(kind) for kind in graph.group_names)
+    changed: dict[str, Any] = {}
+    if names != graph.names.tolist() and len(set(names)) == graph.n_ops:
+        changed["names"] = frozen(np.array(names, dtype=object))
+    if kinds != graph.kind.tolist():
+        changed["kind"] = frozen(np.array(kinds, dtype=object))
+    if groups != graph.group_names:
+        changed["group_names"] = groups
+    return replace(graph, **changed) if changed else graph
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol, get_type_hints
 
-from placelab.base.errors import FormatError, PlacelabError, UnsupportedError, described, is_path
+from placelab.base.errors import FormatError, PlacelabError, UnsupportedError, described, is_name
 from placelab.base.files import START, foreign, json_of, open_file, path_of, read_file, unzipped
 from placelab.costs.roofline import with_estimates
 from placelab.formats import profiles
@@ -129,7 +129,7 @@ def opened(data: bytes, name: str, graph: OpGraph | None = None, **options: Any)
     FormatError, UnsupportedError
         As :func:`load`.
     """
-    if not isinstance(data, bytes) or not is_path(name):
+    if not isinstance(data, bytes) or not is_name(name):
         raise FormatError(
             f"found a {type(data).__name__} called {name!a:.200}; expected the bytes and the name of a file"
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.base.errors import NAME, FormatError, count, is_name
+from placelab.base.errors import FormatError, count, is_name
 from placelab.base.index_arrays import floats, frozen
 from placelab.base.units import PLAIN, SI, Units, bundle
 
@@ -269,7 +269,7 @@ def _check(columns: dict[str, Any], k: int) -> None:
             raise FormatError(f"there are {k} speeds but {len(columns[label])} {label}; give one per device")
     for name in (*names, *columns["types"], *columns["hosts"]):
         if not is_name(name):
-            raise FormatError(f"{name!r} is not a device, type or host name: expected {NAME}")
+            raise FormatError(f"{name!r} is not a device, type or host name: expected non-empty text on one line")
     if len(set(names)) < k:
         raise FormatError(
             f"two devices are called {next(n for n in names if names.count(n) > 1)!r}; device names must be unique"
@@ -335,7 +335,7 @@ def shared_links(given: Any, matching: Callable[[Any], Iterable[int]]) -> tuple[
     names = [name for name, _ in named]
     for name in names:
         if not is_name(name):
-            raise FormatError(f"{name!r:.80} is no name of a link: expected {NAME}")
+            raise FormatError(f"{name!r:.80} is no name of a link: expected non-empty text on one line")
     if len(set(names)) < len(names):
         raise FormatError("two links have one name; the names of shared links must be unique")
     shared = []

@@ -14,7 +14,6 @@ from placelab.base.index_arrays import F8, I4, frozen
 from placelab.problem.graph_checks import (
     check_devices,
     check_edges,
-    check_labels,
     check_length,
     check_names,
     column,
@@ -40,7 +39,7 @@ def columns(names: Any, compute: Any, edges: Any, **given: Any) -> dict[str, Any
     groups, group_names = _groups(given["groups"], given["group_names"], n)
     devices = _shared_sets(dict(items(given["devices"], "devices")), n)
     time = dict(items(given["time"], "time"))
-    check_labels(texts(time, "the keys of time"), "time")
+    texts(time, "the keys of time")
     speed = dict(zip(time, time_speeds(given["time_speed"], tuple(time)), strict=True))
     usual = default_time(given["time_default"], time)
     check_edges(edges, n, names)
@@ -97,7 +96,6 @@ def _new_bytes(tensors: dict[str, Any], n: int) -> np.ndarray:
 def _groups(groups: Any, names: Any, n: int) -> tuple[list[list[int]], tuple[str, ...] | None]:
     members = [ops(group, n, f"group {i}") for i, group in enumerate(listed(groups, "groups"))]
     labels = None if names is None else texts(names, "group_names")
-    check_labels(labels or (), "group_names")
     if labels is not None and len(labels) != len(members):
         raise FormatError(f"there are {len(members)} groups but {len(labels)} group_names; give one per group")
     return members, labels
@@ -112,7 +110,6 @@ def _shared_sets(devices: Mapping[Any, Sequence[str]], n: int) -> dict[int, tupl
 
 
 def _kinds(kind: Any, n: int) -> np.ndarray:
-    check_labels({kind} if isinstance(kind, str) else set(texts(kind, "kind")), "kind")
     kinds = np.array([kind] * n if isinstance(kind, str) else texts(kind, "kind"), dtype=object)
     check_length(kinds, n, "kind")
     return kinds

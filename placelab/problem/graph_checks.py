@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.base.errors import NAME, CycleError, FormatError, escaped, is_name
+from placelab.base.errors import CycleError, FormatError, is_name
 from placelab.base.files import MAX_OPS
 from placelab.base.index_arrays import floats
 
@@ -134,14 +134,7 @@ def check_edges(edges: np.ndarray, n: int, names: Sequence[str]) -> None:
 def check_devices(sets: Iterable[tuple[str, ...]]) -> None:
     """Refuse texts that cannot be names or types of devices."""
     for name in (name for names in sets for name in names if not is_name(name)):
-        raise FormatError(f"devices holds {name!r:.80}; expected names or types, {NAME}")
-
-
-def check_labels(labels: Iterable[str], what: str) -> None:
-    """Refuse kinds, or names of groups or device types, that are not shown as they are; an empty one may be."""
-    for label in labels:
-        if label and not is_name(label):
-            raise FormatError(f"{what} holds {label!r:.80}; expected {NAME}")
+        raise FormatError(f"devices holds {name!r:.80}; expected names or types, non-empty text on one line")
 
 
 def check_columns(columns: dict[str, Any]) -> None:
@@ -156,14 +149,14 @@ def check_columns(columns: dict[str, Any]) -> None:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse names that are empty, on several lines, with control characters, or there twice."""
-    text = "".join(names)
-    if text.isascii() and text.isprintable() and len(set(names)) == len(names) and "" not in names:
+    """Refuse names that are empty, on several lines or there twice."""
+    text = "\n".join(names)
+    if text.isascii() and text.count("\n") == len(names) - 1 and len(set(names)) == len(names) and "" not in names:
         return  # nothing to complain of, seen at a glance
     seen: set[Hashable] = set()
     for name in names:
         if not is_name(name):
-            raise FormatError(f"op name {name!r} is not a name: expected {NAME}")
+            raise FormatError(f"op name {name!r} is not a name: expected non-empty text on one line")
         if name in seen:
             raise FormatError(f"two ops are called {name!r}; op names must be unique")
         seen.add(name)
@@ -232,10 +225,7 @@ def checked(
     devices: Mapping[int, Sequence[str]] | None = None,
     **columns: Any,
 ) -> dict[str, Any]:
-    """Columns for :meth:`OpGraph.from_arrays`; FormatError when they hold more than a graph may have.
-
-    A file keeps its ops where a name has characters that are not seen: they become escapes.
-    """
+    """Columns for :meth:`OpGraph.from_arrays` as they are; FormatError when they hold more than a graph may have."""
     check_size(
         ops=len(names),
         edges=len(edges),
@@ -243,19 +233,4 @@ def checked(
         time_types=len(time or ()),
         device_names=sum(map(len, (devices or {}).values())),
     )
-    columns |= {label: _labels(columns[label]) for label in ("kind", "group_names") if label in columns}
-    if not _plain(names):
-        names = [escaped(name) for name in names]
     return dict(names=names, edges=edges, outputs=outputs, time=time, devices=devices, **columns)
-
-
-def _plain(texts: Sequence[Any]) -> bool:
-    """Whether all texts show as they are, or something else is amiss, which the graph refuses."""
-    return not all(isinstance(text, str) for text in texts) or "".join(texts).isprintable()
-
-
-def _labels(given: Any) -> Any:
-    """Kinds, or names of groups, each on one line."""
-    if isinstance(given, str):
-        return given if given.isprintable() else escaped(" ".join(given.split()))
-    return given if given is None or _plain(given) else [_labels(text) for text in given]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from placelab.base.errors import NAME, FormatError, is_name
+from placelab.base.errors import FormatError, is_name
 from placelab.base.index_arrays import LARGEST
 from placelab.problem.cluster import Cluster
 
@@ -50,7 +50,7 @@ class Spec:
 
     def __post_init__(self) -> None:
         if not is_name(self.name):
-            raise FormatError(f"name of a device is {self.name!r:.80}; expected {NAME}")
+            raise FormatError(f"name of a device is {self.name!r:.80}; expected non-empty text on one line")
         if not isinstance(self.matmul, Mapping):
             raise FormatError(f"matmul of device {self.name!r} is {self.matmul!r:.80}; expected precision → FLOP/s")
         object.__setattr__(self, "matmul", dict(self.matmul))

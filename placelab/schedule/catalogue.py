@@ -27,7 +27,7 @@ from typing import Annotated, Any, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 
-from placelab.base.errors import NAME, FormatError, UnsupportedError, described, is_name, with_article
+from placelab.base.errors import FormatError, UnsupportedError, described, is_name, with_article
 from placelab.base.interrupts import enter_now, lacking
 from placelab.base.seeds import seed_number
 from placelab.kernels.run.memory_in_use import fits
@@ -448,7 +448,7 @@ def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], fi
         setattr(strategy, label, value)
     strategy.name = facts["name"] or function.__name__.replace("_", "-")
     if not is_name(strategy.name):
-        raise UnsupportedError(f"{strategy.name!r} is no name of a strategy: expected {NAME}")
+        raise UnsupportedError(f"{strategy.name!r} is no name of a strategy: expected text on one line")
     strategy.summary = (inspect.getdoc(function) or strategy.name).splitlines()[0]
     strategy.reserved = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in RESERVED)
     strategy.options = options_of(function)

@@ -129,14 +129,14 @@ def test_inspect_lists_all_kinds_on_request(capsys):
 
 
 def test_what_a_file_says_cannot_steer_a_terminal(capsys, tmp_path):
-    """Metadata and errors are escaped, other names are refused; only text reaches the screen."""
+    """Names, kinds, devices, metadata and errors are escaped; only text reaches the screen."""
     graph = pl.OpGraph.from_arrays(
-        ["a", "b"],
+        [HOSTILE, "b"],
         [1.0, 1.0],
         [(0, 1)],
         edge_bytes=[8.0],
-        kind=["k", ""],
-        devices={1: ("elsewhere",)},
+        kind=[HOSTILE, ""],
+        devices={1: (HOSTILE,)},
         metadata={"name": HOSTILE, "provenance": HOSTILE, "costs": {"unknown": {HOSTILE: 1}, "compute": HOSTILE}},
     )
     graph.save(tmp_path / "evil.json")
@@ -144,14 +144,6 @@ def test_what_a_file_says_cannot_steer_a_terminal(capsys, tmp_path):
     assert all(c.isprintable() or c == "\n" for c in text) and r"\x1b]0;owned\x07\u202e\x9b2J" in text
     sentence = refused("place", str(tmp_path / "evil.json"))
     assert sentence.isprintable() and "may only run on" in sentence
-    written = (tmp_path / "evil.json").read_text()
-    for name in ('"a"', '"k"'):
-        (tmp_path / "worse.json").write_text(written.replace(name, json.dumps(HOSTILE)))
-        text = said(capsys, "inspect", str(tmp_path / "worse.json"))
-        assert all(c.isprintable() or c == "\n" for c in text)
-    (tmp_path / "worse.json").write_text(written.replace('"elsewhere"', json.dumps(HOSTILE)))
-    sentence = refused("inspect", str(tmp_path / "worse.json"))
-    assert sentence.isprintable() and "worse.json" in sentence and "without control characters" in sentence
 
 
 def test_convert_keeps_everything_but_the_name(capsys, path, graph, tmp_path):

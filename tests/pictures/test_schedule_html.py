@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pictures import HOSTILE, STEERING, cells, find, html_of, read, words
+from pictures import HOSTILE, cells, find, html_of, read, words
 
 import placelab as pl
 from placelab.base.units import percent
@@ -137,7 +137,7 @@ def test_names_of_strangers_are_text(devices):
         metadata={"name": HOSTILE[0]},
     )
     problem = pl.Problem(graph, schedule.problem.cluster)
-    placement = pl.Placement(problem, schedule.device, partitioner=HOSTILE[1], notes=(*HOSTILE, STEERING))
+    placement = pl.Placement(problem, schedule.device, partitioner=HOSTILE[1], notes=HOSTILE)
     schedule = replace(schedule, placement=placement, scheduler=HOSTILE[2])
     assert "<script>alert(1)</script>" in words(read(schedule))
     assert HOSTILE[1] in words(read(placement))

@@ -13,18 +13,17 @@ ATTRIBUTES = {
 }  # fmt: skip
 MOST_BYTES = 100_000
 
-# What a stranger may call things: markup, entities, formulas, no character, wide text, and far too long.
+# What a stranger may call things: markup, entities, formulas, text that reverses, controls, wide text, and far too long.
 HOSTILE = (
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
     "' onmouseover='alert(1)",
     "]]></title></svg><style>*{display:none}</style>&lt;&#0;",
-    "evil\ufffe",
+    "\x00\x01\x1b[31m\u202eevil\ufffe",
     r"$\href{javascript:alert(1)}{x}$",
     "漢字" * 50,
     "&" * 100_000,
 )
-STEERING = "\x00\x01\x1b[31m\u202eevil"  # controls and text that reverses: no name, but a note or a title may have them
 
 
 def html_of(shown: Any) -> str:

@@ -25,7 +25,7 @@ from placelab.app.cli.arguments import (
     table,
 )
 from placelab.app.widgets.gantt_wire import depths
-from placelab.base.errors import NAME, FormatError, PlacelabError, is_name
+from placelab.base.errors import FormatError, PlacelabError, is_name
 from placelab.base.units import SI, Units, counted, percent
 from placelab.costs.descriptions import sources
 from placelab.formats import exports
@@ -318,5 +318,5 @@ def renamed(graph: OpGraph, name: str | None) -> OpGraph:
     if name is None:
         return graph
     if not is_name(name):
-        raise FormatError(f"{name!a} is not a name; expected {NAME}")
+        raise FormatError(f"{name!a} is not a name; expected text on one line")
     return graph.replace(metadata={**graph.metadata, "name": name})

@@ -41,7 +41,7 @@ from placelab.base.errors import FormatError
 from placelab.base.fields import cost_of_text, read_from, record, title
 from placelab.base.files import json_of, save, text_of
 from placelab.base.interrupts import need
-from placelab.formats.building import unit_metadata
+from placelab.formats.building import unit_metadata, with_escapes
 from placelab.problem import networkx_graph
 from placelab.problem.coverage import with_coverage
 from placelab.problem.graph import OpGraph
@@ -148,7 +148,8 @@ def graph_of(dot: DotGraph, name: str, provenance: str = EXPECTED) -> OpGraph:
     edges = {(u, v): (u, v, given) for u, v, given in dot.edges}.values() if dot.strict else dot.edges
     network.add_edges_from((u, v, _edge(u, v, given, dialect, values)) for u, v, given in edges)
     graph = OpGraph.from_networkx(network)
-    return graph if "metadata" in dot.attributes else with_coverage(graph)  # what placelab wrote is read as it was
+    # what placelab wrote is read as it was
+    return graph if "metadata" in dot.attributes else with_escapes(with_coverage(graph))
 
 
 def _dialect(dot: DotGraph) -> tuple[str, str]:

@@ -23,6 +23,7 @@ from placelab.base.errors import FormatError
 from placelab.base.fields import read_from, records, title
 from placelab.base.files import declared_first, json_of, narrow, parse_xml, unzipped
 from placelab.base.interrupts import need
+from placelab.formats.building import with_escapes
 from placelab.formats.task_graphs.dot import KNOWN, MAX_EDGES, MAX_NODES, DotGraph
 from placelab.formats.task_graphs.dot import graph_of as graph_of_dot
 from placelab.problem.coverage import with_coverage
@@ -153,7 +154,7 @@ def _graph(
     if ignored:
         known = graph.metadata.get("costs")
         graph.metadata["costs"] = (known if isinstance(known, dict) else {}) | {"ignored": dict(ignored)}
-    return graph if "coverage" in graph.metadata else with_coverage(graph)
+    return graph if "coverage" in graph.metadata else with_escapes(with_coverage(graph))
 
 
 def _listed(ignored: Counter[str]) -> str:

@@ -66,11 +66,11 @@ def search(
     One core. Searches for shorter plans and for a better bound take turns, and begin with the best plan and bound so far. A
     makespan half-way between the two is refuted first; then one nearer to the plan where that succeeded, nearer to the bound
     where it did not; where even a tenth of the way is too far, each search gets twice the time. Once one was undecided, up to 70
-    ops on 4 devices are ordered pair by pair in the next ones of both kinds, which get four times the work. On so many,
-    all but the first do without the linear relaxation, and learn from each conflict a clause
-    on bounds of starts, with new Booleans for those that
-    have none (lazy clause generation; Schutt et al. (2013) prove schedules with it). What :func:`left_out` says is not in the
-    model, so the bound holds with it; the makespan of every plan found is that of its run with it.
+    ops on 4 devices are ordered pair by pair in the next ones of both kinds, which get four times the work. On so few ops, all
+    but the first search do without the linear relaxation, and learn from each conflict a clause on bounds of starts, with new
+    Booleans for those that have none (lazy clause generation; Schutt et al. (2013) prove schedules with it). What
+    :func:`left_out` says is not in the model, so the bound holds with it; the makespan of every plan found is that of its
+    run with it.
 
     References
     ----------
@@ -88,9 +88,8 @@ def search(
         learning = left < effort and model.pairable
         spent = min(share * LONGER if model.paired else share, left)
         work = WORK[learning or refuting] * spent
-        options = (LEARN if learning else REFUTE if refuting else SEARCH) | dict(
-            max_deterministic_time=work, random_seed=seed
-        )
+        kind = LEARN if learning else REFUTE if refuting else SEARCH
+        options = kind | dict(max_deterministic_time=work, random_seed=seed)
         seed += 1
         stopped = model.solve(options, (1 - left / effort, 1 - (left - spent) / effort), spent, end, cancel, refuting)
         if stopped:
