@@ -101,7 +101,7 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     cursor = { row: Math.min(cursor.row, k - 1), column: Math.min(cursor.column, k - 1) };
     hover = null; // the next move of the pointer finds out what is under it
     tip.hidden = true;
-    const edge = head + cell * k + 2;
+    const edge = Math.floor(head + cell * k + 2); // whole, so that texts keep their size
     const ratio = ratioOf(canvas);
     Object.assign(canvas, { width: Math.round(edge * ratio), height: Math.round(edge * ratio) });
     Object.assign(canvas.style, { width: `${edge}px`, height: `${edge}px` });
