@@ -149,7 +149,7 @@ def test_a_process_compiles_what_it_is_asked_for(tmp_path):
     environment = {**os.environ, "PLACELAB_JIT": "wait", "NUMBA_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-m", "placelab.app.cli.warming", "upward", "first_fit"]
     subprocess.run(command, env=environment, timeout=120, check=True)
-    assert {path.name.split("-")[0] for path in tmp_path.rglob("*.nbc")} == {"ranks.upward", "first_fit.first_fit"}
+    assert {path.name.split("-")[0] for path in tmp_path.rglob("*.nbc")} == {"ranks.upward", "unit_by_unit.first_fit"}
     code = (
         "import placelab as pl; p = pl.Problem(pl.load('convolutional_network'), pl.clusters.pcie_box(4));"
         "pl.upward_rank(p); from placelab.kernels.plan import ranks; assert ranks.upward.compiled and not ranks.downward.compiled"

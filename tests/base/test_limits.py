@@ -178,11 +178,11 @@ SWELLING = [pytest.param(name, marks=[pytest.mark.slow] * (name in RATHER_LONG))
 
 @pytest.mark.parametrize("name", SWELLING)
 def test_small_files_do_not_become_large(name, readers):
-    """Refused or read, they take at most 200 MB, and 2 s of processor time per 10 MB begun (1 s, and as much in reserve)."""
+    """Refused or read, they take at most 200 MB, and 3 s of processor time per 10 MB begun: 1 s, and what a busy machine adds."""
     run = readers.run([sys.executable, hostile.__file__, name], check=True)
     label, outcome, seconds, grown, size = run.stdout.decode().split("\n")[0].split("\t")
     assert label == name and outcome in ("read", "FormatError")
-    assert float(seconds) < 2 * math.ceil(int(size) / 1e7) and int(grown) < 200
+    assert float(seconds) < 3 * math.ceil(int(size) / 1e7) and int(grown) < 200
 
 
 @pytest.mark.parametrize(
