@@ -880,3 +880,5 @@ def test_a_segment_of_why_not_faster_has_a_whole_word_or_says_that_it_is_cut(pag
     assert labels[-1][0] == "gradients/mixed" and labels[-1][1] >= labels[-1][2]
     assert labels[0][0] == "" and all(overflow == "ellipsis" for *_, overflow in labels)
     assert all(not text or width >= 40 for text, width, *_ in labels)
+    for button in page.locator(".proof button").all():  # who speaks to the page says what is seen
+        expect(button).to_have_accessible_name(button.inner_text() or "it")

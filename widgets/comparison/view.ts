@@ -89,15 +89,16 @@ export class ComparisonView {
           ? ", proven optimal"
           : `, ${atMost(cell.gap)} above the optimum`;
     const tie = best && best.all.length > 1;
+    const pair = best ? `${best.row.name} + ${schedulers[best.column]}` : "–";
     this.#best.replaceChildren(
-      h("span.pair", {}, best ? `★ ${best.row.name} + ${schedulers[best.column]}` : "★ –"),
+      h("span.pair", {}, `★ ${pair}`),
       h("span.value", {}, best ? ` ${units.time(best.value)}${tieOf(best)}` : ""),
     );
     this.#best.title = !best
       ? "No pair places and runs the model"
       : tie
         ? `Show it; ${best.all.length} pairs tie${gap}: ${tiedNames(best, schedulers)}`
-        : `Show the best pair${gap}`;
+        : `Show the best pair, ${pair}${gap}`;
     this.#best.disabled = !best;
     this.#best.classList.toggle("stale", !!cell?.stale);
     this.#status.textContent = this.#status.title = status;

@@ -4,7 +4,7 @@ export interface DifferenceTraits {
   /** The groups that can be chosen, and the one chosen; both ways. */
   groups: string[];
   group: string;
-  /** A sentence above the rows, or why there are none. */
+  /** A sentence above the rows, or why there are none; what else its tooltip says is on lines of their own. */
   summary: string;
   /** Whether the rows belong to a schedule before. */
   stale: boolean;

@@ -51,7 +51,8 @@ export class DifferenceView {
     const before = this.#traits;
     this.#traits = traits;
     markTheme(this.element);
-    this.#summary.textContent = this.#summary.title = traits.summary;
+    this.#summary.textContent = traits.summary.split("\n")[0]!;
+    this.#summary.title = traits.summary;
     this.#part.hidden = !traits.beside;
     this.#part.textContent = "where they part";
     this.#part.title = `The first decision that differs from those of ${traits.beside}, which made the kept schedule: opens Decisions with both`;

@@ -13,6 +13,7 @@ import type { Asked, Facts, LayersTraits, Row } from "./traits.ts";
 type Shown = Omit<LayersTraits, "asked">;
 
 const LABELS = 14; // height of the names over the cells
+const LETTER = 7; // px of one in them, at most
 const CELLS = 26;
 const GHOST = 11; // height of the row of a best split
 const HANDLE = 30; // height of a border that can be dragged
@@ -167,9 +168,9 @@ export class LayersView {
       }
       const [left, right] = [places[first]!, places[end]!];
       const whole = `${device}: ${content(first, end, sizes.length)}`;
-      const says = [whole, device].find((text) => right - left >= 6 * text.length);
+      const says = [whole, device].find((text) => right - left >= LETTER * text.length);
       if (says === undefined) return;
-      const half = 3.2 * says.length;
+      const half = (LETTER / 2) * says.length;
       const at = Math.max(Math.min((left + right) / 2, places.at(-1)! - half), half);
       labels.push(s("text", { x: at, y: 10.5, "text-anchor": "middle", style: colour }, s("title", {}, whole), says));
     });

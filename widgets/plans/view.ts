@@ -130,7 +130,7 @@ export class PlansView {
     const all = cells.flat().flatMap((cell) => (cell.seconds === null ? [] : [cell.seconds]));
     const least = Math.min(...all);
     const run = x.map((_, column) => cells.some((row) => row[column]!.seconds !== null));
-    const widths = run.map((any) => (any ? "minmax(var(--least), 1fr)" : "minmax(34px, 0.3fr)")); // crosses need less
+    const widths = run.map((any) => (any ? "minmax(var(--least), 1fr)" : "minmax(39px, 0.3fr)")); // crosses need less
     this.#cells.style.gridTemplateColumns = ["auto", ...widths].join(" ");
     const heads = x.map((name) => h("span", {}, name));
     const flat = cells.flat();

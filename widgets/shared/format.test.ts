@@ -38,6 +38,7 @@ describe("quantities", () => {
   });
 
   it("as Python writes shares: of two equally near the even one", () => {
+    expect([percent(0.0009), percent(0.001)]).toEqual(["< 0.1 %", "0.10 %"]);
     expect([percent(0.225), percent(0.235), percent(0.125), percent(0.2251)]).toEqual(["22 %", "24 %", "12 %", "23 %"]);
   });
 

@@ -33,9 +33,10 @@ export const bandwidth = (b: number): string => si(b, "B/s");
 /** Floating point operations per second. */
 export const speed = (f: number): string => si(f, "FLOP/s");
 
-/** 12 %, from a fraction; of 22.5 the even 22, as Python writes it beside the chart. */
+/** 12 %, from a fraction; of 22.5 the even 22, and below a tenth "< 0.1 %", as Python writes them beside the chart. */
 export function percent(fraction: number, digits = 2): string {
   const value = 100 * fraction;
+  if (value > 0 && value < 0.1) return "< 0.1 %";
   const tie = digits === 2 && value > 10 && value % 2 === 0.5;
   return Number.isFinite(fraction) ? `${significant(tie ? value - 0.5 : value, digits)} %` : "–";
 }

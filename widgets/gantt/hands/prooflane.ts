@@ -40,7 +40,7 @@ export function proofLane(choose: (op: number, ops: readonly number[]) => void):
     show(given) {
       proof = given;
       segments = given.map(({ kind, label, op, ops = [op], said }) => {
-        const made = h("button", { type: "button", tabindex: -1, class: kind, title: said, "aria-label": said }, label);
+        const made = h("button", { type: "button", tabindex: -1, class: kind, title: said }, label);
         listen(made, "click", () => choose(op, ops));
         return made;
       });

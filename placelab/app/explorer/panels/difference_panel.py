@@ -15,6 +15,7 @@ from placelab.app.widgets import controls as w
 from placelab.app.widgets.tab_views import DifferenceTable
 from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import FormatError, UnsupportedError
+from placelab.base.units import counted
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 
@@ -157,10 +158,11 @@ def _summary(diff: Difference) -> str:
 
 
 def _matched(diff: Difference) -> str:
-    """Which identical devices stand for one another, to end the sentence."""
+    """How many identical devices stand for one another, to end the sentence; which, on a second line, for its tooltip."""
     pairs = [f"{b} counts as {a}" for b, a in diff.matched.items()]
     more = f" and {len(pairs) - FEW} more" if len(pairs) > FEW else ""
-    return f"; identical devices are matched: {', '.join(pairs[:FEW])}{more}" if pairs else ""
+    which = f"identical devices: {', '.join(pairs[:FEW])}{more}"
+    return f"; {counted(len(pairs), 'device')} matched\n{which}" if pairs else ""
 
 
 def _scopes(diff: Difference, numbers: dict[str, int]) -> Iterator[Row]:

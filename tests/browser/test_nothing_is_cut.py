@@ -1,0 +1,107 @@
+"""Texts of the explorer are whole where it is small: presented at 1280 × 720, beside a long note, in a plan's plane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+from browser import bare_page
+from playwright.sync_api import Locator, Page, expect
+
+import placelab as pl
+from placelab.app.widgets.tab_views import ComparisonTable, LayerStrip, PlanBoard
+
+WHOLE = "part => part.scrollWidth <= part.clientWidth + 1 && part.scrollHeight <= part.clientHeight + 1"
+NOTE = """() => {  // as a warning has it
+  const note = document.querySelector(".pl-warning");
+  note.style.display = "";
+  note.innerHTML = `<div class="pl-content"><div>${"twelve ops have no measured time ".repeat(4)}</div></div>`;
+}"""
+pytestmark = pytest.mark.own_page  # which goes on the whole screen
+LONGEST = "gradients/mixed_6a/branch_0/0_conv_3x3/Conv2D_grad/Conv2DBackpropFilter"
+
+
+@pytest.fixture(scope="module")
+def explorer() -> Iterator[pl.app.explorer.Explorer]:
+    found = pl.explore("convolutional_network", partitioner="round-robin")
+    assert found.settled(60) and found.comparison.settled(100)
+    yield found
+    found.close()
+
+
+def opened(page: Page, explorer, width: int, height: int) -> Locator:
+    page.set_viewport_size({"width": width, "height": height})
+    bare_page.show(page, explorer)
+    page.add_style_tag(content="body { margin: 0 !important } .placelab-explorer { height: 100vh }")
+    bare_page.still(page)
+    return page.locator(".placelab-explorer")
+
+
+@pytest.mark.parametrize("width", [1012, 1168])
+def test_the_best_known_is_whole_beside_a_long_note(page: Page, explorer, width: int, screenshot):
+    """The picture beside its words gives way, and the note."""
+    root = opened(page, explorer, width, 590)
+    page.evaluate(NOTE)
+    root.locator(".pl-chip").evaluate(
+        "chip => { chip.textContent = '★ 1.038 s best known · within 129 % of what is possible' }"
+    )
+    screenshot("note")
+    assert root.locator(".pl-chip").evaluate("chip => chip.scrollWidth <= chip.clientWidth")
+
+
+def test_presented_in_a_small_window(page: Page, explorer, screenshot):
+    """The best pair and the names of jobs; of an op with a long name the three lines below the chart."""
+    root = opened(page, explorer, 1280, 720)
+    root.get_by_role("button", name="Present: larger type, and nothing but the views").click()
+    page.wait_for_function("() => document.fullscreenElement?.getBoundingClientRect().height === innerHeight")
+    bare_page.still(page)
+    screenshot("presented")
+    assert root.locator(".show-best .pair").evaluate(WHOLE)
+    said = root.locator(".pl-gantt .said")
+    said.locator(".status").evaluate("(status, text) => { status.innerText = text }", "\n".join([LONGEST] * 3))
+    assert said.evaluate(WHOLE)
+    root.locator(".pl-titles button", has_text="Job").click()
+    for button in root.locator(".pl-job-head > button:visible").all():
+        assert button.evaluate(WHOLE), button.inner_text()
+
+
+def test_the_best_pair_is_named_in_a_small_window(page: Page):
+    """Both names can be read beside the buttons, on two lines."""
+    cell = dict(makespan=0.273, gap=0.1, memory=5.0, moved=7.0, flaw="", error="", stale=False)
+    rows = [dict(name="round-robin", state="done", cells=[cell, cell])]
+    table = ComparisonTable(schedulers=["static-rank", "pct"], rows=rows, shown=["heft", "pct"], action="search")
+    page.set_viewport_size({"width": 590 + 24, "height": 200})
+    bare_page.show(page, table)
+    expect(page.locator(".show-best")).to_have_text("★ round-robin + static-rank 273 ms, 2 tie")
+    assert page.locator(".show-best .pair").evaluate(WHOLE)
+
+
+def test_slower_is_whole_in_a_plane(page: Page):
+    """Columns in which no plan was run have room for that word."""
+    cell = lambda text, seconds=None: dict(seconds=seconds, text=text, why="", row=-1, shown=False)  # noqa: E731
+    row = [cell("dp 8", 0.0376), cell("slower"), cell("slower"), cell("✗")]
+    plane = dict(x=["tp 1", "tp 2", "tp 4", "tp 8"], y=["pp 1"], cells=[row])
+    page.set_viewport_size({"width": 1362, "height": 300})
+    bare_page.show(page, PlanBoard(page="plane", plane=plane))
+    page.add_style_tag(content="body > div { container-type: inline-size } .plane { width: 248px }")
+    bare_page.still(page)
+    for button in page.locator(".cells button").all():
+        assert button.evaluate(WHOLE), button.inner_text()
+
+
+def test_names_over_the_layers_lie_beside_each_other(page: Page):
+    """A device whose layers' sum has no room is named alone; no name leaves the strip."""
+    names = [f"gpu:{d}" for d in range(8)]
+    strip = LayerStrip(
+        devices=names, sizes=[2.2, *[0.5] * 12, 2.0], borders=[0, 1, 3, 5, 7, 9, 11, 13, 14], limits=[[0, 14]] * 7
+    )
+    page.set_viewport_size({"width": 614, "height": 300})
+    bare_page.show(page, strip)
+    expect(page.locator(".strip [data-block]")).to_have_count(14)
+    places = page.locator(".strip g:not(.handle) > text:not(.cell)").evaluate_all(
+        "texts => texts.map((text) => text.getBoundingClientRect()).map(({left, right}) => [left, right])"
+    )
+    left = page.locator(".strip").bounding_box()["x"]
+    assert places[0][0] >= left - 0.5 and len(places) > 5
+    assert all(end <= begin for (_, end), (begin, _) in pairwise(places))
