@@ -14,7 +14,7 @@ from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 from placelab.base.progress import compiling, patient
-from placelab.base.threads import PREFIX
+from placelab.base.threads import PREFIX, ending
 
 T = TypeVar("T")
 TICK = 0.1  # seconds between two looks at whether to stop
@@ -144,8 +144,8 @@ class _Endable(threading.Thread):
                 pass
 
     def end(self) -> None:
-        """Raise `End` in the thread's Python code until it has ended, even if it catches everything."""
-        while self.is_alive():
+        """Raise `End` in the thread's Python code until it has ended, even if it catches everything, or until Python ends."""
+        while self.is_alive() and not ending():
             self._aimed_at = True
             frame = None if self._over else sys._current_frames().get(self.ident or 0)
             if _may_be_ended(frame, self._bottom):

@@ -4,7 +4,7 @@
  */
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { copy } from "../shared/copy.ts";
-import { Hints, wereShown } from "./hints.tsx";
+import { HINTS, Hints, wereShown } from "./hints.tsx";
 import { partOf, type Whole } from "./part.ts";
 
 /** The message of `Explorer._begin`. */
@@ -112,7 +112,9 @@ interface Given {
 
 /** The page to begin with where the kernel sends it; else the hints. */
 export function Begin({ whole, root, hints }: Given) {
-  const [first] = useState(() => !wereShown()); // before the hints remember that they were
+  // The chart may be ready, and the hints remembered as shown, before the kernel sends this page, which hides them.
+  const [first] = useState(() => !wereShown());
+  const [left, setLeft] = useState(first ? HINTS : []);
   const [beginning, set] = useState<Beginning | null>(null);
   useLayoutEffect(() => {
     const hear = (message: unknown) => {
@@ -123,7 +125,8 @@ export function Begin({ whole, root, hints }: Given) {
     return () => whole.off("msg:custom", hear);
   }, [whole]);
   useEffect(() => (beginning ? leftBy(root, whole, () => set(null)) : undefined), [beginning]);
-  if (!beginning) return <Hints root={root} again={hints} />;
+  useEffect(() => (hints ? setLeft(HINTS) : undefined), [hints]);
+  if (!beginning) return <Hints root={root} left={left} setLeft={setLeft} />;
   const { behind, examples } = beginning;
   const upload = () => root.querySelector<HTMLInputElement>(".pl-open input[type=file]")?.click();
   return (

@@ -6,7 +6,7 @@ const KEY = "placelab-hints"; // of the browser's storage; what is there was sho
 const WAIT = 250; // ms between two looks for the places, until they are there
 const READY = ".pl-gantt:not([data-makespan=''])";
 
-interface Hint {
+export interface Hint {
   title: string;
   more: string;
   /** What the hint is about; a press on what matches `done`, or without it on this, ends the hint. */
@@ -15,7 +15,7 @@ interface Hint {
   side: "left" | "below";
 }
 
-const HINTS: readonly Hint[] = [
+export const HINTS: readonly Hint[] = [
   {
     title: "Pull a value ← →",
     more: "the schedule follows at once",
@@ -43,11 +43,16 @@ interface Placed extends Hint {
   style: { left?: string; right?: string; top: string };
 }
 
-/** The hints over `root`; `again` counts how often a user has asked for them. */
-export function Hints({ root, again }: { root: HTMLElement; again: number }) {
-  const [left, setLeft] = useState<readonly Hint[]>(() => (again || !wereShown() ? HINTS : []));
+interface Given {
+  root: HTMLElement;
+  /** Hints that are not done yet. */
+  left: readonly Hint[];
+  setLeft: (left: readonly Hint[]) => void;
+}
+
+/** The hints over `root`. */
+export function Hints({ root, left, setLeft }: Given) {
   const [placed, setPlaced] = useState<readonly Placed[]>([]);
-  useEffect(() => (again ? setLeft(HINTS) : undefined), [again]);
   useEffect(() => {
     if (!left.length) return setPlaced([]);
     const look = () => {
