@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 from examples import examples
@@ -278,3 +279,16 @@ def test_both_sides_know_the_same_colours() -> None:
     """The ways to colour are those of widgets/graph/colours.ts."""
     source = (TYPESCRIPT / "colours.ts").read_text(encoding="utf-8")
     assert tuple(re.findall(r'"([\w ]+)"', re.search(r"COLOURS = \[(.*?)\]", source)[1])) == COLOURS
+
+
+def test_ops_of_which_only_times_are_known_have_sizes():
+    """A graph without operations is drawn, the op with the longer time as the higher box."""
+    graph = nx.DiGraph()
+    graph.add_node("short", time=1.0)
+    graph.add_node("long", time=9.0)
+    graph.add_edge("short", "long", bytes=1.0)
+    timed = pl.OpGraph.from_networkx(graph)
+    scopes = scopes_of(timed)
+    scene = scene_of(timed, scopes, first_open(scopes))
+    height = dict(zip((scopes.label[v] for v in scene.node), scene.height, strict=True))
+    assert height["short"] < height["long"] < np.inf

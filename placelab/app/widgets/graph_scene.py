@@ -312,7 +312,7 @@ def scene_of(graph: OpGraph, scopes: Scopes, opened: Iterable[int], aspect: floa
         Width of the place for the picture divided by its height.
     """
     node, inside, owner = _boxes(scopes, set(opened))
-    work = scopes.total(graph.compute)
+    work = scopes.total(_work(graph))
     share = np.sqrt(work[node] / max(work[scopes.root], 1e-300))
     letters = np.array([len(scopes.label[v]) for v in node.tolist()])
     width = np.clip(LETTER * letters + np.where(node > scopes.root, 34, 18), LEAST, MOST)
@@ -322,6 +322,15 @@ def scene_of(graph: OpGraph, scopes: Scopes, opened: Iterable[int], aspect: floa
     stretch = np.clip(aspect * (y + boxes.height).max() / (x + boxes.width).max(), 1, STRETCH)  # room for names
     shape = layer, x * stretch, y, boxes.width * stretch, boxes.height
     return Scene(node, inside, boxes.is_open, *shape, owner, source, target, size, back)
+
+
+def _work(graph: OpGraph) -> np.ndarray:
+    """Operations of each op; where none are known its mean time, and 0 for what is not known."""
+    known = graph.compute
+    if graph.time is not None and np.isnan(known).all():
+        count = (~np.isnan(graph.time)).sum(axis=1)
+        known = np.nansum(graph.time, axis=1) / np.maximum(count, 1)
+    return np.nan_to_num(known)
 
 
 def _boxes(scopes: Scopes, opened: set[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
