@@ -20,6 +20,7 @@ from typing import Any
 
 from placelab.app.widgets.gantt_chart import Gantt, gantt_traits
 from placelab.app.widgets.live_page import live_traits, why_not
+from placelab.base.directions import all_isolated
 from placelab.base.errors import FormatError, expect
 from placelab.base.files import save
 from placelab.formats.exports import chrome_trace, csv, graph, placement, tensorflow, torch_device_map, torch_schedule
@@ -210,7 +211,7 @@ def _payload(traits: Mapping[str, Any]) -> str:
     plain["names"] = _counted(plain["names"])
     binary = {name: value for name, value in plain.items() if isinstance(value, bytes)}
     header = {
-        "traits": {name: value for name, value in plain.items() if name not in binary},
+        "traits": {name: all_isolated(value) for name, value in plain.items() if name not in binary},
         "buffers": [[name, len(value)] for name, value in binary.items()],
     }
     head = json.dumps(header).encode()

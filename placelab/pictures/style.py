@@ -16,6 +16,7 @@ from unicodedata import east_asian_width
 import numpy as np
 
 from placelab.base import units
+from placelab.base.directions import isolated
 from placelab.base.interrupts import need
 from placelab.base.units import PLAIN, SI, Units
 from placelab.base.units import counted as counted
@@ -212,7 +213,7 @@ def text(name: Any, most: int = 60) -> str:
     if columns_of(clean) > most:
         half = (most - 1) // 2
         clean = f"{_within(clean, half)}…{_within(clean[::-1], most - 1 - half)[::-1]}"
-    return escape(clean)
+    return escape(isolated(clean))
 
 
 def columns_of(given: str) -> int:

@@ -26,7 +26,7 @@ export interface Rows {
 
 /** An element that shows the end of a text where there is no room for all of it: names of ops differ at their ends. */
 export function tail<S extends "b" | "span">(tag: S, text: string): HTMLElement {
-  return h(`${tag}.tail`, {}, h("bdi", {}, text)) as HTMLElement;
+  return h(`${tag}.tail`, {}, h("bdi", { dir: "ltr" }, text)) as HTMLElement;
 }
 
 export function list(on: { choose(row: number): void; scrolled(): void }): List {

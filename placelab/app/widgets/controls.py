@@ -205,6 +205,8 @@ class ToggleButtons(Selection):
 class Text(Control):
     """A field for a text, which is sent when it is left or on Enter."""
 
+    verbatim = ("value",)
+
     value = Unicode("").tag(sync=True)
     description = Unicode("").tag(sync=True)
     placeholder = Unicode("").tag(sync=True)

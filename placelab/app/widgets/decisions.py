@@ -31,6 +31,7 @@ import traitlets
 from placelab.analysis.two_schedules import first_difference
 from placelab.app.widgets.gantt_wire import joined
 from placelab.app.widgets.whole import View
+from placelab.base.directions import all_isolated
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
@@ -172,7 +173,7 @@ def _terms(problem: Problem, ranks: Ranks, op: int) -> tuple[np.ndarray, int]:
 
 
 def _message(header: list[Any], columns: list[np.ndarray], texts: dict[str, Any]) -> bytes:
-    text = np.frombuffer(json.dumps(texts).encode(), np.uint8)
+    text = np.frombuffer(json.dumps(all_isolated(texts)).encode(), np.uint8)
     return joined([np.array([*header, len(text)], "<u4"), *columns, text])
 
 

@@ -136,6 +136,8 @@ class CodeButton(View):
 
     _esm = Path(__file__).parent / "static" / "code.js"
 
+    verbatim = ("code",)
+
     code = traitlets.Unicode("").tag(sync=True)  # kept current, so that a click copies at once
     copies = traitlets.Int(0).tag(sync=True)  # counts clicks, in the browser
     note = traitlets.Unicode("").tag(sync=True)  # a sentence above the text, as where the graph was saved
@@ -153,6 +155,8 @@ class CommandPalette(View):
     """
 
     _esm = Path(__file__).parent / "static" / "palette.js"
+
+    verbatim = ("typed", "answers")
 
     typed = traitlets.Unicode("").tag(sync=True)  # set by the browser
     offers = traitlets.List(traitlets.Dict()).tag(sync=True)  # phrase, says, kind, press; those for `answers`

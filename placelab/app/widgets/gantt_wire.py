@@ -42,6 +42,7 @@ import numpy as np
 
 from placelab.analysis.explanation import slack
 from placelab.analysis.idle_time import GAP, idle_gaps
+from placelab.base.directions import isolated
 from placelab.base.index_arrays import frozen
 from placelab.kernels.explain import BY_SEND, TRANSFER
 from placelab.kernels.plan import ranks
@@ -154,7 +155,7 @@ def pack_names(names: np.ndarray) -> bytes:
     text = "\n".join(names.tolist())
     if text.count("\n") != len(names) - 1:
         text = "\n".join(" ".join(name.split("\n")) for name in names)
-    return text.encode()
+    return isolated(text).encode()
 
 
 def pack_kept(kept: Schedule, shown: Problem) -> bytes:

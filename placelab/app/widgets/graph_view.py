@@ -172,6 +172,7 @@ class ModelGraph(View):
     opened: traitlets.List[int] = traitlets.List(traitlets.Int()).tag(sync=True)  # open scopes; both ways
     selection = traitlets.Int(-1).tag(sync=True)  # op number, -1 for none; both ways
     colour = traitlets.Unicode("device").tag(sync=True)  # one of COLOURS, what boxes are coloured by; both ways
+    verbatim = ("query",)
     query = traitlets.Unicode("").tag(sync=True)  # text to find; from the browser
     hits = traitlets.Bytes().tag(sync=True)  # ops found, uint32, by number
     request = traitlets.Dict().tag(sync=True, echo_update=False)  # newest message; see Request in traits.ts

@@ -79,6 +79,7 @@ class LayerStrip(View):
     """A cell per layer, coloured by device, and a row of bars per device; a hand drags the borders (``widgets/layers``)."""
 
     _esm = STATIC / "layers.js"
+    verbatim = ("launch",)  # to be copied
 
     devices: Names = List(Unicode()).tag(sync=True)
     borders: List[int] = List(Int()).tag(sync=True)

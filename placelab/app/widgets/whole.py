@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from threading import RLock, get_ident, local
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import anywidget
 import ipywidgets
 import traitlets
 
+from placelab.base.directions import all_isolated, all_joined
 from placelab.base.threads import ending
 
 UNSENT = ("layout", "tabbable", "tooltip")  # traits of a view alone in a cell; a control's tooltip is its own
@@ -79,6 +80,8 @@ class Part(Sender):
 
     result_of = traitlets.Unicode("").tag(sync=True)
 
+    verbatim: ClassVar[tuple[str, ...]] = ()  # traits that are no sentences: code, and what a hand types
+
     _shower = 0  # the thread that shows what was set elsewhere
 
     def __init__(self, **traits: Any) -> None:
@@ -94,6 +97,15 @@ class Part(Sender):
             return super()._comm_changed(change)
         self._model_id = change["new"].comm_id
         change["new"].on_msg(self._handle_msg)
+
+    def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
+        """Traits as the page shows them: names of any script turn no text around them."""
+        state = super().get_state(key, drop_defaults)
+        return {name: value if name in self.verbatim else all_isolated(value) for name, value in state.items()}
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """Take traits that the page has set, with names as they are."""
+        super().set_state(all_joined(sync_data))
 
     @property
     def quiet(self) -> bool:
