@@ -97,3 +97,9 @@ def test_nothing_is_looked_for_behind_an_optimum():
     assert explorer.schedule.makespan == 3.0 and explorer.settled(60)
     wait_for(lambda: "optimal" in explorer.best_known.chip.description and explorer.best_known.switch.hidden)
     explorer.close()
+
+
+def test_a_gap_is_said_from_a_tenth_of_a_percent_on():
+    """Below that, what is proven is said as the tenth that it is within."""
+    said = [known_best._far(best, 1.0) for best in (1.0, 1.0003, 1.29)]
+    assert said == ["optimal", "within 0.1 % of what is possible", "within 29 % of what is possible"]

@@ -10,6 +10,7 @@ from browser import bare_page
 from playwright.sync_api import Locator, Page, expect
 
 import placelab as pl
+from placelab.app.widgets.decisions import Decisions
 from placelab.app.widgets.tab_views import ComparisonTable, LayerStrip, PlanBoard
 
 WHOLE = "part => part.scrollWidth <= part.clientWidth + 1 && part.scrollHeight <= part.clientHeight + 1"
@@ -38,13 +39,14 @@ def opened(page: Page, explorer, width: int, height: int) -> Locator:
     return page.locator(".placelab-explorer")
 
 
-@pytest.mark.parametrize("width", [1012, 1168])
-def test_the_best_known_is_whole_beside_a_long_note(page: Page, explorer, width: int, screenshot):
-    """The picture beside its words gives way, and the note."""
+@pytest.mark.parametrize(("width", "note"), [(853, False), (1012, True), (1168, True)])
+def test_the_best_known_is_whole_beside_a_long_note(page: Page, explorer, width: int, note: bool, screenshot):
+    """The picture beside its words gives way, and the note; at 853 pixels, as 150 % has them, numbers do."""
     root = opened(page, explorer, width, 590)
-    page.evaluate(NOTE)
+    if note:
+        page.evaluate(NOTE)
     root.locator(".pl-chip").evaluate(
-        "chip => { chip.textContent = '★ 1.038 s best known · within 129 % of what is possible' }"
+        "chip => { chip.textContent = '★ 1.04 s best known · within 29 % of what is possible' }"
     )
     screenshot("note")
     assert root.locator(".pl-chip").evaluate("chip => chip.scrollWidth <= chip.clientWidth")
@@ -105,3 +107,15 @@ def test_names_over_the_layers_lie_beside_each_other(page: Page):
     left = page.locator(".strip").bounding_box()["x"]
     assert places[0][0] >= left - 0.5 and len(places) > 5
     assert all(end <= begin for (_, end), (begin, _) in pairwise(places))
+
+
+def test_what_decides_is_named_in_a_small_window(page: Page):
+    """The op and its rank are whole, what the scores are stands below them; where nothing can be compared, no menu says so."""
+    problem = pl.Problem(pl.load("convolutional_network"), pl.clusters.preset("rtx2080ti_box"))
+    view = Decisions.of(pl.place(problem, "heft", trace=True))
+    page.set_viewport_size({"width": 580, "height": 260})
+    bare_page.show(page, view)
+    expect(page.locator(".detail h3 b")).not_to_be_empty()
+    for part in page.locator(".detail h3 :is(.tail, .extra, small)").all():
+        assert part.evaluate(WHOLE), part.inner_text()
+    expect(page.get_by_label("Compare with")).to_be_hidden()

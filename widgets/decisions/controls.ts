@@ -98,6 +98,7 @@ export function controls(on: ControlsEvents): Controls {
       ranks.disabled = !has;
       ranks.title = has ? "How ranks add up, from the exits backwards (r)" : "This strategy has no ranks that add up";
       against.disabled = alone || !count;
+      against.hidden = !choices.length;
       const names = ["", ...choices];
       if (names.join("\n") !== Array.from(against.options, ({ value }) => value).join("\n"))
         against.replaceChildren(

@@ -62,14 +62,17 @@ export function layout(
   const px = (css: number) => Math.round(css * ratio);
   const n = tracks.incoming + tracks.outgoing;
   const forLinks = Math.min(linksHeight(links), MOST_LINKS * (height - AXIS));
-  const each = (height - AXIS - forLinks) / Math.max(nRows, 1) - GAP;
+  const whole = (height - AXIS - forLinks) / Math.max(nRows, 1);
+  const each = whole - GAP;
   const memory = withMemory ? clamp(Math.floor((each - APART) * 0.4), MIN_MEMORY, MAX_MEMORY) : 0;
   const room = each - (withMemory ? memory + APART : 0);
   const transfer = n ? Math.min(Math.max(Math.floor((room * 0.45) / n), n > 4 ? 1 : 2), n > 4 ? 4 : MAX_TRANSFER) : 0;
-  const ops = clamp(Math.floor(room - transfer * n), MIN_OPS, MAX_OPS);
-  const all = px(ops) + px(transfer) * n;
-  const below = all + px(GAP);
-  const row = below + (withMemory ? px(memory) + px(APART) : 0);
+  // What rounding has made higher, as at 150 %, the ops lack: rows that fit do so to the pixel.
+  const rest = px(transfer) * n + px(GAP);
+  const under = withMemory ? px(memory) + px(APART) : 0;
+  const ops = clamp(Math.floor(whole * ratio) - rest - under, px(MIN_OPS), px(MAX_OPS));
+  const below = ops + rest;
+  const row = below + under;
   return {
     rows,
     gutter: px(gutter),
@@ -77,12 +80,12 @@ export function layout(
     width: px(width),
     height: px(height),
     row,
-    ops: px(ops),
+    ops,
     transfer: px(transfer),
-    tracks: all,
+    tracks: below - px(GAP),
     below,
     memory: px(memory),
-    kept: kept ? Math.max(px(3), Math.round(px(ops) / 4)) : 0,
+    kept: kept ? Math.max(px(3), Math.round(ops / 4)) : 0,
     link: px(LINK),
     apart: px(GAP),
     linksTop: row * nRows + px(LINKS),

@@ -25,6 +25,16 @@ const scene = (choice: Parameters<typeof rowsOf>[0], scroll = 0) => {
 };
 
 describe("rows", () => {
+  it("fit where they have room, whatever the page's scale is", () => {
+    for (const tracks of [3, 4])
+      for (const ratio of [1, 1.1, 1.25, 1.5, 2])
+        for (let high = 180; high < 400; high += 7) {
+          const lanes = { ...bare.chart.lanes, nDevices: 4, incoming: tracks, outgoing: tracks };
+          const lay = layout(lanes, 900, high, ratio, 100, false, 0);
+          expect(lay.content).toBeLessThanOrEqual(lay.height - lay.axis);
+        }
+  });
+
   it("are by number, or the busiest first, ties by number", () => {
     expect([...rows({}).of]).toEqual([0, 1, 2, 3, 4]);
     expect([...rows({ order: "busy" }).of]).toEqual([4, 1, 2, 0, 3]);

@@ -145,7 +145,7 @@ def _far(best: float, bound: float) -> str:
     gap = best / bound - 1 if bound > 0 else float("inf")
     if gap < 1e-6:
         return "optimal"
-    return f"within {percent(gap)} of what is possible" if isfinite(gap) else ""
+    return f"within {percent(max(gap, 0.001))} of what is possible" if isfinite(gap) else ""
 
 
 def with_schedule(state: State, schedule: Schedule) -> State:
