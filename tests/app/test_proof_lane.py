@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
+from time import monotonic, sleep
 
 import pytest
 from hypothesis import given
@@ -63,3 +65,21 @@ def test_the_proof_of_another_problem_is_not_shown():
     assert chart.proof
     chart.show(pl.solve(other))
     assert chart.proof == []
+
+
+def test_the_lane_of_a_plan_that_a_cheap_bound_proves_is_drawn():
+    """Where the longest path alone proves the makespan nothing else asks for the bound that the lane shows."""
+    explorer = pl.explore(pl.models.read("gpt2"), pl.costs.cluster("h100", 8), tab="Job")
+    try:
+        assert explorer.settled(60)
+        explorer.tabs.panels["Job"].to_plan.click()
+        assert explorer.settled(60)
+        plan = pl.Plan(dp=8, zero=3)
+        explorer.shared.change(lambda state: state.with_spread(replace(state.planned, plan=plan)))
+        assert explorer.settled(60)
+        until = monotonic() + 10
+        while not explorer.gantt.proof and monotonic() < until:
+            sleep(0.02)
+        assert explorer.gantt.proof[-1]["finish"] == pytest.approx(explorer.schedule.makespan)
+    finally:
+        explorer.close()

@@ -295,7 +295,7 @@ class Computation(Background):
         gantt = self._view.gantt
         assert result is not None  # an answer is a result or a failure
         problem = result.schedule.problem
-        if gantt.proof or not gantt.proof_shown or not is_proven(problem):
+        if gantt.proof or not gantt.proof_shown:
             return
         with suppress(Abandoned):
             gantt.prove(problem, self._solver.call(lambda: proof_of(problem), lambda: self._worker.woken, result.state))
