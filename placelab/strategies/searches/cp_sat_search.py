@@ -65,7 +65,7 @@ def search(
     -----
     One core. Searches for shorter plans and for a better bound take turns, and begin with the best plan and bound so far. A
     makespan half-way between the two is refuted first; then one nearer to the plan where that succeeded, nearer to the bound
-    where it did not; where even a tenth of the way is too far, each search gets twice the time. Once one was undecided, up to 70
+    where it did not; where even a tenth of the way is too far, each search gets twice the time. Once one was undecided, up to 100
     ops on 4 devices are ordered pair by pair in the next ones of both kinds, which get four times the work. On so few ops, all
     but the first search do without the linear relaxation, and learn from each conflict a clause on bounds of starts, with new
     Booleans for those that have none (lazy clause generation; Schutt et al. (2013) prove schedules with it). What
