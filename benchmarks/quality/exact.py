@@ -67,10 +67,10 @@ What else was tried on layered 50, 0 and 50, 1, once each, with clauses on any b
 Neither the plan nor the bound alone is at fault. The optimum of layered 50, 0 is between 1.58606 and 1.58621 ms, that of layered
 50, 1 between 1.4470 and 1.4484 ms; one search of 37 s does not refute 1.5861 ms, one of 28 s not 1.4481.
 
-Options of OR-tools by which four known bounds of these two were refuted, one search each. It took them the usual work, give or take
-half of it, in no direction: saving phases, probing, hints, polarity, decay of activities, restarts, ERWA, minimization and cleaning
-of clauses, precedences, Booleans for precedences, inprocessing, random branches. Undecided after twice the work: strong propagation
-of what does not overlap; no energetic reasoning in the cumulative resource; no new Booleans.
+Options of OR-tools by which four known bounds of these two were refuted, one search each. It took them the usual work, give or
+take half of it, in no direction: saving phases, probing, hints, polarity, decay of activities, restarts, ERWA, minimization and
+cleaning of clauses, precedences, Booleans for precedences, inprocessing, random branches. Undecided after twice the work: strong
+propagation of what does not overlap; no energetic reasoning in the cumulative resource; no new Booleans.
 
 Cuts that these graphs have no use for: edges whose ends must share a device in every schedule that is no longer than the plan
 ({shared}; that follows from the windows, so it is not stated), and ops through which all paths lead, where a graph could be
