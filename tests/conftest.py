@@ -15,7 +15,9 @@ from hypothesis import HealthCheck, settings
 from shares import share
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"  # beside the project, not in it
-PAPERS = Path(__file__).resolve().parents[1] / "notebooks" / "papers"
+NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
+# The first a user opens, and lessons of few seconds: cells of every kind that the others have, exercises and checks among them.
+QUICK_NOTEBOOKS = {"00_tour", "01_your_own_model", "01_where_and_who_next", "03_who_goes_next", "05_paths_and_clusters"}
 
 # Doctests are looked for in all files, and these import frameworks.
 collect_ignore = [
@@ -72,9 +74,9 @@ def pytest_collection():
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config, items):
-    """The papers' notebooks are slow; where only notebooks are asked for, this file is not read, and all of them run."""
+    """Most notebooks are slow; where only notebooks are asked for, this file is not read, and all of them run."""
     for item in items:
-        if PAPERS in item.path.parents:
+        if NOTEBOOKS in item.path.parents and item.path.stem not in QUICK_NOTEBOOKS:
             item.add_marker(pytest.mark.slow)
     yield
     again = config.getoption("lf", False)  # of the share that has run; files without a failure are not among the items

@@ -77,6 +77,7 @@ def test_errors_come_before_anything_starts(tmp_path, monkeypatch, arguments, me
     assert "\n" not in str(end.value)
 
 
+@pytest.mark.slow
 def test_explore_serves_loopback_behind_a_token(tmp_path):
     """Without the token there is no page and no kernel; a configuration in the working folder is not run."""
     (tmp_path / "voila.py").write_text("raise SystemExit('it was run')")

@@ -79,6 +79,7 @@ def test_the_least_memory_is_exact(explorer):
     assert explorer.state.cluster.memory[0] == 5e9
 
 
+@pytest.mark.slow
 def test_a_pipeline_without_room_is_offered_to_compute_activations_again():
     """The offer has the makespan that a click then shows; what computes them again already is not offered it."""
     layers = pl.OpGraph.from_arrays(

@@ -153,6 +153,7 @@ def test_answers_share_no_process_and_files(handed_in, forked):
     assert grade.points == [1, 0, 0] and "ended before all exercises" in grade.remark
 
 
+@pytest.mark.slow
 def test_memory_is_limited(handed_in):
     """An answer that asks for more than there is fails; the others are graded."""
     pytest.importorskip("resource")
@@ -228,7 +229,10 @@ def test_own_names_of_a_check_are_not_looked_for():
     assert examples_for("def f(unused):\n    return [table for table in unused]\nf([])", CELLS) == ""
 
 
-@pytest.mark.parametrize("written", [students_copy, nbgrader_master, lambda text: otter_master(text, "lesson")])
+@pytest.mark.parametrize(
+    "written",
+    [students_copy, nbgrader_master, pytest.param(lambda text: otter_master(text, "lesson"), marks=pytest.mark.slow)],
+)
 def test_each_kind_of_copy_has_them(written):
     """Lesson 3's second exercise compares by two functions of the text: they are defined once there, and once for the check."""
     text = lessons()[2].read_text("utf-8")

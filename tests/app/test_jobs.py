@@ -258,6 +258,7 @@ def optimum(page: TrainingRun) -> float:
     return page.chart.optimum
 
 
+@pytest.mark.slow
 def test_random_orders_on_request(opened):
     """A distribution on a thread, with the step shown as a line; another schedule takes it away."""
     choose(opened, "Parameter server")

@@ -281,6 +281,7 @@ def test_a_row_is_kept():
     explorer.close()
 
 
+@pytest.mark.slow
 def test_the_plane_has_the_best_plan_of_each_pair(opened):
     """By the library's table; a cell without one says why."""
     tab = page(opened)

@@ -130,6 +130,7 @@ def lane(hand: Hand, device: str) -> list[str]:
     return hand.notebook.value(f"explorer.problem.graph.names[{order}].tolist()")
 
 
+@pytest.mark.slow
 def test_two_bars_change_places(hand, screenshot):
     """With Alt a bar is put on another one; the chart follows, Undo leads back; and by keys."""
     hand.page.keyboard.down("Alt")
@@ -204,6 +205,7 @@ def test_the_plan_is_a_row_of_the_comparison(hand):
     makespan(hand, 80)
 
 
+@pytest.mark.slow
 def test_a_bar_is_dragged_while_the_kernel_is_silent(hand, screenshot):
     """The chart goes on in the page, from the plan by hand, and the kernel has the same plan once it is back."""
     hand.notebook.execute("assert explorer.saved.settled(60)")

@@ -318,7 +318,7 @@ def test_a_bare_number_takes_the_unit_that_stood_there(page: Page, two: ClusterC
     assert two.value.speed[0] == 20e12
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_who_shares_a_link(page: Page, screenshot, theme: str) -> None:
     """Its sign is on cards, its colour on wires; pointed at, it shows the pairs; its bandwidth is pulled, typed and undone."""
     links = {"card of a": (12e9, [("a", "b"), ("b", "a")]), "bus of b": (8e9, [("b", "b")])}
@@ -430,6 +430,7 @@ def test_a_refused_edit_says_why_and_changes_nothing(page: Page) -> None:
     expect(page.locator(".error")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_the_matrix_of_fifty_devices(page: Page) -> None:
     """Drags and keys change cells, rows and the whole matrix; hover and live line describe them."""
     canvas = ClusterCanvas(clusters.mayer50(seed=0))
@@ -472,7 +473,7 @@ def test_the_matrix_of_fifty_devices(page: Page) -> None:
     )
 
 
-@pytest.mark.parametrize("view", ["auto", "grid"])
+@pytest.mark.parametrize("view", ["auto", pytest.param("grid", marks=pytest.mark.slow)])
 def test_a_smaller_cluster_under_a_resting_pointer(page: Page, view: str) -> None:
     """A smaller cluster, shown while a cell has focus and hover, also by undo and redo, raises no error and clears the hover."""
     canvas = ClusterCanvas(clusters.mayer50(seed=0))
@@ -563,7 +564,7 @@ def test_names_are_text(page: Page) -> None:
     assert page.locator("img, i, b").count() == 0
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("preset", ["pcie_box", "nvlink_box", "two_nodes", "parameter_server", "mayer50"])
 def test_every_preset_is_drawn_inside_the_canvas(page: Page, screenshot, preset: str, theme: str) -> None:
     """All cards lie within the widget without overlap; a picture of each preset is kept."""

@@ -280,7 +280,7 @@ def test_another_pair_is_scrolled_to(page: Page, shown) -> None:
         assert found["y"] + found["height"] <= around["y"] + around["height"] + 1
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_text_can_be_read(page: Page, shown, screenshot, theme: str) -> None:
     """Its contrast is at least 4.5 in every state of a cell, and it has at least 11 pixels."""
     shown(theme, 170)

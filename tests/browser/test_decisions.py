@@ -191,7 +191,7 @@ def test_two_strategies_are_shown_side_by_side(page, screenshot):
     assert view.differs == [0, 0] and heading(page, 1).startswith("cpop")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("size", SIZES)
 def test_it_fits_its_box(page, screenshot, size, theme):
     """Nothing sticks out of a panel, alone or compared; text is 11 pixels or more."""

@@ -196,6 +196,7 @@ def test_a_link_pulled_to_ten_times_its_bandwidth(explore, screenshot, model, op
     assert hand.number("makespan") == before
 
 
+@pytest.mark.slow
 def test_a_device_dragged_to_another_host(explore, screenshot):
     """Its links become those of the new host; undo restores place and links."""
     hand = explore('"recurrent_network", pl.clusters.two_nodes(2)', tab=RESTING)
@@ -356,6 +357,7 @@ def test_why_not_faster(explore, screenshot):
     hand.becomes("explorer.gantt.proof_shown", False)
 
 
+@pytest.mark.slow
 def test_the_copied_cell_reproduces_what_is_shown(explore, page, screenshot):
     """The clipboard holds the text that is shown, and running it gives the same schedule."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -387,6 +389,7 @@ def upload(hand: Hand, path: Path) -> None:
     chooser.value.set_files(path)
 
 
+@pytest.mark.slow
 def test_files_good_and_bad(explore, lab, screenshot):
     """A path and an upload open a graph; an invalid file gives an error in place and changes nothing."""
     pl.generators.fork_join(6).save(lab.root / "mine.json.gz")
@@ -444,6 +447,7 @@ def test_from_an_error_to_the_cell_that_has_it(open_notebook, page, screenshot):
     expect(jump).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_a_strategy_of_ones_own(explore):
     """A cell that defines a partitioner adds it to the menu; its option is a slider."""
     hand = explore('"topcuoglu"', tab=RESTING)
@@ -557,6 +561,7 @@ def test_hints_are_shown_once(explore, page):
 FORGET = "if (!sessionStorage.seen) localStorage.removeItem('placelab-hints')"
 
 
+@pytest.mark.slow
 @pytest.mark.own_page
 def test_a_newcomer_begins_with_an_example(open_notebook, page, screenshot):
     """Where nothing was asked for: a place to drop a model on and three examples, then the hints; a press beside them ends it."""
@@ -599,6 +604,7 @@ def test_a_dragged_value_leaves_the_page_to_begin_with(open_notebook, page):
     hand.shows(LIBRARY)
 
 
+@pytest.mark.slow
 def test_decisions_draw_the_plan_so_far(explore, screenshot):
     """Ops up to the step and no makespan; a prediction gives nothing away; another tab shows the whole plan."""
     hand = explore('"topcuoglu", tab="Decisions"')
@@ -627,6 +633,7 @@ def test_decisions_draw_the_plan_so_far(explore, screenshot):
     assert hand.number("makespan") == "80"
 
 
+@pytest.mark.slow
 def test_one_transport_plays_time_or_decisions(explore):
     """The chart's buttons, slider and keys move through decisions while these are in sight, else through time."""
     hand = explore('"topcuoglu", tab="Decisions"')
@@ -672,6 +679,7 @@ def test_where_two_partitioners_part(explore, screenshot):
     hand.becomes("explorer.gantt.mark", {})
 
 
+@pytest.mark.slow
 def test_the_axis_holds_while_a_hand_drags(explore):
     """Bars shrink under a fixed scale; on release they fill the chart again."""
     hand = explore('"convolutional_network", pl.clusters.pcie_box()', tab=RESTING)
@@ -719,6 +727,7 @@ def test_an_area_tells_what_is_in_it(explore):
     hand.becomes("explorer.gantt.area", [])
 
 
+@pytest.mark.slow
 def test_downloads(explore, page: Page, tmp_path):
     """The browser saves a page that plays without a kernel, a trace, and the ops as a table."""
     hand = explore('"topcuoglu"', tab=RESTING)

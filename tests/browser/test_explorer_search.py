@@ -119,6 +119,7 @@ def test_a_preview_while_a_hand_drags(explore, screenshot):  # noqa: F811
     hand.shows("pl.solve(explorer.problem, 'heft', 'fifo')")
 
 
+@pytest.mark.slow
 def test_no_room_is_explained_over_the_chart(explore, screenshot):  # noqa: F811
     """The text names the group or op and each device's reason; buttons show the op, undo, or change the memory model."""
     hand = explore('"dynamic_rnn", pl.clusters.pcie_box(4)', tab=RESTING)
@@ -219,6 +220,7 @@ def test_memory_is_pulled_until_it_is_short(explore, screenshot):  # noqa: F811
     hand.becomes("[explorer.problem.cluster.memory[2], len(explorer.schedule.oom)]", [6e6, 0])
 
 
+@pytest.mark.slow
 def test_the_first_capacity_is_pulled_out_of_none(explore):  # noqa: F811
     """A drag gives a device its first capacity: memory counts from then on, and a note says so."""
     hand = explore('"convolutional_network", pl.clusters.pcie_box(4).replace(memory=None)', tab=RESTING)

@@ -161,7 +161,7 @@ def test_a_click_selects_in_python_and_python_selects_in_the_chart(page, rnn, ch
     assert chart.selection == -1
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_a_click_on_a_gap_says_what_it_waited_for(page, theme, screenshot):
     """The chain of causes; an op that was left waiting; the best visit to a device that was never chosen; then the op alone."""
     names = ["read", "embed", "loss"]

@@ -203,6 +203,7 @@ def test_hostile_names_stay_text(page):
     assert page.locator(".pl-graph img").count() == 0
 
 
+@pytest.mark.slow
 def test_a_trace_of_long_kinds_has_its_whole_legend(page: Page):
     """In half of a page of 1,920 pixels and in a narrow tab: all kinds are seen, the controls above stay in one row."""
     kinds = [f"aten::cudnn_convolution_backward_{i}" for i in range(9)]

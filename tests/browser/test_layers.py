@@ -38,11 +38,10 @@ def follows(hand: Hand, split: str) -> None:
         assert sum(float(part.get_attribute("data-bytes")) for part in parts.all()) == pytest.approx(size)
 
 
-def test_a_border_is_dragged(hand, screenshot):
-    """It snaps to layers, seconds and memory follow, one undo takes it back; keys move it; all inside its box, light and dark."""
+def test_a_border_is_dragged(hand):
+    """It snaps to layers, seconds and memory follow, one undo takes it back."""
     follows(hand, "best")
     handle = hand.root.locator(".pl-layers .handle").first
-    screenshot("best")
     block = box_of(hand.root.locator(".pl-layers [data-block='20']"))
     here = box_of(handle.locator(".line"))
     hand.pull(handle, block["x"] - here["x"] - here["width"] / 2)
@@ -51,11 +50,23 @@ def test_a_border_is_dragged(hand, screenshot):
     assert hand.notebook.value("len(explorer.steps.past)") == 1
     expect(handle).to_have_attribute("aria-valuenow", "20")
     expect(hand.root.locator(".pl-layers .side b")).to_have_attribute("title", re.compile("over the best"))
+    hand.button("↶").click()
+    hand.settled()
+    follows(hand, "best")
+
+
+@pytest.mark.slow
+def test_keys_move_a_border_and_all_is_inside_its_box(hand, screenshot):
+    """By four layers, and as far as it may go; light and dark."""
+    screenshot("best")
+    handle = hand.root.locator(".pl-layers .handle").first
+    handle.focus()
+    first = hand.notebook.value(f"{BORDERS}[1]")
     hand.page.keyboard.press("Shift+ArrowLeft")
-    hand.becomes(f"{BORDERS}[1]", 16)
+    hand.becomes(f"{BORDERS}[1]", first - 4)
     hand.page.keyboard.press("Home")
     hand.becomes(f"{BORDERS}[1]", int(handle.get_attribute("aria-valuemin")))
-    for _ in range(3):
+    for _ in range(2):
         hand.button("↶").click()
         hand.settled()
     follows(hand, "best")
@@ -76,7 +87,7 @@ def test_a_border_is_dragged(hand, screenshot):
             assert inner["y"] >= outer["y"] and inner["y"] + inner["height"] <= outer["y"] + outer["height"] + 1
 
 
-@pytest.mark.parametrize(("devices", "said"), [(4, ""), (8, "3 of 8 ▾")])
+@pytest.mark.parametrize(("devices", "said"), [(4, ""), pytest.param(8, "3 of 8 ▾", marks=pytest.mark.slow)])
 def test_no_bar_is_cut(page, open_notebook, screenshot, devices, said):
     """Four devices have their bars at once; of eight, as many as have room are whole, and it says of how many."""
     spread = f"""import placelab as pl
@@ -135,6 +146,7 @@ def test_the_page_is_ahead_of_the_kernel(hand):
     says()
 
 
+@pytest.mark.slow
 def test_training_says_what_is_missing(hand, screenshot):
     """Another phase keeps the explorer's history; bars are red past the capacity and say what lacks."""
     hand.root.locator(".pl-phase").get_by_role("button", name="Train").click()

@@ -151,6 +151,7 @@ def test_memories_and_shared_links_can_be_dragged(page, tmp_path):
     expect(page.locator('.cluster [data-key="shared:bus"]')).to_have_attribute("aria-disabled", "true")
 
 
+@pytest.mark.slow
 def test_other_strategies_give_the_librarys_makespan(page, schedule, tmp_path):
     """Each pair that the menus offer, on a cluster that was dragged."""
     opened(page, schedule, tmp_path)
@@ -184,6 +185,7 @@ def test_other_transfer_models_give_the_librarys_makespan(page, schedule, tmp_pa
     assert len(seen) > 8
 
 
+@pytest.mark.slow
 def test_a_page_of_fair_links_knows_other_models(page, tmp_path):
     """Links that several pairs share count in one model and not in the others, from whichever the page was saved."""
     pairs = [(i, j) for i in range(4) for j in range(4) if i != j]
@@ -468,6 +470,7 @@ def test_a_plan_by_hand_is_the_librarys(page, tmp_path, browser):
     fresh.context.close()
 
 
+@pytest.mark.slow
 def test_a_move_by_hand_after_undo_goes_on_from_what_is_shown(page, tmp_path):
     """Not from the plan that was taken back."""
     saved = pl.solve(pl.datasets.problem("topcuoglu"), "heft")
@@ -488,6 +491,7 @@ def test_a_move_by_hand_after_undo_goes_on_from_what_is_shown(page, tmp_path):
     assert plans[0] == plans[1] != plans[2]
 
 
+@pytest.mark.slow
 def test_best_move_after_best_move_finishes_a_plan(page, tmp_path):
     """The plan at which the library's best moves end, too, to the last bit; Undo takes back the last one alone."""
     problem = pl.Problem(pl.generators.layered(25, seed=2), pl.clusters.pcie_box(3))
@@ -508,6 +512,7 @@ def test_best_move_after_best_move_finishes_a_plan(page, tmp_path):
     assert makespans(page) == (plans[-2].makespan,) * 2
 
 
+@pytest.mark.slow
 def test_a_bar_is_dragged_by_hand(page, schedule, tmp_path):
     """The pointer carries a bar to another device; each plan is the library's."""
     opened(page, schedule, tmp_path)
@@ -664,14 +669,15 @@ def test_a_plan_that_is_short_of_memory_is_made_anew(page, schedule, tmp_path):
     assert makespans(page) == (of_the_library(page, tight),) * 2
 
 
-def test_the_page_says_what_moves_and_whether_it_fits(page, schedule, tmp_path):
+@pytest.mark.parametrize("schedulers", [["planned"], pytest.param(["planned", "fifo"], marks=pytest.mark.slow)])
+def test_the_page_says_what_moves_and_whether_it_fits(page, schedule, tmp_path, schedulers):
     """Bytes between devices as the library counts them, and a shortage of memory where the library finds one."""
     cluster = schedule.problem.cluster.replace(memory=94.2e6)
     tight = pl.solve(pl.Problem(schedule.problem.graph, cluster), "heft", "planned")
     opened(page, tight, tmp_path)
     page.get_by_label("Partitioner").select_option("as placed")
     seen = set()
-    for scheduler in ("planned", "fifo"):
+    for scheduler in schedulers:
         page.get_by_label("Scheduler").select_option(scheduler)
         for key in ("PageUp", *9 * ["PageDown"], "End"):
             page.locator('.cluster [data-key="bandwidth:between a and b"]').press(key)

@@ -71,6 +71,7 @@ def test_results_that_come_out_of_order_are_never_mixed(page: Page, explorer, sc
     expect(chart).not_to_contain_class(COMPUTING)
 
 
+@pytest.mark.slow
 def test_details_and_curve_of_another_state_are_grey(page: Page, explorer, screenshot):
     """The drawer says that it is computed from the moment at which the state is another one, whatever comes late or early."""
     explorer.gantt.drawer = True
@@ -145,7 +146,9 @@ def test_a_tab_says_that_it_shows_another_state(page: Page, explorer, title: str
     expect(view).not_to_contain_class(COMPUTING)
 
 
-@pytest.mark.parametrize(("title", "root"), [("Layers", "layers"), ("Job", "plans")])
+@pytest.mark.parametrize(
+    ("title", "root"), [pytest.param("Layers", "layers", marks=pytest.mark.slow), ("Job", "plans")]
+)
 def test_layers_and_plan_say_that_they_are_of_another_problem(page: Page, title: str, root: str, screenshot):
     """They need no schedule: they are current with any strategy, and grey once the problem is another one."""
     with_decoder = pl.explore(pl.models.read("gpt2"), pl.costs.cluster("h100", 4), tab=title)

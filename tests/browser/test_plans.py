@@ -78,7 +78,8 @@ def test_degrees_are_slid(hand, screenshot):
     assert hand.notebook.value(DEGREES) == before
 
 
-@pytest.mark.parametrize("width", [1280, pytest.param(1440, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 1440])
 def test_what_would_make_it_fit(hand, screenshot, width):
     """A plan that lacks memory says two choices with which it fits; a click, or Enter, takes one of them over; nothing is cut."""
     hand.page.set_viewport_size(dict(width=width, height=720 if width == 1280 else 900))
@@ -130,8 +131,9 @@ def test_gradients_lie_on_streams_under_their_devices(hand, screenshot, theme):
 PARTS = (".pl-plan-controls", ".pl-plans .bars", ".pl-plans .legend", ".pl-plans .winners", ".pl-plans .plane")
 
 
-@pytest.mark.parametrize("theme", ["JupyterLab Light", pytest.param("JupyterLab Dark", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), pytest.param(1920, 1080, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1920, 1080)])
 def test_a_wide_page_has_degrees_winners_and_plane_at_once(hand, screenshot, theme, width, height):
     """No part covers another or leaves the tab, a search fills two of them, a cell's plan moves the sliders, no choice of pages
     is left; at 1280 there is one page at a time, again."""

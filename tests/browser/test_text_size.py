@@ -46,7 +46,7 @@ SHOWS_ITS_CHOICE = """select => {  // its arrow takes some 20 pixels
 }"""
 
 
-@pytest.mark.parametrize("devices", [4, 50])
+@pytest.mark.parametrize("devices", [pytest.param(4, marks=pytest.mark.slow), 50])
 @pytest.mark.parametrize("view", ["cluster", "gantt", "graph", "decisions", "matters", "comparison", "job"])
 def test_no_text_is_small(page: Page, devices: int, view: str, screenshot):
     """Text on canvases and in elements, where the view has about the room that the explorer gives it at 1280 × 720."""
@@ -92,7 +92,9 @@ def compared(cell):
 
 @pytest.mark.own_page  # of another scale
 @pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("size", [(1280, 720), (853, 480)], ids=["1280", "853"])
+@pytest.mark.parametrize(
+    "size", [pytest.param((1280, 720), id="1280"), pytest.param((853, 480), id="853", marks=pytest.mark.slow)]
+)
 def test_nothing_is_cut_at_150_percent(browser: Browser, size: tuple[int, int], theme: str):
     """In a window of 1920 × 1080 or 1280 × 720 pixels: the best known, the bound, the colour's name, an empty tab's sentence."""
     explorer = pl.explore("convolutional_network", tab="Layers")
@@ -134,7 +136,7 @@ MISSING = """() => {  // parts of the cluster canvas that end outside its body
 }"""
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("cluster", "size"),
     [
@@ -158,7 +160,14 @@ def test_few_hosts_are_seen_at_once_and_their_text_is_not_small(page: Page, clus
         assert box_of(host.locator("text"))["y"] >= box_of(host.locator("rect"))["y"], host
 
 
-@pytest.mark.parametrize("size", [(590, 204), (670, 276), (910, 348)], ids=["1280", "1440", "1920"])
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param((590, 204), id="1280"),
+        pytest.param((670, 276), id="1440", marks=pytest.mark.slow),
+        pytest.param((910, 348), id="1920", marks=pytest.mark.slow),
+    ],
+)
 def test_the_matrix_of_fifty_devices_is_not_cut(page: Page, size, screenshot):
     """It is seen as a whole, with its controls and its scale."""
     in_canvas(page, ClusterCanvas(pl.clusters.mayer50(), embedded=True), size)

@@ -28,10 +28,11 @@ def legal(schedule: pl.Schedule) -> bool:
 
 
 def parts():
-    """Quick partitioners with all built-in problems; those that search with every third one, and slow with all."""
+    """Quick partitioners with all built-in problems; those that search or are alike with every third one, and slow with all."""
     for name in pl.partitioners():
-        yield pytest.param(name, 1, id=name) if name in QUICK else pytest.param(name, 3, id=f"{name}, a third")
-        if name not in QUICK:
+        whole = name in QUICK and name not in ALIKE
+        yield pytest.param(name, 1, id=name) if whole else pytest.param(name, 3, id=f"{name}, a third")
+        if not whole:
             yield pytest.param(name, 1, id=name, marks=pytest.mark.slow)
 
 

@@ -71,7 +71,7 @@ JOBS: dict[str, tuple[Callable[[], pl.Problem], set[str]]] = {  # problem, sched
 }
 
 
-QUICK = ("servers", "servers, async", "ring", "pipeline", "pipeline, split", "pipeline, replicas", "resnet50")
+QUICK = ("servers", "ring", "pipeline, split", "resnet50")
 
 
 @pytest.mark.parametrize(

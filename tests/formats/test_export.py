@@ -129,7 +129,7 @@ def test_page_of_20000_ops_is_small(tmp_path):
     assert page.stat().st_size <= 600_000
 
 
-@pytest.mark.parametrize(("ops", "best"), [(100, True), (200_000, False)])
+@pytest.mark.parametrize(("ops", "best"), [(100, True), pytest.param(200_000, False, marks=pytest.mark.slow)])
 def test_large_pages_are_not_packed_at_the_best_level(ops, best, tmp_path):
     """Which takes five times as long for 1 % less; the header of the gzip file says how it was made (RFC 1952)."""
     problem = pl.Problem(pl.generators.layered(ops, seed=0), pl.Cluster.uniform(2))
@@ -228,7 +228,10 @@ def test_a_trace_in_pieces_is_the_trace_of_all_events(tmp_path):
     assert written == {"displayTimeUnit": "ms", "traceEvents": list(trace_events(schedule))}
 
 
-@pytest.mark.parametrize(("path", "most"), [("trace.json", 8e6), ("ops.csv", 1.4e6), ("transfers.csv", 1.4e6)])
+@pytest.mark.parametrize(
+    ("path", "most"),
+    [pytest.param("trace.json", 8e6, marks=pytest.mark.slow), ("ops.csv", 1.4e6), ("transfers.csv", 1.4e6)],
+)
 def test_files_are_written_as_they_are_made(path, most, tmp_path):
     """No export holds all its text or events at once: a trace of 7.6 MB takes 3.4 MB, and 43 MB if it were held."""
     schedule = large()

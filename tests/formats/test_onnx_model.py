@@ -486,7 +486,9 @@ def calling(times):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems do not limit a process's memory")
-@pytest.mark.parametrize(("make", "ops"), [(lambda: doubling(40), 42), (lambda: calling(40), 2)])
+@pytest.mark.parametrize(
+    ("make", "ops"), [(lambda: doubling(40), 42), pytest.param(lambda: calling(40), 2, marks=pytest.mark.slow)]
+)
 def test_inference_that_would_take_the_machine_is_given_up(make, ops):
     """Limits end the other process; the graph has the file's own shapes, and reports that shapes are missing."""
     model = make()

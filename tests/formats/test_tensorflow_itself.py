@@ -25,6 +25,7 @@ from placelab.formats.tensorflow.run_metadata import read_profile
 if find_spec("tensorflow") is None:
     pytest.skip("TensorFlow is not installed: pip install tensorflow-cpu==2.21.*", allow_module_level=True)
 
+pytestmark = pytest.mark.slow  # TensorFlow is imported in 13 s; the reader has quick tests of its own
 CHILD = Path(__file__).parents[1] / "support" / "tensorflow_child.py"
 BATCH = 8
 
@@ -213,7 +214,6 @@ def test_its_trace_is_a_profile(folder, placed):
     assert profile.outputs["hidden", 0] == g.tensor_bytes[g.op_tensor_ptr[hidden]] == BATCH * 32 * 4
 
 
-@pytest.mark.slow
 def test_the_table_of_ops_is_the_registry(folder):
     """placelab/formats/tensorflow/op_types.txt equals the output of datasets/tensorflow_ops.py."""
     text = (Path(pl.__file__).parent / "formats" / "tensorflow" / "op_types.txt").read_text()

@@ -202,7 +202,10 @@ def modules():
 
 
 @with_torch
-@pytest.mark.parametrize("name", ["counted", "unknown", "chosen", "scanned", "mapped"])
+@pytest.mark.parametrize(
+    "name",
+    ["counted", "chosen", *(pytest.param(name, marks=pytest.mark.slow) for name in ("unknown", "scanned", "mapped"))],
+)
 def test_pytorchs_own_programs_count_the_same_live_and_stored(name, tmp_path):
     """``while_loop``, ``cond``, ``scan`` and ``map``, exported, and read from ``torch.export.save``'s file."""
     import torch

@@ -180,6 +180,7 @@ def test_hostile_files_are_one_sentence(name):
     assert "\n" not in str(caught.value) and "the upload" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_deep_and_wide_traces_take_linear_time(monkeypatch):
     """A hundred thousand nested events are read; more events than the limit are refused."""
     deep = [event("aten::mm", i, 1e6 - 2 * i) for i in range(100_000)]

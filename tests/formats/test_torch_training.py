@@ -22,7 +22,7 @@ def squared(output):
     return output.square().mean()
 
 
-@pytest.fixture(scope="module", params=["attention", "convolutions"])
+@pytest.fixture(scope="module", params=["attention", pytest.param("convolutions", marks=pytest.mark.slow)])
 def step(request):
     """A module, its arguments, its loss, its program and its graph."""
     torch.manual_seed(0)

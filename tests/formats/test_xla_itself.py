@@ -28,7 +28,10 @@ def counted(function, arguments):
     )
 
 
-@pytest.mark.parametrize("name", jax_functions.STRAIGHT)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (i % 4 > 0)) for i, name in enumerate(jax_functions.STRAIGHT)],
+)
 def test_operations_are_those_that_xla_counts(name):
     """Within 1 % in all forms, and nothing is unknown."""
     function, *arguments = jax_functions.STRAIGHT[name]

@@ -237,7 +237,13 @@ def test_receives_that_block():
 @pytest.mark.parametrize("partitioner", ["layers", "contiguous"])
 @pytest.mark.parametrize(
     "name",
-    ["llama_8", "resnet50", "gpt2", "bert_base", "inception_v3", pytest.param("gnmt_40", marks=pytest.mark.slow)],
+    [
+        "llama_8",
+        "resnet50",
+        "gpt2",
+        "bert_base",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("inception_v3", "gnmt_40")),
+    ],
 )
 def test_real_models(name, partitioner):
     """Placed as a pipeline would be, with weights shared by the first and last layer apart, every schedule is legal."""

@@ -80,6 +80,9 @@ NEEDING = {  # what each package is for
     "voila": ["command('explore', 'topcuoglu', '--no-browser')"],
 }
 
+# Those of computing, of drawing, of reading files, and what is no package of its own name.
+QUICK = {"bokeh", "cvxpy", "google.protobuf", "numba", "onnx", "pandas", "scipy", "torch"}
+
 
 def refused(absent: str, lines: list[str], folder: Path) -> list[str]:
     """The lines that raise an error in a process without these packages, each with what it says."""
@@ -103,7 +106,9 @@ def remedy(package: str) -> str:
     )
 
 
-@pytest.mark.parametrize("package", NEEDING)
+@pytest.mark.parametrize(
+    "package", [pytest.param(name, marks=[pytest.mark.slow] * (name not in QUICK)) for name in NEEDING]
+)
 def test_a_missing_package_is_named_with_the_remedy(package, tmp_path):
     """What needs it says in one sentence what to install, and everything else works."""
     for name in ("nothing.pb", "nothing.onnx"):

@@ -78,7 +78,10 @@ def differences(node, recorded, calls, text):
     return found["different"]
 
 
-@pytest.mark.parametrize("checked", [False, True], ids=["as it is", "with bounds checked"])
+@pytest.mark.parametrize(
+    "checked",
+    [pytest.param(False, id="as it is"), pytest.param(True, id="with bounds checked", marks=pytest.mark.slow)],
+)
 def test_translated_kernels_compute_the_same_bytes(calls, node, recorded, checked):
     """Every array that a kernel writes, and what it returns."""
     kernels, types = record_calls.types_of(calls)
@@ -98,7 +101,9 @@ MUTANTS = {  # what stands there, and what a mistake would put there
 }
 
 
-@pytest.mark.parametrize("mutant", MUTANTS)
+@pytest.mark.parametrize(
+    "mutant", [pytest.param(name, marks=[pytest.mark.slow] * (i % 3 > 0)) for i, name in enumerate(MUTANTS)]
+)
 def test_a_wrong_translation_is_noticed(calls, node, recorded, mutant):
     """The test of the test: each mistake in the translated text changes some result."""
     kernels, types = record_calls.types_of(calls)

@@ -137,7 +137,11 @@ def test_links_of_copies_lead_somewhere(tmp_path, kind):
     assert linked == (0 if {"--nbgrader", "--otter"} & set(kind) else 6)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[pytest.mark.slow] * (i % 3 > 0)) for i, path in enumerate(NOTEBOOKS)],
+    ids=lambda path: path.stem,
+)
 def test_an_unfilled_exercise_is_one_sentence(path):
     """A student's copy runs as far as its checks, and each check says in a sentence that its exercise is empty."""
     names: dict = {"__name__": "__main__"}

@@ -176,6 +176,7 @@ def test_wrong_passes_are_refused():
         model.graph("decode", context=1024)
 
 
+@pytest.mark.slow
 def test_the_deepest_model_is_built():
     """A configuration within the limits is read and its forward pass is built, however deep."""
     model = pl.models.read(json.loads(json.dumps(SMALL | dict(model_type="llama", num_hidden_layers=10_000))))

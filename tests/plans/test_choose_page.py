@@ -3,6 +3,8 @@
 import pytest
 from pages import run_page
 
+pytestmark = pytest.mark.slow  # as what the site says of other pages
+
 
 @pytest.fixture(scope="module")
 def names():

@@ -272,6 +272,7 @@ def test_ops_are_counted_before_they_are_made(schedule, monkeypatch):
         monkeypatch.undo()
 
 
+@pytest.mark.slow
 def test_huge_numbers_of_layers_and_micro_batches():
     """One sentence each, at once."""
     many = pl.models.read(SIZES | MODELS["dense"] | dict(num_hidden_layers=10_000))

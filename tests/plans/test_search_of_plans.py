@@ -65,6 +65,7 @@ def test_other_spaces(space, words):
         pl.plan_search("gpt2", BOX, batch=4, sequence=1024, space=space)
 
 
+@pytest.mark.slow
 def test_over_devices_and_sequences():
     """A cell has the plans of a search on its own; the best one has most tokens per second; a plane has the best of each cell."""
     sizes = dict(batch=16, space=dict(microbatch=(1, 2), zero=(0, 1), schedule=("1f1b", "interleaved")))

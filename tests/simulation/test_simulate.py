@@ -142,7 +142,9 @@ def test_msr_counts_an_op_that_reads_a_tensor_twice_once():
         assert_equal(simulated(where, order), reference_simulator.simulate(where, order))
 
 
-@pytest.mark.parametrize("memory", ["dynamic", "edges", "reserved", "none"])
+@pytest.mark.parametrize(
+    "memory", ["dynamic", "edges", *(pytest.param(name, marks=pytest.mark.slow) for name in ("reserved", "none"))]
+)
 def test_waiting_for_room_equals_the_reference(memory):
     """oom="wait", 800 problems each: the ops that wait, the order of their starts, and deadlocks."""
     waited = stuck = 0
@@ -336,7 +338,9 @@ def test_oom_raise_stops_exactly_where_mark_marks():
         assert (outcome(simulated, where, order, oom="raise") is None) == bool(len(marked.oom))
 
 
-@pytest.mark.parametrize("memory", ["dynamic", "edges", "reserved"])
+@pytest.mark.parametrize(
+    "memory", ["dynamic", *(pytest.param(name, marks=pytest.mark.slow) for name in ("edges", "reserved"))]
+)
 def test_waiting_changes_nothing_where_no_memory_is_short(memory):
     """Whenever oom="raise" succeeds, "wait" gives the same schedule; 800 problems each, many just within their memory."""
     succeeded = 0

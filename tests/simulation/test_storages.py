@@ -140,7 +140,7 @@ def room_at_starts(run):
         yield run.device[v], held + sum(graph.storage_bytes[s] for s in made if read[s] and first[s] == run.finish[v])
 
 
-@pytest.mark.parametrize("memory", ["edges", "dynamic"])
+@pytest.mark.parametrize("memory", [pytest.param("edges", marks=pytest.mark.slow), "dynamic"])
 def test_ops_wait_for_what_is_held(memory):
     """With room for the peak nobody waits; with less, ops start when there is room, and only what arrives may take more."""
     waited = 0

@@ -225,7 +225,7 @@ def test_it_is_the_rule_written_plainly_in_queues(transfers, memory):
     assert (refused > 5) == (memory != ("none",))
 
 
-@pytest.mark.parametrize("model", ["edges", "dynamic"])
+@pytest.mark.parametrize("model", [pytest.param("edges", marks=pytest.mark.slow), "dynamic"])
 def test_it_is_the_rule_written_plainly_on_long_curves(model):
     """The same if a device's memory is scarce and changes so often that its curve needs several blocks."""
     made = 0

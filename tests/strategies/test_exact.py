@@ -83,7 +83,12 @@ def test_refuting_alone_finds_and_proves(monkeypatch, paired):
 
 
 @pytest.mark.parametrize(
-    ("paired", "learning", "decided"), [(False, True, True), (True, False, True), (False, False, False)]
+    ("paired", "learning", "decided"),
+    [
+        (False, True, True),
+        pytest.param(True, False, True, marks=pytest.mark.slow),
+        pytest.param(False, False, False, marks=pytest.mark.slow),
+    ],
 )
 def test_pairs_or_clauses_on_any_bound_refute_what_else_stays_open(paired, learning, decided):
     """Fifty ops on four devices take 1.57 ms at least: shown in one second by clauses on any bound, in three with ordered pairs.
@@ -320,7 +325,7 @@ def test_known_optima(problem, makespan, name):
     check_optimal(pl.place(problem, name), makespan)
 
 
-@pytest.mark.parametrize("devices", [2, pytest.param(3, marks=pytest.mark.slow), 4])
+@pytest.mark.parametrize("devices", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 4))])
 @pytest.mark.parametrize("speeds", ["equal", "unequal"])
 def test_ten_tasks_of_every_structure_are_proven(devices, speeds):
     """Trees, forks, joins, pipelines, stencils, series-parallel and random graphs with transfers."""

@@ -131,9 +131,9 @@ def test_seq_32_and_par_32():
         (pl.generators.seq(5, compute=2.0), 12),
         (pl.generators.par(5), 120),
         (pl.generators.seq(6), 1),
-        (pl.generators.seq(6, compute=0.5), 36),
-        (pl.generators.seq(6, compute=2.0), 36),
-        (pl.generators.par(6), 720),
+        pytest.param(pl.generators.seq(6, compute=0.5), 36, marks=pytest.mark.slow),
+        pytest.param(pl.generators.seq(6, compute=2.0), 36, marks=pytest.mark.slow),
+        pytest.param(pl.generators.par(6), 720, marks=pytest.mark.slow),
     ],
     ids=lambda value: value.title if isinstance(value, pl.OpGraph) else str(value),
 )

@@ -71,6 +71,7 @@ def test_a_part_has_the_links_of_its_devices():
         part_of(problem.pin({problem.graph.names[0]: "dev1"}), np.array([0, 2]))
 
 
+@pytest.mark.slow
 def test_transformers_gain_from_planning_anew():
     """Eight layers on four devices with slow links: a third of what the best partitioner is above the bound is saved, or more."""
     problem = pl.Problem(pl.load("llama_8"), pl.clusters.rtx2080ti_box(), memory="none")
@@ -110,7 +111,9 @@ def test_an_op_tied_to_a_far_device_does_not_end_the_search():
     assert plans and not [row for row in rows if row["partitioner"].startswith("on ")]
 
 
-@pytest.mark.parametrize("memory", ["edges", "reserved", "dynamic"])
+@pytest.mark.parametrize(
+    "memory", ["edges", *(pytest.param(name, marks=pytest.mark.slow) for name in ("reserved", "dynamic"))]
+)
 def test_a_plan_that_finds_no_room_anew_ends_alone(memory):
     """Where devices are tight, list scheduling may get stuck from some placements; the other plans go on."""
     graph = pl.generators.layered(150, seed=6)

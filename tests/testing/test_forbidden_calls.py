@@ -54,8 +54,14 @@ def honest(problem):
     return s.placement()
 
 
-@pytest.mark.parametrize("answer", [directly, imported, hidden, inside])
-@pytest.mark.parametrize("forbid", [["heft"], ["partitioners"], "partitioners"])
+@pytest.mark.parametrize(
+    ("answer", "forbid"),
+    [
+        pytest.param(answer, forbid, marks=[pytest.mark.slow] * ((i - j) % 4 > 0 or answer is inside))
+        for i, answer in enumerate((directly, imported, hidden, inside))
+        for j, forbid in enumerate((["heft"], ["partitioners"], "partitioners"))
+    ],
+)
 def test_a_forbidden_strategy_is_found_however_it_is_called(answer, forbid):
     """By what runs; an answer that does its own work passes, and so does either without `forbid`."""
     check = lambda found, **more: testing.check_placement(PROBLEM, found, **more)  # noqa: E731
