@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -11,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import placelab as pl
 from placelab.app.widgets.decisions import Decisions
+from placelab.app.widgets.graph_view import ModelGraph
 from placelab.app.widgets.tab_views import ComparisonTable, LayerStrip, PlanBoard
 
 WHOLE = "part => part.scrollWidth <= part.clientWidth + 1 && part.scrollHeight <= part.clientHeight + 1"
@@ -119,3 +121,30 @@ def test_what_decides_is_named_in_a_small_window(page: Page):
     for part in page.locator(".detail h3 :is(.tail, .extra, small)").all():
         assert part.evaluate(WHOLE), part.inner_text()
     expect(page.get_by_label("Compare with")).to_be_hidden()
+
+
+def test_the_names_of_fifty_devices_leave_room_for_the_graph(page: Page):
+    """Two lines of them are shown above it, and all in their tooltip."""
+    problem = pl.Problem(pl.costs.mayer(pl.load("convolutional_network")), pl.clusters.mayer50(), memory="none")
+    page.set_viewport_size({"width": 580, "height": 200})
+    bare_page.show(page, ModelGraph.of(pl.solve(problem, "heft", "planned")))
+    legend = page.locator(".legend")
+    expect(legend).to_have_attribute("title", re.compile("dev0, dev1, .*dev49"))
+    assert legend.bounding_box()["height"] <= 28
+
+
+def test_without_plans_what_to_do_is_whole(page: Page):
+    """It has the room of the plans; no heads stand over rows that are not there."""
+    said = "Search looks for the fastest plans that use all devices."
+    page.set_viewport_size({"width": 1300, "height": 300})
+    bare_page.show(page, PlanBoard(page="degrees", status=said))
+    page.add_style_tag(
+        content="""body > div { container-type: inline-size; display: grid; width: 640px }
+        .pl-plans { display: grid; grid-template: "said winners plane" / 292px 1.5fr 1fr }
+        body > div { width: 1280px } .pl-plans { width: 700px }"""
+    )
+    bare_page.still(page)
+    expect(page.locator("th").first).to_be_hidden()
+    status = page.locator(".status")
+    expect(status).to_be_visible()
+    assert status.evaluate(WHOLE) and status.evaluate("e => getComputedStyle(e).gridRowStart") == "winners"
