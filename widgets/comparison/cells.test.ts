@@ -65,7 +65,7 @@ describe("the best", () => {
       false,
       false,
     ]);
-    expect([tieOf(best), tiedNames(best, ["w", "x", "y", "z"])]).toEqual([", 2 tie", "a + x, b + y"]);
+    expect([tieOf(best), tiedNames(best, ["w", "x", "y", "z"])]).toEqual([", 2 pairs tie", "a + x, b + y"]);
     expect(bestOf(rows, "makespan", ["b", 2])).toEqual({ row: rows[1], column: 2, value: 3, all });
     expect(bestOf(rows, "makespan", ["b", 1])).toEqual(best);
     expect(tieOf(bestOf([row("a", [cell(1), cell(2)])], "makespan")!)).toBe("");

@@ -80,9 +80,9 @@ export function isBest(best: Best | null, row: Row, column: number): boolean {
 
 const NAMED = 8; // of the pairs that tie
 
-/** ", 4 tie": how many pairs are as good, this one included; empty where it is alone. */
+/** ", 4 pairs tie": how many pairs are as good, this one included; empty where it is alone. */
 export function tieOf(best: Best): string {
-  return best.all.length > 1 ? `, ${best.all.length} tie` : "";
+  return best.all.length > 1 ? `, ${best.all.length} pairs tie` : "";
 }
 
 /** The pairs that tie, by name. */
