@@ -204,8 +204,11 @@ class Background:
 
 
 def ending() -> bool:
-    """Whether Python ends: then pages are sent nothing, as a thread may go on after its kernel has closed the sockets."""
-    return not threading.main_thread().is_alive()
+    """Whether Python ends: then pages are sent nothing, as a thread may go on after its kernel has closed the sockets.
+
+    Python first waits for pools of threads, which take no calls from then on, and says so to itself alone.
+    """
+    return getattr(threading, "_SHUTTING_DOWN", False) or not threading.main_thread().is_alive()
 
 
 if "zmq" in sys.modules:

@@ -30,6 +30,30 @@ def test_workers_end_before_what_was_there_before_them() -> None:
     assert done.stdout.strip() == "[]"
 
 
+SEARCHING = """
+import threading, time
+from concurrent.futures import ThreadPoolExecutor
+from placelab.base.threads import Worker
+
+def work():
+    while True:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(begun.set).result()
+
+begun = threading.Event()
+worker = Worker(work, "search")
+worker.wake()
+begun.wait()
+ThreadPoolExecutor(1).submit(time.sleep, 0.5)  # for which Python waits when it ends
+"""
+
+
+def test_a_search_that_python_ends_is_no_error() -> None:
+    """No thread can be begun any more, while Python waits for those that are there: nothing is logged of that."""
+    done = subprocess.run([sys.executable, "-c", SEARCHING], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stderr == ""
+
+
 CELL = """
 import os, threading
 import placelab as pl
