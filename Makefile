@@ -1,6 +1,6 @@
 # make lab     set everything up and open JupyterLab on the tour
 # make test    set everything up and run all tests but the slow ones; SLOW=1/1 runs those, too, and property tests with more
-#              examples; SLOW=1/8 … 8/8 does so for an eighth of the files, as continuous integration does
+#              examples; SLOW=1/12 … 12/12 does so for a twelfth of the files, as continuous integration does
 # make check   style, types and fast tests within a minute, for the inner loop
 # make docs    build the documentation as a site in build/docs
 # make papers  run the papers' notebooks at full size; pages in build/papers
