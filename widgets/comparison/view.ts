@@ -2,7 +2,7 @@
 import { h, listen, set, style } from "../shared/dom.ts";
 import { unitsOf } from "../shared/format.ts";
 import { markTheme, THEME_CSS } from "../shared/theme.ts";
-import { atMost, type Best, bestFirst, bestOf, isOptimal, MEASURES, type Measure, tiedNames } from "./cells.ts";
+import { atMost, type Best, bestFirst, bestOf, isOptimal, MEASURES, type Measure, tiedNames, tieOf } from "./cells.ts";
 import css from "./comparison.css";
 import { Grid } from "./grid.ts";
 import type { Asked, ComparisonTraits } from "./traits.ts";
@@ -137,7 +137,8 @@ export class ComparisonView {
   }
 }
 
-/** ", 4 pairs tie" in parts: a small window leaves "pairs" out. */
+/** `tieOf` in parts: a small window leaves "pairs" out. */
 function ties(best: Best | null): (string | Element)[] {
-  return best && best.all.length > 1 ? [`, ${best.all.length} `, h("span.roomy", {}, "pairs "), "tie"] : [];
+  const [count, tie] = best ? tieOf(best).split("pairs ") : [];
+  return count && tie ? [count, h("span.roomy", {}, "pairs "), tie] : [];
 }
