@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections import defaultdict
 from pathlib import Path
 
 import notebook_kernels
@@ -18,6 +19,11 @@ SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"  # beside the p
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 # The first a user opens, and lessons of few seconds: cells of every kind that the others have, exercises and checks among them.
 QUICK_NOTEBOOKS = {"00_tour", "01_your_own_model", "01_where_and_who_next", "03_who_goes_next", "05_paths_and_clusters"}
+
+CASES = 6  # of a function of many, which are quick
+WHOLE = {
+    Path(__file__).parent / room for room in ("contract", "house")
+}  # what watches over each strategy, and each file
 
 # Doctests are looked for in all files, and these import frameworks.
 collect_ignore = [
@@ -72,12 +78,26 @@ def pytest_collection():
     gc.enable()
 
 
+def many_cases(items):
+    """Cases of functions that have many, but the few that are as far from each other as can be."""
+    functions = defaultdict(list)
+    for item in items:
+        if WHOLE.isdisjoint(item.path.parents) and not item.get_closest_marker("slow"):
+            functions[item.nodeid.partition("[")[0]].append(item)
+    for cases in functions.values():
+        last = len(cases) - 1
+        kept = {round(last * k / (CASES - 1)) for k in range(CASES)}
+        yield from (item for at, item in enumerate(cases) if at not in kept and last >= CASES)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config, items):
-    """Most notebooks are slow; where only notebooks are asked for, this file is not read, and all of them run."""
+    """Most notebooks, and cases of many, are slow; where only notebooks are asked for, this file is not read, and all run."""
     for item in items:
         if NOTEBOOKS in item.path.parents and item.path.stem not in QUICK_NOTEBOOKS:
             item.add_marker(pytest.mark.slow)
+    for item in many_cases(items):
+        item.add_marker(pytest.mark.slow)
     yield
     again = config.getoption("lf", False)  # of the share that has run; files without a failure are not among the items
     chosen = share({item.path for item in items}, "1/1" if again else config.getoption("--share"))

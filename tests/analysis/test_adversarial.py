@@ -94,6 +94,7 @@ def test_around_a_problem():
     assert found.problem.graph.names.tolist() == graph.names.tolist()
 
 
+@pytest.mark.slow
 def test_the_published_rule_ends_after_459_steps():
     """Its temperature is below 0.1 then; it takes a worse problem less often the less worse it is."""
     path = pl.adversarial("heft", "single", restarts=1, steps=1000, rule="published").path

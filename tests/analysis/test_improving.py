@@ -65,6 +65,7 @@ def test_what_is_found_is_known():
     assert pl.improve_known(problem, cancel=lambda: True).makespan == 73
 
 
+@pytest.mark.slow
 def test_it_begins_with_what_is_known(monkeypatch):
     """The best known plan is not lost where the catalogue has only worse ones."""
     from placelab.analysis import improving

@@ -57,6 +57,7 @@ def leaves_all_as_it_is(cluster, to):
 
 
 @pytest.mark.parametrize("transfers", ["parallel", "fair"])
+@pytest.mark.slow
 def test_every_matching_leaves_the_problem_as_it_is(transfers):
     """On random clusters; it keeps at least as many ops as none, and no symmetry keeps more where the tree has all of them."""
     rng = np.random.default_rng(7)

@@ -40,6 +40,7 @@ def test_the_rows_are_those_of_compare(problems):
     assert frame["error"].str.contains("planned").sum() == 4 * 2 * 2  # single and random have no plan
 
 
+@pytest.mark.slow
 def test_processes_and_this_process_give_the_same_rows(problems, tmp_path):
     """Also from disk; a problem's arrays are read-only everywhere, else each process would compile the kernels for others."""
 

@@ -229,9 +229,11 @@ def test_own_names_of_a_check_are_not_looked_for():
     assert examples_for("def f(unused):\n    return [table for table in unused]\nf([])", CELLS) == ""
 
 
+MASTERS = nbgrader_master, lambda text: otter_master(text, "lesson")
+
+
 @pytest.mark.parametrize(
-    "written",
-    [students_copy, nbgrader_master, pytest.param(lambda text: otter_master(text, "lesson"), marks=pytest.mark.slow)],
+    "written", [students_copy, *(pytest.param(master, marks=pytest.mark.slow) for master in MASTERS)]
 )
 def test_each_kind_of_copy_has_them(written):
     """Lesson 3's second exercise compares by two functions of the text: they are defined once there, and once for the check."""

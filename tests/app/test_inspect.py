@@ -456,6 +456,7 @@ def test_every_command_has_help(capsys, name):
     assert name == "lab" or f"examples:\n  placelab {name} " in text
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_no_error(path):
     """A pipe that is closed early and a terminal limited to ASCII cause no error."""
     call = [sys.executable, "-c", "from placelab.app.cli import main; main()", "inspect", path, "--cluster", "pcie_box"]

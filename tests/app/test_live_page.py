@@ -188,6 +188,7 @@ def test_the_page_computes_the_librarys_bytes(tmp_path):
     assert differing(tasks, schedules, tmp_path) == []
 
 
+@pytest.mark.slow
 def test_larger_graphs(tmp_path):
     """Many ready ops on devices of one kind, gaps of hundreds of ops, Inception with measured times."""
     wide = pl.Problem(pl.generators.fork_join(600), pl.Cluster.uniform(4), transfers="channel")
@@ -200,6 +201,7 @@ def test_larger_graphs(tmp_path):
     assert [live_page.why_fixed(s.problem) or live_page.why_still(s) for s in schedules] == [""] * len(pairs)
 
 
+@pytest.mark.slow
 def test_what_the_page_finds_again_is_left_out(tmp_path):
     """Devices and plan of a partitioner that the page has; they are in it where another plan stood in, or none is found there."""
     graph = pl.generators.layered(60, seed=4)
@@ -270,6 +272,7 @@ def sharing(random: Random, memory: str) -> pl.Problem:
     return pl.Problem(graph, cluster, memory=memory, transfers="sequential")
 
 
+@pytest.mark.slow
 def test_all_ops_on_one_device(tmp_path):
     """The fastest that holds them, in each memory model, where memories are about what is needed; storages count once."""
     random = Random(29)
@@ -297,6 +300,7 @@ def test_all_ops_on_one_device(tmp_path):
     assert differing(tasks, schedules, tmp_path) == []
 
 
+@pytest.mark.slow
 def test_files_of_graphs(tmp_path):
     """A graph that was saved is the same problem in a page of another one on that cluster; times and groups are in it."""
     tasks: list[dict] = []
@@ -323,6 +327,7 @@ def test_files_of_graphs(tmp_path):
     assert differing(tasks, schedules, tmp_path) == []
 
 
+@pytest.mark.slow
 def test_other_memory_models(tmp_path):
     """Each memory model from a page that was saved in another one: what is reserved, given or not, is among its columns."""
     tasks = []
@@ -342,6 +347,7 @@ def test_other_memory_models(tmp_path):
     assert differing(tasks, schedules, tmp_path) == []
 
 
+@pytest.mark.slow
 def test_plans_within_memory(tmp_path):
     """Where a plan made without regard to memory is short of it, each partitioner plans anew as the library, waits included."""
     tasks: list[dict] = []
@@ -439,6 +445,7 @@ def by_hand(schedule: pl.Schedule, random: Random) -> tuple[list[list], dict]:
 
 
 @pytest.mark.parametrize("count", [110, pytest.param(330, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_plans_by_hand(count, tmp_path):
     """Legal places on all devices, the plan after moves and exchanges, and the best move from there; groups move as one."""
     random = Random(5)
@@ -485,6 +492,7 @@ def both():
 
 
 @pytest.mark.parametrize("name", ["speed", "bandwidth"])
+@pytest.mark.slow
 def test_a_difference_in_the_last_bit_is_noticed(both, name, tmp_path):
     """The test of the test: a speed or a bandwidth one bit off changes what the page computes."""
     tasks, schedules = both

@@ -130,6 +130,7 @@ begun.wait()
 """
 
 
+@pytest.mark.slow
 def test_threads_end_before_what_was_there_before_them(tmp_path):
     """When Python ends, none is left for what a kernel registered at its start, and what was finished is written."""
     command = [sys.executable, "-c", SCRIPT]

@@ -42,6 +42,7 @@ def test_the_problem_found_is_shown_beside_the_rivals_schedule(explorer):
     assert explorer.state == before
 
 
+@pytest.mark.slow
 def test_a_search_can_be_ended(explorer, monkeypatch):
     """With the best so far; such a problem cannot be found again by code, so it has none."""
     monkeypatch.setattr(pairs, "QUICK", dict(restarts=1, steps=20_000))

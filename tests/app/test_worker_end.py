@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 from jupyter_client import KernelManager
 
 SCRIPT = """
@@ -73,6 +74,7 @@ begun.wait()
 """
 
 
+@pytest.mark.slow
 def test_nothing_is_sent_once_the_kernel_has_closed_its_sockets(tmp_path) -> None:
     """A kernel that ends while a thread shows one schedule after the other prints no error of pyzmq's."""
     manager = KernelManager(kernel_name="python3")

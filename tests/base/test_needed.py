@@ -37,6 +37,7 @@ print("cvxpy" in sys.modules, "jax" in sys.modules, found, any(type(f).__name__ 
     ("when", "said"),
     [pytest.param("alone", "True False [] False", marks=pytest.mark.slow), ("beside", "True True [7] False")],
 )
+@pytest.mark.slow
 def test_cvxpy_does_not_bring_jax(when, said, tmp_path):
     """Half of JAX makes scipy fail in other threads; a thread that wants JAX itself gets it, in the same moment, too."""
     (tmp_path / "jax.py").write_text("Array = 7\n")

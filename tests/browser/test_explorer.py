@@ -255,6 +255,7 @@ def test_pickers_options_and_the_heat_map(explore, screenshot):
     screenshot("best")
 
 
+@pytest.mark.slow
 def test_keys_stay_in_the_explorer(explore):
     """Keys typed while the chart, a menu or a button has focus trigger no shortcut of the notebook."""
     hand = explore('"topcuoglu"', tab=RESTING)
@@ -423,6 +424,7 @@ def fails_here(problem):
 """
 
 
+@pytest.mark.slow
 def test_from_an_error_to_the_cell_that_has_it(open_notebook, page, screenshot):
     """The button scrolls to the cell and marks the line; when the cell has changed, there is no button."""
     cells = [
@@ -921,6 +923,7 @@ def narrow(hand: Hand) -> None:
     hand.pull(hand.root.locator(".pill.bandwidth").first, 60)
 
 
+@pytest.mark.slow
 def test_a_kernel_that_was_restarted(explore, page: Page, screenshot):
     """One line says so, nothing can be picked, canvas and chart go on in the page, and what was drawn still plays."""
     hand = explore('"topcuoglu"', tab=RESTING)

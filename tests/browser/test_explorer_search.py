@@ -99,6 +99,7 @@ def test_seconds_go_on_while_the_kernel_says_nothing(explore):  # noqa: F811
     expect(running(hand)).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_a_preview_while_a_hand_drags(explore, screenshot):  # noqa: F811
     """A drag shows a labelled preview, its release the full result."""
     hand = explore('"convolutional_network"', tab=RESTING)

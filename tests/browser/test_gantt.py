@@ -566,6 +566,7 @@ def test_memory_of_20000_ops_on_four_and_fifty_devices(page, screenshot):
 
 
 @pytest.mark.own_page
+@pytest.mark.slow
 def test_exported_memory_can_be_shown_and_put_away(page, tight, tmp_path):
     """An exported page contains its memory curves."""
     page.goto(export.html(tight, tmp_path / "schedule.html").as_uri())
@@ -803,6 +804,7 @@ def test_tells_other_views_where_the_playhead_is(page, rnn, filling):
 
 
 @pytest.mark.own_page
+@pytest.mark.slow
 def test_exported_page_offers_only_what_it_can_colour(page, rnn, tmp_path):
     """Without Python there is nobody to work out slack."""
     page.goto(export.html(rnn, tmp_path / "schedule.html").as_uri())

@@ -38,6 +38,7 @@ def follows(hand: Hand, split: str) -> None:
         assert sum(float(part.get_attribute("data-bytes")) for part in parts.all()) == pytest.approx(size)
 
 
+@pytest.mark.slow
 def test_a_border_is_dragged(hand):
     """It snaps to layers, seconds and memory follow, one undo takes it back."""
     follows(hand, "best")
@@ -160,6 +161,7 @@ def test_training_says_what_is_missing(hand, screenshot):
     assert launch["x"] + launch["width"] <= outer["x"] + outer["width"] + 1
 
 
+@pytest.mark.slow
 def test_what_to_type_follows_a_border(hand, screenshot):
     """Launch lies over the chart and stays while keys move a border; copy takes the whole text; a ghost jumps; Escape closes."""
     hand.page.context.grant_permissions(["clipboard-read", "clipboard-write"])

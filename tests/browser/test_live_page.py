@@ -129,6 +129,7 @@ def test_the_canvas_changes_values_and_no_devices(page, schedule, tmp_path):
     assert makespans(page) == (of_the_library(page, schedule),) * 2 and makespans(page) != before
 
 
+@pytest.mark.slow
 def test_memories_and_shared_links_can_be_dragged(page, tmp_path):
     """A link that all pairs share, in the model that knows it; a device's memory, which then does not suffice."""
     pairs = [(i, j) for i in range(4) for j in range(4) if i != j]
@@ -202,6 +203,7 @@ def test_a_page_of_fair_links_knows_other_models(page, tmp_path):
     assert len(found) > 2
 
 
+@pytest.mark.slow
 def test_other_memory_models_give_what_the_library_gives(page, schedule, tmp_path):
     """Peaks and whether it fits in each model, from a page that counts none; a fresh page at that address has the model, too."""
     cluster = schedule.problem.cluster.replace(memory=7e7)
@@ -264,6 +266,7 @@ def test_an_op_moved_by_hand_gives_the_librarys_makespan(page, schedule, tmp_pat
     assert makespans(page) == (moved, moved)
 
 
+@pytest.mark.slow
 def test_a_group_moves_as_one(page, tmp_path):
     """Ops that share a device by the problem's rules go together."""
     graph = pl.OpGraph.from_arrays(["a", "b", "c"], [3e12, 3e12, 2e12], [(0, 1), (0, 2)], edge_bytes=1e6)
@@ -279,6 +282,7 @@ def test_a_group_moves_as_one(page, tmp_path):
     assert makespans(page)[0] == pl.simulate(problem, pl.Placement(problem, device), "fifo").makespan
 
 
+@pytest.mark.slow
 def test_a_link_shows_what_was_found(page, browser, schedule, tmp_path):
     """The address after drags, another pair and a move by hand, opened in a fresh browser: the same makespan to the last bit."""
     opened(page, schedule, tmp_path)
@@ -547,6 +551,7 @@ def test_what_was_said_of_the_saved_schedule_is_withdrawn(page, schedule, tmp_pa
     expect(page.locator(".pl-gantt .numbers")).to_contain_text("≤ 3 %")
 
 
+@pytest.mark.slow
 def test_a_bound_says_how_far_the_optimum_may_be(page, schedule, tmp_path):
     """The library's own lower bound, to the last bit; with a change it goes, and on release the new one comes."""
     opened(page, schedule, tmp_path)
@@ -568,6 +573,7 @@ def test_a_bound_says_how_far_the_optimum_may_be(page, schedule, tmp_path):
     expect(gap).to_have_text(f"above optimum {at_most(found.makespan / bound() - 1)}")
 
 
+@pytest.mark.slow
 def test_a_drag_has_its_curve(page, schedule, tmp_path, screenshot):
     """While a value is held, the ruler has the makespan over it, from a thirtieth to thirty times: the library's range."""
     opened(page, schedule, tmp_path)
@@ -586,6 +592,7 @@ def test_a_drag_has_its_curve(page, schedule, tmp_path, screenshot):
     expect(page.locator(".ruler .curve")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_another_strategy_is_compared_with(page, schedule, tmp_path):
     """Its plan under the same cluster is drawn behind the schedule, drag after drag; a link has it."""
     opened(page, schedule, tmp_path)
@@ -603,6 +610,7 @@ def test_another_strategy_is_compared_with(page, schedule, tmp_path):
     expect(page.get_by_label("Compare with")).to_have_value("m-etf")
 
 
+@pytest.mark.slow
 def test_plain_numbers_stay_plain(page, tmp_path):
     """A textbook's graph of measured times, in a unit of its own: speeds are without effect there, bandwidths are not."""
     schedule = pl.solve(pl.datasets.problem("topcuoglu"), "heft")
@@ -615,6 +623,7 @@ def test_plain_numbers_stay_plain(page, tmp_path):
     assert makespans(page) == (of_the_library(page, schedule),) * 2
 
 
+@pytest.mark.slow
 def test_what_the_page_cannot_recompute_plays(page, schedule, tmp_path):
     """One sentence says why, and the saved schedule plays."""
     other = pl.simulate(schedule.problem, schedule.placement, "depth-first")
@@ -627,6 +636,7 @@ def test_what_the_page_cannot_recompute_plays(page, schedule, tmp_path):
     assert page.locator(".pl-live").count() == 0
 
 
+@pytest.mark.slow
 def test_a_placement_by_hand_stays(page, schedule, tmp_path):
     """Ops stay where they are until another partitioner is chosen; without a plan, planned asks for another scheduler."""
     by_hand = pl.simulate(schedule.problem, pl.Placement(schedule.problem, schedule.device), "fifo")
@@ -638,6 +648,7 @@ def test_a_placement_by_hand_stays(page, schedule, tmp_path):
     expect(page.get_by_role("alert")).to_contain_text("without a plan")
 
 
+@pytest.mark.slow
 def test_a_plan_that_is_short_of_memory_is_made_anew(page, schedule, tmp_path):
     """Within memory, as the library does; where there is none, one sentence says so, and ops that stay where they are run."""
     graph = schedule.problem.graph
@@ -845,6 +856,7 @@ def test_a_drag_of_many_ops_goes_on_while_its_pictures_are_computed(page, tmp_pa
     assert len(page.workers) == 2  # another one computes what takes longer than a picture
 
 
+@pytest.mark.slow
 def test_a_page_that_may_have_no_worker_computes_by_itself(page, schedule, tmp_path):
     """As where something around it forbids workers: the same numbers."""
     page.add_init_script("window.Worker = function () { throw new Error('forbidden'); }")

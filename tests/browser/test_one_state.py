@@ -188,6 +188,7 @@ ROOTS = {"Graph": "graph", "Decisions": "decisions", "What matters": "matters", 
 
 
 @pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_rejection_leaves_the_charts_foot_in_sight(page: Page, theme: str, screenshot):
     """Nothing is said below an outdated chart, which says it itself, and so the message ends above the row of details."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [1e9, 1e9], [(0, 1)], persistent=[6e9, 6e9])

@@ -12,6 +12,7 @@ from placelab.app.explorer.panels.everyday import BUTTONS
 from placelab.app.explorer.panels.pickers import EXAMPLES
 
 
+@pytest.mark.slow
 def test_each_button_that_a_command_presses_is_there(page: Page) -> None:
     """Once, so that the command means one thing; *pause* while something plays."""
     explorer = pl.explore("topcuoglu", tab="Difference")

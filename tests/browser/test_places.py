@@ -69,14 +69,9 @@ def makespan(hand: Hand) -> str:
     return chart.get_attribute("data-makespan")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "place",
-    [
-        pytest.param(jupyterlab.JUPYTERLAB, marks=pytest.mark.slow),
-        jupyterlab.NOTEBOOK,
-        pytest.param(ALONE, marks=pytest.mark.slow),
-    ],
-    ids=["jupyterlab", "notebook", "alone"],
+    "place", [jupyterlab.JUPYTERLAB, jupyterlab.NOTEBOOK, ALONE], ids=["jupyterlab", "notebook", "alone"]
 )
 def test_the_core(hand_in, page: Page, screenshot, tmp_path, place):
     """One screen; the chart follows a dragged bandwidth; a cell of the comparison picks its pair; a download arrives."""

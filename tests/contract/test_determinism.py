@@ -67,7 +67,8 @@ def process(size: str, **environment: str) -> subprocess.Popen:
     return subprocess.Popen([sys.executable, __file__, size], env=environment, stdout=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize("size", [pytest.param("small", marks=pytest.mark.slow), "real"])
+@pytest.mark.slow
+@pytest.mark.parametrize("size", ["small", "real"])
 def test_same_bytes_whatever_the_hash_seed(size):
     """A process with another PYTHONHASHSEED, byte for byte; on the small problems as plain Python."""
     other = {"PLACELAB_JIT": "0"} if size == "small" else {}

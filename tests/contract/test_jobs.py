@@ -71,7 +71,7 @@ JOBS: dict[str, tuple[Callable[[], pl.Problem], set[str]]] = {  # problem, sched
 }
 
 
-QUICK = ("servers", "ring", "pipeline, split", "resnet50")
+QUICK = ("servers", "pipeline, split")
 
 
 @pytest.mark.parametrize(

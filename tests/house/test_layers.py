@@ -314,11 +314,15 @@ except KeyboardInterrupt:
 ROLE = re.compile(r":(?:py:)?(?:class|func|meth|mod|attr|data|exc):`~?(placelab\.[\w.]+)`")
 
 
-@pytest.mark.parametrize("path", FILES, ids=dotted)
-def test_what_a_docstring_refers_to_is_there(path):
+def test_what_a_docstring_refers_to_is_there():
     """The site checks references to the API; those to what is behind it become plain code there."""
-    missing = [name for name in ROLE.findall(path.read_text()) if not is_there(name)]
-    assert not missing, f"{relative(path)} refers to {', '.join(missing)}: give the name that it has now"
+    missing = [
+        f"{relative(path)} refers to {name}: give the name that it has now"
+        for path in FILES
+        for name in ROLE.findall(path.read_text())
+        if not is_there(name)
+    ]
+    assert not missing, "\n".join(missing)
 
 
 def is_there(name: str) -> bool:

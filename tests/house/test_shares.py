@@ -24,7 +24,9 @@ def test_no_such_share(which):
         share(FILES, which)
 
 
-@pytest.mark.parametrize("which", ["1/3", "2/3", "3/3"])
+@pytest.mark.parametrize(
+    "which", [pytest.param("1/3", marks=pytest.mark.slow), "2/3", pytest.param("3/3", marks=pytest.mark.slow)]
+)
 def test_what_has_failed_of_a_share_runs_again(which, tmp_path):
     """Though its file is the only one then, and so the first of all shares."""
     failed = "tests/house/test_shares.py::test_no_such_share[0/3]"

@@ -56,6 +56,7 @@ def test_kernels_are_compiled_where_nothing_can_be_written(run, cache):
     assert len(log) == 1 and "anew for this process" in log[0]
 
 
+@pytest.mark.slow
 def test_without_any_folder_the_plain_path_serves(run):
     """Not even one for temporary files; the log says so once."""
     out, log = run("no folder")

@@ -16,6 +16,7 @@ def usual():
     return pl.plan_search("gpt2", BOX, batch=16, sequence=1024)
 
 
+@pytest.mark.slow
 def test_the_bound_loses_none_of_the_top():
     """The first three are those of a search that gives none up, and every plan has either seconds or a reason."""
     sizes = dict(batch=16, sequence=1024, space=dict(microbatch=(1, 2), zero=(0, 1)))

@@ -75,6 +75,7 @@ def test_a_plan_does_not_depend_on_the_unit_of_time(name):
 
 
 @pytest.mark.parametrize("name", FEW)
+@pytest.mark.slow
 def test_a_search_does_not_depend_on_the_unit_of_time(name):
     """Searches find the same plan in milliseconds."""
     for problem in many(8, seed=24, ops=6, devices=3, whole=True):

@@ -66,6 +66,7 @@ def test_equals_trying_everything(name, count):
 
 
 @pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.slow
 def test_refuting_alone_finds_and_proves(monkeypatch, paired):
     """Where the searches for shorter plans get no time, makespans that are met or refuted lead to the same optimum.
 
@@ -485,6 +486,7 @@ def test_interchangeable_devices_are_equal_in_everything():
 @pytest.mark.parametrize(
     "order", [("highspy", "ortools.sat.python.cp_model"), ("ortools.sat.python.cp_model", "highspy")]
 )
+@pytest.mark.slow
 def test_both_solvers_live_in_one_process(order):
     """Some versions of HiGHS and OR-tools cannot be imported together; the pinned ones can, in either order."""
     code = "; ".join(f"import {module}" for module in order)

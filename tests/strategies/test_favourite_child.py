@@ -134,6 +134,7 @@ def test_no_bound_beyond_its_assumption():
 # ---------------------------------------------------------------- which optimum
 
 
+@pytest.mark.slow
 def test_no_solver_chooses():
     """The chosen x is feasible, optimal, and the same for every solver, on random graphs with many ties."""
     for seed in range(fewer(30)):

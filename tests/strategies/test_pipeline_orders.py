@@ -67,6 +67,7 @@ def test_rounds_of_interleaved_micro_batches():
             run(problem, "interleaved", group=group)
 
 
+@pytest.mark.slow
 def test_the_usual_round():
     """Golden P2: the sizes of rounds on four devices; the bubble is that of full rounds for every number of micro-batches."""
     assert [round_of(4, m) for m in range(3, 18)] == [3, 4, 5, 6, 7, 4, 5, 5, 6, 4, 7, 5, 5, 4, 6]

@@ -103,6 +103,7 @@ class TimedWhole:
         kernels.tails(len(search.place), search)
 
 
+@pytest.mark.slow
 def test_following_what_a_move_changes_is_timing_the_whole_plan(monkeypatch):
     """The same moves are kept, by the same draws, and the same plan comes out, as where each move's plan is timed anew.
 
@@ -379,6 +380,7 @@ def test_nothing_feasible_is_an_error_that_says_why():
 # ------------------------------------------------------------------ progress, cancel, the catalogue
 
 
+@pytest.mark.slow
 def test_any_time():
     """Stopped at once or after some rounds, it returns a legal placement, no worse than those tried, with a note."""
     problem = pl.Problem(pl.generators.layered(300, seed=1), pl.Cluster([1e13, 3e13], bandwidth=1e7, latency=1e-3))

@@ -92,6 +92,7 @@ def test_transformers_gain_from_planning_anew():
         *(pytest.param(name, None, marks=pytest.mark.slow) for name in ("recurrent_network", "dynamic_rnn")),
     ],
 )
+@pytest.mark.slow
 def test_a_recurrent_network_gains_from_fewer_devices(monkeypatch, network, known):
     """LSTM cells over time are shorter on two of eight devices than where list schedulers spread them on all."""
     known = known or tuple(pl.partitioners())

@@ -189,6 +189,7 @@ def test_threshold_matters():
     assert (tenth > 0).sum() < (half > 0).sum()
 
 
+@pytest.mark.slow
 def test_favourite_children_pay():
     """On a column of triangles with transfers of ρ ≤ 1, SCT beats ETF on average over 20 random graphs."""
     gain = []
