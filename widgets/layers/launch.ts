@@ -23,9 +23,15 @@ export class LaunchPanel {
     });
   }
 
+  /** Lets the panel reach out of its tab in the explorer, if it is in one, or keeps it inside. */
+  lift(over: boolean): void {
+    this.element.closest(".placelab-explorer")?.classList.toggle("pl-launching", over);
+  }
+
   /** Shows the lines; none closes the panel. Lines are kept from one call to the next, with their focus. */
   show(launch: readonly Launch[]): void {
     this.element.hidden = !launch.length;
+    this.lift(launch.length > 0);
     while (this.#lines.children.length > launch.length) this.#lines.lastElementChild!.remove();
     while (this.#lines.children.length < launch.length) this.#lines.append(made());
     launch.forEach((line, i) => fill(this.#lines.children[i]!, line));

@@ -79,6 +79,7 @@ export class LayersView {
 
   dispose(): void {
     clearTimeout(this.#waiting);
+    this.#launch.lift(false);
     this.#watch.disconnect();
   }
 

@@ -305,7 +305,8 @@ class Explorer(Readable):
     # ---------------------------------------------------------------- assembly
 
     def _assemble(self) -> list[w.Widget]:
-        middle = w.HBox([w.Box([self.canvas]).add_class("pl-canvas"), self.tabs.box]).add_class("pl-middle")
+        middle = self.tabs.row
+        middle.children = [w.Box([self.canvas]).add_class("pl-canvas"), self.tabs.box]
         bar = w.HBox([*self.pickers.bar, self.actions.box, self.commands.palette]).add_class("pl-top")
         return [bar, self.numbers.box, middle, self._view.box]
 

@@ -59,7 +59,7 @@ SCRIPT = """(() => { for (const box of document.querySelectorAll(".placelab-save
   page.before(button);
 } })()"""
 ALONE = (
-    ".jp-OutputArea-child:not(:has(.placelab-explorer)):has(+ .jp-OutputArea-child .placelab-saved-{token})"
+    ".jp-OutputArea-child:not(:has(> * > .placelab-explorer)):has(+ .jp-OutputArea-child > * > .placelab-saved-{token})"
     "{{display:none}}"
 )
 Numbers = list[dict[str, str]]
@@ -103,7 +103,7 @@ class SavedPicture(Background):
         self._displayed = False
         self._worker = Worker(self._catch_up, "saved picture")
         mine = f".placelab-saved-{self._token}"
-        self.hiding = f"{mine},.jp-OutputArea-child:has({mine}){{display:none}}"
+        self.hiding = f"{mine},.jp-OutputArea-child:has(> * > {mine}){{display:none}}"
 
     def display(self) -> None:
         """Put the picture into the output of the cell that is being run."""

@@ -69,6 +69,8 @@ class Tabs:
     ----------
     box
         The row of titles, and the panel below it.
+    row
+        The box, and what is put beside it.
     panels
         By title.
     """
@@ -81,7 +83,12 @@ class Tabs:
         self.titles.add_class("pl-titles")
         self.stack = w.Stack([panel.box for panel in self.panels.values()], selected_index=0).add_class("pl-stack")
         self.box = w.VBox([self.titles, self.stack]).add_class("pl-tabs")
+        self.row = w.HBox([self.box]).add_class("pl-middle")
         self.titles.observe(self._choose, "value")
+        job = self.panels[JobPanel.title]
+        assert isinstance(job, JobPanel)
+        self._job = job
+        job.plan.box.observe(self._widen, "hidden")
         self._choose()
 
     def show(self, state: State, problem: Problem, dragging: bool) -> None:
@@ -120,6 +127,12 @@ class Tabs:
                 self.stack.selected_index = i
             if appears and self._result is not None:
                 panel.result(self._result)
+        self._widen()
+
+    def _widen(self, _: Any = None) -> None:
+        """Give a plan, all of whose pages are seen at once, most of the row where there is room."""
+        planned = self._job.visible and not self._job.plan.box.hidden
+        (self.row.add_class if planned else self.row.remove_class)("pl-planned")
 
 
 def _used(result: Result) -> np.ndarray:
