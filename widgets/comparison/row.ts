@@ -18,6 +18,7 @@ import {
 import { shade } from "./shade.ts";
 import type { Cell, Row } from "./traits.ts";
 
+const ROOM = 10; // letters that the narrowest cell has room for
 const PATIENCE = 1000; // ms before a row that is being compared has a button, too
 
 /** What all rows are drawn by. */
@@ -105,11 +106,11 @@ export class RowView {
     const ratio = ratioOf(measured(cell, look.measure), look.least); // NaN where no cell counts, too
     const colour = Number.isNaN(ratio) ? null : shade(ratio, look.end, look.dark);
     const kind = !cell ? "pending" : cell.error ? "error" : cell.flaw ? "flawed" : cell.stale ? "stale" : "";
-    td.className = [kind, best && "best", shown && "shown"].filter(Boolean).join(" ");
     td.style.setProperty("--fill", colour?.fill ?? null);
     td.style.setProperty("--on-fill", colour?.ink ?? null);
     const text = cell ? written(cell, look.measure, best, look.units) : state === "own" ? "–" : "…";
     if (td.textContent !== text) td.textContent = text;
+    td.className = [kind, best && "best", shown && "shown", text.length > ROOM && "long"].filter(Boolean).join(" ");
     set(td, { "aria-label": `${name}, ${scheduler}: ${lines.join(". ")}`, "aria-selected": String(shown) });
     return lines;
   }
