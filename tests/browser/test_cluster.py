@@ -77,6 +77,30 @@ def test_pulling_a_link_by_a_decade_makes_it_ten_times_as_wide(page: Page, two: 
     expect(key(page, "bandwidth:between a and b")).to_have_attribute("aria-valuetext", "12 GB/s")
 
 
+CHANGED = """() => {
+  window.changed = new Set();
+  const note = ({ target }) => {
+    const place = (target instanceof Element ? target : target.parentElement).closest("[data-key], .link, .host, .diagram");
+    changed.add(place.dataset.key ?? place.getAttribute("class"));
+  };
+  const records = { attributes: true, characterData: true, childList: true, subtree: true };
+  new MutationObserver((all) => all.forEach(note)).observe(document.querySelector(".diagram"), records);
+}"""
+
+
+def test_a_drag_changes_what_it_drags(page: Page, two: ClusterCanvas) -> None:
+    """Nothing but the value and its link is written anew: the browser would lay all of it out again with each move."""
+    handle = key(page, "bandwidth:between a and b")
+    pull(page, handle, 40)
+    settled(page, two)
+    page.evaluate(CHANGED)
+    pull(page, handle, 40)
+    settled(page, two)
+    changed = set(page.evaluate("[...changed].map((what) => what.trim())"))
+    assert changed <= {"bandwidth:between a and b", "latency:between a and b", "link"}
+    assert "bandwidth:between a and b" in changed
+
+
 def test_one_message_is_in_flight(page: Page, two: ClusterCanvas) -> None:
     """While Python computes, a newer value of a drag replaces the waiting one, so no queue forms."""
     page.evaluate(

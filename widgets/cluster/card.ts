@@ -5,7 +5,7 @@ import { clamp } from "../shared/scale.ts";
 import type { Adjust } from "./adjust.ts";
 import type { Rect } from "./geometry.ts";
 import { pill } from "./pill.ts";
-import { fitted, s, set, textWidth } from "./svg.ts";
+import { fitted, s, set, textWidth, write } from "./svg.ts";
 import { memoryOf, speedOf, type Target } from "./targets.ts";
 
 const USED = { x: 10, font: "600 11px sans-serif" };
@@ -39,9 +39,9 @@ export function card(adjust: Adjust, device: number, rect: Rect, small: boolean)
       update(peak);
       memory.update(peak, capacity);
       const share = Number.isNaN(peak) ? 0 : peak / capacity;
-      element.dataset.level = share > 1 ? "over" : share > 0.9 ? "high" : "";
       element.classList.toggle("selected", selected);
       set(element, {
+        "data-level": share > 1 ? "over" : share > 0.9 ? "high" : "",
         "aria-current": String(selected),
         "aria-label": `${name}, ${type} on ${host}, ${adjust.editor.cluster.units.plain ? "speed " : ""}${adjust.text(speedOf(device, name))}${inWords(peak, capacity, adjust.editor.cluster.units)}`,
       });
@@ -74,7 +74,7 @@ function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect
     memory.element,
   );
   return (peak) => {
-    caption.textContent = w - speed.width > 54 ? "speed" : "";
+    write(caption, w - speed.width > 54 ? "speed" : "");
     speed.update(w - 8 - speed.width, 35); // the middle of the card stays free to be dragged
     memory.update(w - 8 - memory.width, 65);
     const room = w - 8 - memory.width - USED.x - 3;
@@ -83,7 +83,7 @@ function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect
         ? ""
         : "memory"
       : `${adjust.editor.cluster.units.bytes(peak)}${w < WIDE ? "" : " of"}`;
-    used.textContent = said;
+    write(used, said);
     // In bold when it is too much; a number is set closer rather than cut or covered by the pill.
     if (textWidth(said, USED.font) > room) set(used, { textLength: room, lengthAdjust: "spacingAndGlyphs" });
     else used.removeAttribute("textLength");
@@ -150,7 +150,8 @@ function memoryBar(adjust: Adjust, target: Target, { w, h }: Rect, small: boolea
     element,
     update(peak, capacity) {
       set(bar, { width: full * clamp(peak / capacity || 0, 0, 1) });
-      title.textContent = `${target.label}: ${adjust.text(target)}${Number.isNaN(peak) ? "" : `, peak ${adjust.editor.cluster.units.bytes(peak)}`}`;
+      const use = Number.isNaN(peak) ? "" : `, peak ${adjust.editor.cluster.units.bytes(peak)}`;
+      write(title, `${target.label}: ${adjust.text(target)}${use}`);
       tell?.();
     },
   };

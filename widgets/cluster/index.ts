@@ -1,7 +1,7 @@
 /** The cluster canvas: devices, hosts and links to drag and edit. */
 import { COMPUTED, type Computed, EDITED, type Edited, Waiting } from "../shared/alone.ts";
 import { publish, subscribe } from "../shared/bus.ts";
-import { h, listen, style } from "../shared/dom.ts";
+import { h, listen, style, write } from "../shared/dom.ts";
 import { type Model, overlaid, type Render } from "../shared/model.ts";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
 import { boxOf } from "../shared/zoom.ts";
@@ -212,7 +212,7 @@ class Canvas {
       graph: cluster.devices.length <= MANY,
     };
     this.#toolbar.update(enabled, drawing(cluster));
-    this.#error.textContent = this.#model.get("error");
+    write(this.#error, this.#model.get("error"));
     if (structure(cluster) !== this.#built) return; // not shown yet
     this.#diagram.update();
     this.#strip.update();

@@ -6,7 +6,7 @@ import { type Label, label } from "./pill.ts";
 import { ridden, type Share } from "./shares.ts";
 import { dashes } from "./sharing.ts";
 import { between, type Cluster, rangeOf, sharedText, within } from "./state.ts";
-import { s, set } from "./svg.ts";
+import { s, set, write } from "./svg.ts";
 import { linkOf } from "./targets.ts";
 import type { Pair } from "./traits.ts";
 
@@ -179,7 +179,7 @@ function link(
     path: whole ? path : null,
     labels: [values.element],
     update(load) {
-      if (shared) title.textContent = sharedText(adjust.editor.cluster, pairs);
+      if (shared) write(title, sharedText(adjust.editor.cluster, pairs));
       const { low, high } = rangeOf(adjust.editor.cluster.bandwidth, pairs);
       const width = thickness(Math.sqrt(low) * Math.sqrt(high), reference) * (kind ? 0.6 : 1);
       set(line, { "stroke-width": width });

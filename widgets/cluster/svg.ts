@@ -1,5 +1,5 @@
 /** Measure and shorten texts in SVG. */
-export { s, set } from "../shared/dom.ts";
+export { s, set, write } from "../shared/dom.ts";
 
 let context: CanvasRenderingContext2D | null = null;
 

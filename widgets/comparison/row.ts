@@ -1,5 +1,5 @@
 /** A row of the table: a partitioner's name and its cells, or one wide cell with a button. */
-import { h, set } from "../shared/dom.ts";
+import { h, set, write } from "../shared/dom.ts";
 import type { Units } from "../shared/format.ts";
 import {
   type Best,
@@ -109,7 +109,7 @@ export class RowView {
     td.style.setProperty("--fill", colour?.fill ?? null);
     td.style.setProperty("--on-fill", colour?.ink ?? null);
     const text = cell ? written(cell, look.measure, best, look.units) : state === "own" ? "–" : "…";
-    if (td.textContent !== text) td.textContent = text;
+    write(td, text);
     td.className = [kind, best && "best", shown && "shown", text.length > ROOM && "long"].filter(Boolean).join(" ");
     set(td, { "aria-label": `${name}, ${scheduler}: ${lines.join(". ")}`, "aria-selected": String(shown) });
     return lines;

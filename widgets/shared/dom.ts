@@ -25,12 +25,18 @@ function made(namespace: string, tag: string, attributes: Attributes = {}, child
   return element;
 }
 
-/** Sets attributes; one that is undefined or false is taken away. */
+/** Sets attributes; one that is undefined or false is taken away. One that is the same is left: a browser lays SVG out again. */
 export function set(element: Element, attributes: Attributes): void {
   for (const [name, value] of Object.entries(attributes)) {
+    const text = value === true ? "" : String(value);
     if (value === undefined || value === false) element.removeAttribute(name);
-    else element.setAttribute(name, value === true ? "" : String(value));
+    else if (element.getAttribute(name) !== text) element.setAttribute(name, text);
   }
+}
+
+/** Sets the text of an element, unless it is the same. */
+export function write(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
 }
 
 /** `addEventListener`, for elements of HTML and SVG alike. */

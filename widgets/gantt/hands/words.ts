@@ -1,5 +1,5 @@
 /** The chart's texts: warning, legend, the line for screen readers, the explanation of the selected op. */
-import { h } from "../../shared/dom.ts";
+import { h, write } from "../../shared/dom.ts";
 import { KEY_HELP } from "./keyboard.ts";
 
 export interface Words {
@@ -37,6 +37,6 @@ export function words(): Words {
 
 /** Sets the text of `element` and hides it when there is none. */
 export function say(element: HTMLElement, text: string): void {
-  if (element.textContent !== text) element.textContent = text;
+  write(element, text);
   element.hidden = text === "";
 }
