@@ -11,7 +11,7 @@ import pytest
 from explorer_hands import CLUSTER, edit, pick, release
 
 import placelab as pl
-from placelab.app.explorer import Explorer
+from placelab.app.explorer import Explorer, computation
 from placelab.app.explorer.engine.curve import Curve
 from placelab.app.explorer.engine.solving import RunningCall, TimedSolver
 from placelab.app.explorer.panels.comparison import Comparison
@@ -34,6 +34,23 @@ def explorer(monkeypatch):
 def move(explorer: Explorer, value: float) -> None:
     """A step of one drag of the link between the first two devices."""
     edit(explorer, "bandwidth", pairs=[[0, 1], [1, 0]], value=value, gesture=7, final=False)
+
+
+def test_a_move_takes_four_messages(explorer, monkeypatch):
+    """Which state is the newest, its schedule, its numbers, and that the move is answered: each message costs the page time."""
+    sent: list[list[str]] = []
+    monkeypatch.setattr(computation, "PATIENCE", 30.0)  # also where the machine is busy, the answer comes last
+    monkeypatch.setattr(explorer, "_send", lambda message, buffers=None: sent.append([*message["state"]]))
+    for value in (3e9, 4e9):
+        sent.clear()  # the first sends more, which stays as it is from then on
+        move(explorer, value)
+        assert explorer.settled(30)
+    asked, now, schedule, numbers, answer = sent  # the page itself has sent the first
+    assert asked == [f"{explorer.canvas.model_id}.edit"]
+    assert now == ["now"] and f"{explorer.canvas.model_id}.ack" in answer
+    assert f"{explorer.gantt.model_id}.result_of" in schedule
+    assert f"{explorer.gantt.model_id}.numbers" in numbers
+    assert f"{explorer.numbers.figures.model_id}.items" in numbers
 
 
 def seconds_of_a_picture(explorer: Explorer, n: int) -> float:
