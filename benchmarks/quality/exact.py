@@ -72,6 +72,21 @@ take half of it, in no direction: saving phases, probing, hints, polarity, decay
 cleaning of clauses, precedences, Booleans for precedences, inprocessing, random branches. Undecided after twice the work: strong
 propagation of what does not overlap; no energetic reasoning in the cumulative resource; no new Booleans.
 
+Tried since, once each, on a busy processor, and not yet used:
+
+- The row *pairs in no order* takes clauses on any bound away, too, so it does not show what the pairs alone are worth. With
+  these clauses, without pairs, 4 times the work once a search was undecided, as with them, and 0.035 counted for a second,
+  the plans are 0.0017 (layered 50, 0), 0.31 (50, 1) and 1.4 % (100, 0) above the bound after 30 s of work, 38 to 54 of the
+  processor. One search refutes 2.85 ms of layered 100, 0 in 4 s without pairs, in 18 s with them; 1.445 ms of 50, 1 in 5 and
+  7 s.
+- As it is, 60 s of work leave 3.3 % on layered 100, 0: the plan takes 2.8834 ms, the bound is 2.7902. Mostly the bound is at
+  fault: a million moves of `portfolio` end at 2.8828 ms with each of three seeds. A search for 2.875 ms without pairs met it
+  in 30 s.
+- Only ops whose heads lie before a moment, and the idle time that a makespan leaves until then: nearly all idle time of the
+  best plans is at their begin. 2.81 ms of layered 100, 0 is refuted in 0.4 s by the ops before 0.5 ms, but 2.84 is met with
+  those before 0.87. All ops with that one inequality more: 3,145 conflicts instead of 4,110 for 2.85 ms, 7,347 instead of
+  7,592 for 1.445 of 50, 1.
+
 Cuts that these graphs have no use for: edges whose ends must share a device in every schedule that is no longer than the plan
 ({shared}; that follows from the windows, so it is not stated), and ops through which all paths lead, where a graph could be
 decomposed ({cuts}).
