@@ -5,6 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import pytest
 from browser import bare_page
+from browser.test_nothing_is_cut import WHOLE
 from playwright.sync_api import Page, expect
 
 import placelab as pl
@@ -55,6 +56,7 @@ def test_a_name_from_right_to_left_turns_nothing(page: Page, screenshot):
                 bare_page.heard(page)
                 bare_page.still(page)
                 assert page.evaluate(TURNED) == []
+            assert page.locator(".pl-gantt .said").evaluate(WHOLE)  # with its third line
         screenshot("names")
         text = page.locator(".placelab-explorer").inner_text()
         assert "\u202e" not in text and "\\u202e" in text

@@ -541,10 +541,11 @@ def test_hints_are_shown_once(explore, page):
     hand = explore('"topcuoglu"', tab=RESTING)
     hints = hand.root.locator(".pl-hint")
     expect(hints).to_have_count(3)
-    outer = box_of(hand.root)
+    outer, chip = box_of(hand.root), box_of(hand.root.locator(".pl-best"))
     for hint in hints.all():
         box = box_of(hint)
         assert outer["x"] <= box["x"] and box["x"] + box["width"] <= outer["x"] + outer["width"], hint.inner_text()
+        assert box["y"] + box["height"] <= chip["y"] or chip["y"] + chip["height"] <= box["y"], hint.inner_text()
     hand.button("◈ Keep").click()
     expect(hints).to_have_count(2)
     hand.root.locator(".pl-canvas [data-key^='bandwidth']").first.click()

@@ -246,6 +246,8 @@ def test_lanes_are_put_in_order_pinned_hidden_and_folded(page):
     bare_page.show(page, gantt)
     box = page.get_by_role("group", name="Lanes")
     row = page.locator(".pl-gantt").evaluate("(chart) => Number(chart.dataset.row)")
+    details, lanes = (box_of(page.get_by_role("button", name=name)) for name in ("details", "lanes"))
+    assert details["x"] + details["width"] + 4 <= lanes["x"]
     page.get_by_role("button", name="lanes").click()
     box.get_by_label("hide idle lanes").check()
     expect(page.get_by_role("button", name="lanes")).to_have_text(f"lanes: {len(used)} of 5")

@@ -71,14 +71,18 @@ def test_presented_in_a_small_window(page: Page, explorer, screenshot):
 
 
 def test_the_best_pair_is_named_in_a_small_window(page: Page):
-    """Both names can be read beside the buttons, on two lines."""
+    """Both names can be read beside the buttons, on two lines, and so can the schedulers' names over their columns."""
     cell = dict(makespan=0.273, gap=0.1, memory=5.0, moved=7.0, flaw="", error="", stale=False)
-    rows = [dict(name="round-robin", state="done", cells=[cell, cell])]
-    table = ComparisonTable(schedulers=["static-rank", "pct"], rows=rows, shown=["heft", "pct"], action="search")
+    schedulers = ["static-rank", "pct", "random-reads", *pl.schedulers()]
+    rows = [
+        dict(name="round-robin", state="done", cells=[cell] * 2 + [dict(cell, makespan=1.0)] * (len(schedulers) - 2))
+    ]
+    table = ComparisonTable(schedulers=schedulers, rows=rows, shown=["heft", "pct"], action="search")
     page.set_viewport_size({"width": 590 + 24, "height": 200})
     bare_page.show(page, table)
     expect(page.locator(".show-best")).to_have_text("★ round-robin + static-rank 273 ms, 2 tie", use_inner_text=True)
-    assert page.locator(".show-best .pair").evaluate(WHOLE)
+    for part in page.locator(".show-best .pair, thead th + th").all():
+        assert part.evaluate(WHOLE), part.inner_text()
 
 
 def test_slower_is_whole_in_a_plane(page: Page):

@@ -173,6 +173,8 @@ def test_the_matrix_of_fifty_devices_is_not_cut(page: Page, size, screenshot):
     in_canvas(page, ClusterCanvas(pl.clusters.mayer50(), embedded=True), size)
     screenshot("whole")
     assert not [name for name in page.evaluate(MISSING) if not name.startswith(("card", "speed"))]
+    links, controls = box_of(page.locator(".matrix canvas")), box_of(page.locator(".matrix select").first)
+    assert links["x"] + links["width"] + 4 <= controls["x"] or controls["y"] + controls["height"] <= links["y"]
 
 
 def test_a_hint_lies_on_no_button(page: Page):

@@ -27,9 +27,10 @@ interface Place {
 
 const FADED = 0.18; // opacity
 const FINE = 5; // pixels of a cell below which it may have a fraction of one
-const COLUMN = 132; // width of the controls beside the links
+const COLUMN = 140; // width of the controls beside the links
 const LINES = 56; // height of the controls above them, which may be two lines
 const TEXT = 11; // pixels; all text has at least that
+const END = 6; // pixels behind the last row, whose name may be higher than it
 
 const SCOPES: [Scope, string, string][] = [
   ["cell", "one direction", "a cell is the link from its row's device to its column's"],
@@ -96,12 +97,12 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     head = clamp(Math.ceil(Math.max(...names)) + 16, 46, 130);
     const { side, beside } = placed(Math.min(width, 620) - 8, height);
     element.classList.toggle("wide", beside);
-    const fits = (side - head - 2) / k;
+    const fits = (side - head - END) / k;
     cell = clamp(fits < FINE ? fits : Math.floor(fits), 1, 44);
     cursor = { row: Math.min(cursor.row, k - 1), column: Math.min(cursor.column, k - 1) };
     hover = null; // the next move of the pointer finds out what is under it
     tip.hidden = true;
-    const edge = Math.floor(head + cell * k + 2); // whole, so that texts keep their size
+    const edge = Math.floor(head + cell * k + END); // whole, so that texts keep their size
     const ratio = ratioOf(canvas);
     Object.assign(canvas, { width: Math.round(edge * ratio), height: Math.round(edge * ratio) });
     Object.assign(canvas.style, { width: `${edge}px`, height: `${edge}px` });
@@ -135,7 +136,7 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     const c = cell;
     const o = head;
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
-    g.clearRect(0, 0, o + c * k + 2, o + c * k + 2);
+    g.clearRect(0, 0, o + c * k + END, o + c * k + END);
     const { cluster } = adjust.editor;
     const matrix = cluster[chosen()];
     const sharp = (at: number) => Math.round((o + at * c) * ratio) / ratio; // else a narrow cell would run into the next

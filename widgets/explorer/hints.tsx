@@ -31,10 +31,10 @@ export const HINTS: readonly Hint[] = [
     side: "below",
   },
   {
-    title: "Keep what you see",
-    more: "what follows is compared with it",
+    title: "Keep this",
+    more: "to compare",
     place: ".pl-actions [title^='Keep']",
-    side: "below",
+    side: "left", // below it is what is best known
   },
 ];
 

@@ -87,14 +87,14 @@ function drawFrame(g: Context, place: Place, box: Box, { camera, size, paint }: 
   text(box.label, left + MARK + 3, middle, place.x + place.w - left - MARK - 8, BOLD);
 }
 
-/** The name of a frame whose content is too small to read, over it. */
-function drawName(g: Context, place: Place, box: Box, { size, paint }: Drawing, text: Writer): void {
+/** The name of a small frame, above its content and, where there is too little room, over its border. */
+function drawName(g: Context, place: Place, box: Box, { camera, size, paint }: Drawing, text: Writer): void {
   if (!visible(place, size) || place.w < 30 || place.h < 16) return;
   g.lineWidth = 4;
   g.lineJoin = "round";
   g.strokeStyle = paint.frame;
   g.fillStyle = paint.theme.ink;
-  text(box.label, place.x + 4, place.y + 8, place.w - 8, BOLD, true);
+  text(box.label, place.x + 4, place.y + Math.max(TITLE * camera.zoom - 6, 0), place.w - 8, BOLD, true);
 }
 
 function drawBox(g: Context, place: Place, index: number, drawing: Drawing, text: Writer): void {

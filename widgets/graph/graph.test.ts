@@ -1,9 +1,11 @@
 import { expect, it, describe as suite } from "vitest";
+import type { Theme } from "../shared/theme.ts";
 import { between, bounded, fit, isWhole, showing, whole, zoomAt } from "./camera.ts";
 import { legendOf, partsOf } from "./colours.ts";
+import { drawBase } from "./draw.ts";
 import { curveOf, widths } from "./edges.ts";
 import { actionOf, moveFrom } from "./keyboard.ts";
-import { fitted, mix } from "./paint.ts";
+import { fitted, mix, paintOf } from "./paint.ts";
 import { boxAt, boxOfNode, opsIn, pictureOf } from "./picture.ts";
 import type { Box, Scene } from "./traits.ts";
 import { decodeValues, pinnedBoxes, runningAt, SEVERAL, sumsOf, type Values } from "./values.ts";
@@ -237,4 +239,37 @@ suite("words", () => {
   });
 });
 
+it("writes the name of a small frame above its first node", () => {
+  const written = new Map<string, number>();
+  const methods: Record<string, unknown> = {
+    fillText: (text: string, _: number, middle: number) => written.set(text, middle),
+    measureText: (text: string) => ({ width: 6 * text.length }),
+  };
+  const g = new Proxy({} as CanvasRenderingContext2D, {
+    get: (_, name) => methods[String(name)] ?? (() => {}),
+    set: () => true,
+  });
+  const frame = pictureOf(
+    {
+      ops: 1,
+      boxes: [box(6, 0, 0, 200, 80, { open: true }), box(0, 8, 18, 90, 24, { inside: 0 })],
+      edges: { source: [], target: [], bytes: [], back: [] },
+    },
+    new Int32Array([1]),
+  );
+  const theme = { dark: false, bg: "#ffffff", ink: "#000000", line: "#cccccc" } as Theme;
+  const camera = { x: 0, y: 0, zoom: 0.5 };
+  drawBase(g, {
+    picture: frame,
+    camera,
+    size: { width: 300, height: 200 },
+    paint: paintOf(theme),
+    parts: [[], []],
+    drawn: [],
+    width: [],
+    pins: ["", ""],
+  });
+  expect([...written.keys()]).toEqual(["n0", "n6"]);
+  expect(written.get("n6")! + 5.5).toBeLessThanOrEqual(18 * camera.zoom);
+});
 it("mixes colours", () => expect(mix("#000000", "#ff8000", 0.5)).toBe("#804000"));

@@ -46,6 +46,7 @@ describe("quantities", () => {
     const text = secondsAxis(0.0124, 0.002);
     expect([0, 0.002, 0.012].map(text)).toEqual(["0 ms", "2 ms", "12 ms"]);
     expect(secondsAxis(0.0124, 1e-6)(0.012001)).toBe("12.001 ms");
+    expect(secondsAxis(2000, 0.5)(1000)).toBe("1,000.0 s");
   });
 });
 
@@ -63,5 +64,6 @@ describe("units of a problem", () => {
   it("are not on the axis of plain numbers, which has just enough decimals", () => {
     expect([0, 10, 20].map(PLAIN.axis(80, 10))).toEqual(["0", "10", "20"]);
     expect([0, 0.2].map(PLAIN.axis(1, 0.2))).toEqual(["0.0", "0.2"]);
+    expect([PLAIN.axis(1008, 500)(1000), PLAIN.time(1008), PLAIN.time(-1234.5)]).toEqual(["1,000", "1,008", "−1,235"]);
   });
 });

@@ -41,16 +41,16 @@ export function percent(fraction: number, digits = 2): string {
   return Number.isFinite(fraction) ? `${significant(tie ? value - 0.5 : value, digits)} %` : "–";
 }
 
-/** 22,000: thousands grouped, for counts. */
-export function count(n: number): string {
-  return String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+/** 22,000: thousands grouped. */
+export function count(n: number | string): string {
+  return String(n).replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","));
 }
 
 /** A formatter for an axis of seconds up to `to` with ticks every `step`: one unit for all, just enough decimals. */
 export function secondsAxis(to: number, step: number): (t: number) => string {
   const [factor, prefix] = PREFIXES.find(([f]) => f <= 1 && to >= f) ?? PREFIXES[PREFIXES.length - 1]!;
   const decimals = Math.max(0, -Math.floor(Math.log10(step / factor) + 1e-9));
-  return (t) => (t === 0 ? `0 ${prefix}s` : `${(t / factor).toFixed(decimals)} ${prefix}s`);
+  return (t) => (t === 0 ? `0 ${prefix}s` : `${count((t / factor).toFixed(decimals))} ${prefix}s`);
 }
 
 /** A number without a unit: four digits, thousands grouped. */
@@ -60,8 +60,7 @@ export function number(value: number, digits = 4): string {
   const rounded = Number(value.toPrecision(digits));
   if (Math.abs(rounded) >= 1e15 || (rounded && Math.abs(rounded) < 1e-6))
     return rounded.toExponential().replace("-", "−");
-  const [whole, part] = String(Math.abs(rounded)).split(".");
-  return `${rounded < 0 ? "−" : ""}${count(Number(whole))}${part ? `.${part}` : ""}`;
+  return count(rounded).replace("-", "−");
 }
 
 /** How times and sizes of a problem are written; Python says which (`Cluster.units`). */
@@ -80,7 +79,7 @@ export const PLAIN: Units = {
   plain: true,
   time: (t, digits = 4) => number(t, Math.max(digits, 4)),
   bytes: (b) => number(b),
-  axis: (_, step) => (t) => t.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9))),
+  axis: (_, step) => (t) => count(t.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9)))),
 };
 
 export const unitsOf = (unitless: boolean): Units => (unitless ? PLAIN : SI);
