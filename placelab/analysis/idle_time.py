@@ -163,8 +163,17 @@ def _find_lack_of_memory(schedule: Schedule, gaps: np.ndarray) -> None:
     """Tell ops that lacked room from others that were left waiting."""
     if not schedule.problem.memory_model.timed:
         return
+    left = np.flatnonzero((gaps["reason"] == kernels.LEFT_WAITING) & (gaps["op"] >= 0))
+    graph = schedule.problem.graph
+    made = np.bincount(graph.tensor_producer, graph.tensor_bytes, minlength=graph.n_ops) + graph.temporary
+    op = gaps["op"][left]
+    d = schedule.device[op]
+    most = (schedule.peak_memory[d] + made[op]) * (1 + 1e-9)  # rounding aside; with a shared storage it is less
+    left = left[most > schedule.problem.cluster.memory[d]]  # else there is room at any time
+    if not len(left):
+        return
     held = HeldBytes(schedule)
-    for i in np.flatnonzero((gaps["reason"] == kernels.LEFT_WAITING) & (gaps["op"] >= 0)).tolist():
+    for i in left.tolist():
         if not held.has_room(*gaps[["op", "start", "finish"]][i].tolist()):
             gaps["reason"][i] = kernels.FOR_MEMORY
 

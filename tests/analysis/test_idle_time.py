@@ -11,7 +11,9 @@ import pytest
 
 import placelab as pl
 from placelab.analysis.idle_time import REASONS, best_visit, idle_gaps, said_of_gap
+from placelab.kernels.explain import LEFT_WAITING
 from placelab.problem.resource_models import TRANSFER_MODELS
+from placelab.schedule.independent_checks import HeldBytes
 
 
 def runs(count, seed, **rules):
@@ -201,3 +203,13 @@ def test_every_gap_has_a_sentence():
             said = said_of_gap(schedule, row, few=2)
             assert said.startswith(schedule.problem.cluster.names[gap["device"]] + " ")
             assert said.count("←") <= 2
+
+
+def test_no_gap_is_asked_for_room_where_there_is_plenty(monkeypatch):
+    """A chart is drawn with each move of a drag: an op is asked only where its device may have been full."""
+    asked = []
+    monkeypatch.setattr(HeldBytes, "has_room", lambda self, op, begin, end: asked.append(op) or True)
+    graph = pl.generators.layered(300, seed=1)
+    problem = pl.Problem(graph, pl.Cluster.uniform(3, memory=1e15, bandwidth=1e9), memory="dynamic")
+    gaps = idle_gaps(pl.solve(problem, "heft", "planned"))
+    assert ((gaps["reason"] == LEFT_WAITING) & (gaps["op"] >= 0)).any() and not asked
