@@ -44,3 +44,22 @@ def test_what_has_failed_of_a_share_runs_again(which, tmp_path):
     command = [sys.executable, "-m", "pytest", *options, "tests/house"]
     listed = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
     assert failed in listed.stdout and listed.returncode == 0, listed.stdout + listed.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "status"), [(["--share=1/2"], 0), (["--share=1/2", "--numprocesses=1"], 0), ([], 5)]
+)
+def test_a_share_may_have_none_of_the_tests_asked_for(options, status, tmp_path):
+    """As half of the twelfths have no test that is to be alone; where nothing divides the files, no test is an error."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-m",
+        "alone",
+        f"--override-ini=cache_dir={tmp_path}",
+        *options,
+        __file__,
+    ]
+    run = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    assert run.returncode == status, run.stdout + run.stderr
