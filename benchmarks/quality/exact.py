@@ -1,6 +1,6 @@
 """How far the exact solver comes on graphs of 50 and 100 ops, and what helps it, as tables.
 
-python benchmarks/quality/exact.py [--effort S] [--jobs N]   # exact.md beside this file; some minutes of processor time
+python benchmarks/quality/exact.py [--effort S] [--jobs N]   # exact.md beside this file; a quarter of an hour of processor time
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from placelab.strategies.searches import cp_sat_search as turns
 from placelab.strategies.searches.tables import tables
 
 PAGE = Path(__file__).with_name("exact.md")
+MORE = 2  # times the work on 100 ops
 LESS = 2  # share of the work, where a part is left out
 PATIENT = 3600.0  # seconds of the clock: what stops a search here is the work it may do
 HEAD = """# Exact
 
 `python benchmarks/quality/exact.py{options}` writes this file. Graphs of `benchmarks/placing.py` on 4 equal devices. `cp-sat` may
-do {effort:g} s of work; seconds are the processor's, on which they depend, as gaps do not. A gap is how far
-the plan may be above the optimum; *proven*: it is optimal. Every plan's run passes `pl.validate`.
+do {effort:g} s of work on 50 ops, {more:g} on 100; seconds are the processor's, on which they depend, as gaps do not. A gap is
+how far the plan may be above the optimum; *proven*: it is optimal. Every plan's run passes `pl.validate`.
 
 """
 BELOW = """
@@ -46,8 +47,6 @@ These rows are as without any change: {idle}. What each of them is:
 
 - *Clauses on known Booleans*: what is learned from a conflict speaks only of bounds of starts that have a Boolean already.
 - *No refuting*: the search for shorter plans alone, which raises its bound as it goes.
-- *Pairs in no order*: no Booleans for which of two ops is first where they share a device, on whichever one; with these Booleans
-  a search gets {longer} times the work, since it takes seconds until it begins.
 - *Four searches in turn*: OR-tools' own kinds of search, which share what they learn, each by a quarter of the work.
 - *No heads and tails*: windows by the longest paths only.
 - *No plan of portfolio*: begins with the best of five heuristics.
@@ -72,20 +71,15 @@ take half of it, in no direction: saving phases, probing, hints, polarity, decay
 cleaning of clauses, precedences, Booleans for precedences, inprocessing, random branches. Undecided after twice the work: strong
 propagation of what does not overlap; no energetic reasoning in the cumulative resource; no new Booleans.
 
-Tried since, once each, on a busy processor, and not yet used:
+Until commit 280a847d the solver had Booleans, too, for which of two ops is first where they share a device, on whichever one.
+What is learned of a pair then holds on all devices; but with them one search refutes 2.85 ms of layered 100, 0 in 18 s, without
+them in 4; 1.445 ms of layered 50, 1 in 7 and 5 s. After 60 s of work the plan of layered 100, 0 was 3.3 % above its bound, mostly
+by the bound's fault: a million moves of `portfolio` ended within 0.02 % of that plan with each of three seeds.
 
-- The row *pairs in no order* takes clauses on any bound away, too, so it does not show what the pairs alone are worth. With
-  these clauses, without pairs, 4 times the work once a search was undecided, as with them, and 0.035 counted for a second,
-  the plans are 0.0017 (layered 50, 0), 0.31 (50, 1) and 1.4 % (100, 0) above the bound after 30 s of work, 38 to 54 of the
-  processor. One search refutes 2.85 ms of layered 100, 0 in 4 s without pairs, in 18 s with them; 1.445 ms of 50, 1 in 5 and
-  7 s.
-- As it is, 60 s of work leave 3.3 % on layered 100, 0: the plan takes 2.8834 ms, the bound is 2.7902. Mostly the bound is at
-  fault: a million moves of `portfolio` end at 2.8828 ms with each of three seeds. A search for 2.875 ms without pairs met it
-  in 30 s.
-- Only ops whose heads lie before a moment, and the idle time that a makespan leaves until then: nearly all idle time of the
-  best plans is at their begin. 2.81 ms of layered 100, 0 is refuted in 0.4 s by the ops before 0.5 ms, but 2.84 is met with
-  those before 0.87. All ops with that one inequality more: 3,145 conflicts instead of 4,110 for 2.85 ms, 7,347 instead of
-  7,592 for 1.445 of 50, 1.
+What did not help there either: only the ops whose heads lie before a moment, and the idle time that a makespan leaves until then,
+as nearly all idle time of the best plans is at their begin. 2.81 ms of layered 100, 0 is refuted in 0.4 s by the ops before
+0.5 ms, but 2.84 is met with those before 0.87. All ops with that one inequality more: 3,145 conflicts instead of 4,110 for
+2.85 ms, 7,347 instead of 7,592 for 1.445 of layered 50, 1.
 
 Cuts that these graphs have no use for: edges whose ends must share a device in every schedule that is no longer than the plan
 ({shared}; that follows from the windows, so it is not stated), and ops through which all paths lead, where a graph could be
@@ -113,7 +107,8 @@ def solved(problem: pl.Problem, effort: float) -> tuple[pl.Placement, float]:
 def gap(placement: pl.Placement) -> str:
     """How far above the optimum the plan may be, in percent."""
     assert placement.estimate is not None and placement.bound is not None
-    return "proven" if placement.optimal else f"{100 * (placement.estimate / placement.bound - 1):.2f}"
+    above = 100 * (placement.estimate / placement.bound - 1)
+    return "proven" if placement.optimal else f"{above:.2f}" if above > 0.01 else f"{above:.1g}"
 
 
 # -------------------------------------------------------------------- without a part
@@ -159,7 +154,6 @@ VARIANTS: dict[str, list[tuple[Any, str, Any]]] = {
     "as it is": [],
     "clauses on known Booleans": [(turns, "LEARN", turns.LEARN | dict(use_new_integer_conflict_resolution=False))],
     "no refuting": [(exact.Model, "solve", searching_only(exact.Model.solve))],
-    "pairs in no order": [(exact, "PAIRED", 0)],
     "four searches in turn": [(turns, "LEARN", turns.LEARN | dict(num_workers=4, interleave_search=True))],
     "no heads and tails": [(exact, "windows", no_windows(exact.windows))],
     "no plan of portfolio": [(turns, "LARGE", 10**9)],
@@ -230,7 +224,7 @@ def write(effort: float, options: str, jobs: int) -> None:
     """Write the page; `jobs` graphs are solved side by side."""
     labels = [label for n in (50, 100) for label, _ in graphs(n)]
     first, *others = VARIANTS
-    whole = [(first, n, number, effort) for n in (50, 100) for number in range(6)]
+    whole = [(first, n, number, times * effort) for n, times in ((50, 1), (100, MORE)) for number in range(6)]
     parts = [(variant, 50, number, effort / LESS) for variant in VARIANTS for number in range(6)]
     with ProcessPoolExecutor(jobs) as pool:
         found = list(pool.map(measured, whole + parts))
@@ -241,18 +235,18 @@ def write(effort: float, options: str, jobs: int) -> None:
     lacking = [(variant, *gaps[6 * i : 6 * i + 6]) for i, variant in enumerate((first, *others))]
     idle = ", ".join(name for name, *cells in lacking[1:] if cells == list(lacking[0][1:])) or "none"
     PAGE.write_text(
-        HEAD.format(options=options, effort=effort)
+        HEAD.format(options=options, effort=effort, more=MORE * effort)
         + table(("graph", "gap, %", "seconds"), rows)
         + BELOW.format(effort=effort / LESS)
         + table(("", *labels[:6]), lacking)
-        + NOTES.format(idle=idle, ordered=exact.ORDERED, longer=turns.LONGER, shared=shared, cuts=cut)
+        + NOTES.format(idle=idle, ordered=exact.ORDERED, shared=shared, cuts=cut)
     )
 
 
 def main() -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--effort", type=float, default=30.0, help="seconds of work of each graph, roughly")
+    parser.add_argument("--effort", type=float, default=30.0, help="seconds of work of each graph of 50 ops, roughly")
     parser.add_argument(
         "--jobs", type=int, default=2, help="graphs that are solved side by side; gaps do not depend on it"
     )

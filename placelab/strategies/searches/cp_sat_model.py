@@ -15,9 +15,10 @@ paths and by the heads and tails of :func:`placelab.planning.input_bound.windows
 units as there are devices; and of interchangeable devices the next is used only after the one before it.
 
 To refute a makespan is to solve the model without its objective, in the windows under that makespan: it has either no solution,
-which is a new bound, or one, which is a new plan. Where that is hard, each pair of ops gets a Boolean that says whether they
-share a device, whichever it is, and, if no path joins them, one that says which of them is first there: what is learned of a pair
-then holds on all devices. When all this is done, :mod:`placelab.strategies.searches.cp_sat_search` decides.
+which is a new bound, or one, which is a new plan. When this is done, :mod:`placelab.strategies.searches.cp_sat_search` decides.
+
+No Boolean says which of two ops is first on whichever device they share: the search then learns more from each conflict, but has
+four times as many variables, and proves less in the same time (``benchmarks/quality/exact.md``).
 
 Times are whole units (:func:`placelab.strategies.searches.tables.whole`), rounded down, so what is proven holds for the problem
 as it is.
@@ -51,7 +52,7 @@ POLL = 0.05  # seconds between two looks at whether to stop
 ORDERED = 32  # units for which the order among interchangeable devices is spelt out
 REACH = 0.5  # how far from the bound to the plan the first makespan lies that is to be refuted
 NEAR = 0.8  # where that far was refuted, all of the rest is tried at once
-PAIRED = 40_000  # squared ops times devices up to which it is stated which of two is first: 100 ops on 4; more were not tried
+FEW = 40_000  # squared ops times devices up to which clauses on any bound were tried: 100 ops on 4
 HAIR = 1e-9  # rounding of heads and tails
 
 
@@ -73,6 +74,8 @@ class Model:
     ----------
     closed : bool
         No better plan is left in the model.
+    hard : bool
+        A makespan was neither met nor refuted in the work that a search begins with; only where ops are few.
     """
 
     def __init__(self, problem: Problem, incumbent: Incumbent) -> None:
@@ -108,15 +111,15 @@ class Model:
         self.least = max(int(self.table.longest_path), int(self._units(np.array(incumbent.bound))))
         self.reach = REACH
         self.decided = True
-        self.paired = False
+        self.hard = False
         self.spent = 0.0
         self.seconds = table
         self.begin()
 
     @property
-    def pairable(self) -> bool:
-        """Whether pairs of ops are few enough to be ordered."""
-        return bool(self.table.units.n**2 * self.table.n_devices <= PAIRED)
+    def few(self) -> bool:
+        """Whether ops are so few that a search may learn clauses on any bound."""
+        return bool(self.table.units.n**2 * self.table.n_devices <= FEW)
 
     def begin(self) -> None:
         """Take the incumbent's plan as the one to begin with."""
@@ -168,8 +171,6 @@ class Model:
             if self.over_time:
                 Memory(self, transfers)
         self._symmetry(self.kind)
-        if self.paired:
-            self._order_pairs()
         if not refuting:
             model.minimize(self.makespan)
         self._hint()
@@ -254,21 +255,6 @@ class Model:
                 elif y is not None or z is not None:
                     self.model.add_implication(both, (z if y is None else y).negated())
         return self.shared[one, other]
-
-    def _order_pairs(self) -> None:
-        """Say of each pair of ops with no path between them which comes first where they share a device, whichever it is.
-
-        What is learned of a pair on one device then holds on all of them.
-        """
-        table = self.table
-        unit = table.units.of
-        pairs = np.argwhere(np.triu(unit[:, None] != unit, 1)).tolist()
-        for u, v in pairs:
-            together = self._together(u, v)
-            if not (table.related[u, v] or table.related[v, u]):
-                first = self.model.new_bool_var("")
-                self.model.add(self.start[v] >= self.end[u]).only_enforce_if([together, first])
-                self.model.add(self.start[u] >= self.end[v]).only_enforce_if([together, first.negated()])
 
     def _memory(self) -> None:
         held = self.table.units.total(self.problem.lasting)
@@ -367,8 +353,8 @@ class Model:
             self._raise(target + 1)
         self.decided = impossible or self.most <= target
         self.closed = self.least >= self.most
-        if not (self.decided or self.paired) and self.pairable:
-            self.paired = True  # as far once more
+        if not (self.decided or self.hard) and self.few:
+            self.hard = True  # as far once more
             return
         nearer = 1.0 if self.reach > NEAR else (1 + self.reach) / 2
         self.reach = nearer if impossible else REACH if self.decided else self.reach / 2

@@ -15,9 +15,9 @@ from placelab.strategies.searches.cp_sat_model import REACH, Model
 from placelab.strategies.searches.cp_sat_resources import waiting
 from placelab.strategies.searches.incumbent import Incumbent
 
-WORK = {False: 0.13, True: 0.06}  # what the solver counts in a second here: with SEARCH, with others
+WORK = {False: 0.13, True: 0.03}  # what the solver counts in a second here: with SEARCH, with others
 FIRST_SHARE = 1.0  # seconds, about
-LONGER = 4  # times as long where pairs are ordered: with them a search begins late
+LONGER = 4  # times as long once a makespan was neither met nor refuted
 LARGE = 30  # ops from which on a plan is worth seconds: fewer are soon searched
 SEARCH = dict(use_overload_checker_in_cumulative=True, use_timetable_edge_finding_in_cumulative=True)
 # The linear relaxation takes most of the time, and knows little of orders. What is learned from a conflict may speak of any
@@ -65,12 +65,11 @@ def search(
     -----
     One core. Searches for shorter plans and for a better bound take turns, and begin with the best plan and bound so far. A
     makespan half-way between the two is refuted first; then one nearer to the plan where that succeeded, nearer to the bound
-    where it did not; where even a tenth of the way is too far, each search gets twice the time. Once one was undecided, up to 100
-    ops on 4 devices are ordered pair by pair in the next ones of both kinds, which get four times the work. On so few ops, all
-    but the first search do without the linear relaxation, and learn from each conflict a clause on bounds of starts, with new
-    Booleans for those that have none (lazy clause generation; Schutt et al. (2013) prove schedules with it). What
-    :func:`left_out` says is not in the model, so the bound holds with it; the makespan of every plan found is that of its
-    run with it.
+    where it did not; where even a tenth of the way is too far, each search gets twice the time. On up to 100 ops on 4 devices,
+    all but the first search do without the linear relaxation, and learn from each conflict a clause on bounds of starts, with
+    new Booleans for those that have none (lazy clause generation; Schutt et al. (2013) prove schedules with it); once one of
+    them was undecided, the next ones get four times the work. What :func:`left_out` says is not in the model, so the bound holds
+    with it; the makespan of every plan found is that of its run with it.
 
     References
     ----------
@@ -85,8 +84,8 @@ def search(
     while not (incumbent.proven or model.closed):
         if left <= 0:
             return f"after {effort:g} s of work"
-        learning = left < effort and model.pairable
-        spent = min(share * LONGER if model.paired else share, left)
+        learning = left < effort and model.few
+        spent = min(share * LONGER if model.hard else share, left)
         work = WORK[learning or refuting] * spent
         kind = LEARN if learning else REFUTE if refuting else SEARCH
         options = kind | dict(max_deterministic_time=work, random_seed=seed)
