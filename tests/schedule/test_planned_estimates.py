@@ -101,7 +101,7 @@ def test_plans_within_memory_run_within_memory(monkeypatch):
     """
     monkeypatch.setattr("placelab.strategies.searches.fallback._by_cp_sat", lambda *_: None)
     waited = marked = 0
-    for i, problem in enumerate(problems.many(300, seed=6, ops=25, devices=3, memory=("edges", "dynamic"), **FREE)):
+    for i, problem in enumerate(problems.many(400, seed=6, ops=25, devices=3, memory=("edges", "dynamic"), **FREE)):
         free = pl.place(problem.replace(memory="none"), "heft")
         peaks = pl.simulate(problem, pl.Placement(problem, free.device, free.planned)).peak_memory
         some = problem.cluster.replace(memory=[(0.55 + 0.05 * (i % 9)) * peak or 1e-3 for peak in peaks.tolist()])
