@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from placelab.kernels.jit import helper, inlined, kernel
 from placelab.kernels.plan.look_up import assign, exec_time, fits
 
@@ -459,6 +461,7 @@ def critical_path(needs, capacity, choices, unit, pred, succ, times, done, seque
     if not whole:
         return placed
     k = len(sequence)
+    traced = len(choices.score) > 0
     for i in range(len(queue)):
         u = queue[i]
         if choices.place[u] >= 0:
@@ -466,13 +469,13 @@ def critical_path(needs, capacity, choices, unit, pred, succ, times, done, seque
         choices.order[placed] = u
         choices.reason[placed] = 2
         best = -1
-        least = 0.0
+        least = inf  # no branch for the first device: the processor would guess it wrong as often as right
         for d in range(k):
             if fits(u, d, needs, capacity):
                 done_at = time_with(u, d, times, work.load)
-                if len(choices.score) > 0:
+                if traced:
                     choices.score[placed * k + d] = done_at
-                if best < 0 or done_at < least:
+                if done_at < least:
                     best = d
                     least = done_at
         if best < 0:
