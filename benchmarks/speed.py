@@ -1,6 +1,6 @@
 """Measure public calls against their budgets: one table, in milliseconds of processor time per call.
 
-    python benchmarks/speed.py [--quick] [--json PATH] [--against COMMIT]
+    python benchmarks/speed.py [--ops N …] [--devices N …] [--json PATH] [--against COMMIT]
 
 A row's call and its yardstick alternate in one process, so that a busy or slow machine slows both; medians are shown.
 ``C`` is simulate.c beside this file; ``simulate`` is placelab's own (parallel transfers, fifo) on the same problem.
@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import inf, log
 from pathlib import Path
@@ -111,9 +111,9 @@ def placement(graph: pl.OpGraph, devices: int, transfers: str = "parallel") -> p
     return pl.Placement(problem, np.random.default_rng(0).integers(0, devices, graph.n_ops))
 
 
-def simulations(graph: pl.OpGraph, size: int) -> Iterator[Row]:
+def simulations(graph: pl.OpGraph, size: int, devices: Sequence[int]) -> Iterator[Row]:
     """Every transfer model with both orders, against C."""
-    for k in DEVICES:
+    for k in devices:
         for transfers in MODELS:
             placed = placement(graph, k, transfers)
             yardstick = Yardstick(placed)
@@ -145,9 +145,9 @@ def sharing(graph: pl.OpGraph) -> Iterator[Row]:
         yield Row(f"simulate fair, {what}", graph.n_ops, 8, ours, "ms", FAIR, "simulate", simulate, FAIR_RATIO)
 
 
-def planning(graph: pl.OpGraph, size: int) -> Iterator[Row]:
+def planning(graph: pl.OpGraph, size: int, devices: Sequence[int]) -> Iterator[Row]:
     """Ranks and partitioners, against a simulation of the same problem."""
-    for k in DEVICES:
+    for k in devices:
         placed = placement(graph, k)
         problem = placed.problem
 
@@ -209,19 +209,20 @@ def growth(rows: list[Row]) -> Iterator[Row]:
         yield Row(f"growth of {what}", large, 4, exponent, "exponent", GROWTH)
 
 
-def rows(quick: bool) -> Iterator[Row]:
+def rows(sizes: Sequence[int], devices: Sequence[int]) -> Iterator[Row]:
     """The whole table, row by row."""
     yield from short_calls()
     done = []
-    for size, n_ops in enumerate(SIZES[:2] if quick else SIZES):
+    for n_ops in sizes:
+        size = SIZES.index(n_ops)
         graph = pl.generators.layered(n_ops, seed=1)
-        for row in [*simulations(graph, size), *planning(graph, size), memory(graph)]:
+        for row in [*simulations(graph, size, devices), *planning(graph, size, devices), memory(graph)]:
             done.append(row)
             yield row
         if n_ops == SIZES[1]:
             yield from sharing(graph)
             yield from files_and_checks(graph)
-    if not quick:
+    if set(SIZES[1:]) <= set(sizes) and DEVICES[0] in devices:
         yield from growth(done)
     yield from starting()
 
@@ -241,24 +242,32 @@ HEAD = """| what | ops | devices | measured | budget | yardstick, ms | ratio | v
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |"""
 
 
-def timed_rows(quick: bool) -> Iterator[Row]:
+def timed_rows(sizes: Sequence[int], devices: Sequence[int]) -> Iterator[Row]:
     """Rows of calls that :func:`take_turns` measures."""
     yield from short_calls()
-    for size, n_ops in enumerate(SIZES[:2] if quick else SIZES):
+    for n_ops in sizes:
+        size = SIZES.index(n_ops)
         graph = pl.generators.layered(n_ops, seed=1)
-        yield from simulations(graph, size)
-        yield from planning(graph, size)
+        yield from simulations(graph, size, devices)
+        yield from planning(graph, size, devices)
         if n_ops == SIZES[1]:
             yield from files_and_checks(graph)
-    yield from sharing(pl.generators.layered(SIZES[1], seed=1))  # last: commits before a cluster had links end here
+    if SIZES[1] in sizes:  # last: commits before a cluster had links end here
+        yield from sharing(pl.generators.layered(SIZES[1], seed=1))
 
 
 def main() -> None:
     """Print the table as it is measured."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--quick", action="store_true", help="leave out the million ops (half a minute instead of three)"
+        "--ops",
+        nargs="+",
+        type=int,
+        choices=SIZES,
+        default=SIZES,
+        help="sizes; without the million half a minute, not three",
     )
+    parser.add_argument("--devices", nargs="+", type=int, choices=DEVICES, default=DEVICES)
     parser.add_argument("--json", type=Path, help="write the rows there, too")
     parser.add_argument("--against", metavar="COMMIT", help="measure another commit and this checkout in turns")
     parser.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)  # be one of the two
@@ -266,14 +275,15 @@ def main() -> None:
     if options.answer:
         global take_turns
         take_turns = two_checkouts.when_asked
-        two_checkouts.answer(timed_rows(options.quick))
+        two_checkouts.answer(timed_rows(options.ops, options.devices))
         return
     if options.against:
-        two_checkouts.compare(options.against, [__file__, "--answer", *(["--quick"] if options.quick else [])])
+        chosen = ["--ops", *map(str, options.ops), "--devices", *map(str, options.devices)]
+        two_checkouts.compare(options.against, [__file__, "--answer", *chosen])
         return
     print(HEAD)
     measured = []
-    for row in rows(options.quick):
+    for row in rows(options.ops, options.devices):
         measured.append(row)
         print(line(row), flush=True)
     if options.json:
