@@ -55,10 +55,10 @@ def thirteen() -> dict[str, pl.Problem]:
 
 
 def lines() -> Iterator[str]:
-    """``problem | partitioner | scheduler | hash`` of every combination that fits."""
+    """``problem | partitioner | scheduler | hash`` of every combination that fits, by name: a new one moves no line."""
     for label, problem in thirteen().items():
         small = problem.graph.n_ops <= 15
-        for name, function in pl.partitioners().items():
+        for name, function in sorted(pl.partitioners().items()):
             if function.slow and not small:
                 continue
             try:
@@ -67,7 +67,7 @@ def lines() -> Iterator[str]:
                 yield f"{label} | {name} | | {type(refusal).__name__}"
                 continue
             yield f"{label} | {name} | | {digest(placement.device, placement.planned, placement.estimate)}"
-            for scheduler, function in pl.schedulers().items():
+            for scheduler, function in sorted(pl.schedulers().items()):
                 if function.needs and function.needs not in problem.graph.metadata:
                     continue
                 yield f"{label} | {name} | {scheduler} | {simulated(problem, placement, scheduler)}"
