@@ -75,6 +75,13 @@ def table(name: str) -> tuple[list[str], dict[str, str]]:
     return head.strip("| ").split(" | ")[1:], {row.split("|")[1].strip(): row for row in rows}
 
 
+def test_the_page_of_makespans_begins_as_it_is_written():
+    """Whoever runs the program for a new partitioner gets rows, and no other change."""
+    assert makespans.TABLE.read_text().startswith(f"{makespans.HEAD}\n## {SMALL[0]}\n"), (
+        f"{makespans.TABLE.name}: {REWRITE}"
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_the_table_of_makespans_reproduces(name):
