@@ -22,6 +22,7 @@ from playwright.sync_api import expect, sync_playwright
 
 import placelab as pl
 from placelab.app.widgets.live_page import PARTITIONERS, SCHEDULERS
+from placelab.formats.catalogue import GRAPH, readers
 from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,6 +68,13 @@ def test_what_there_is_names_every_strategy_and_model():
     kinds = (pl.partitioners(), pl.schedulers(), pl.transforms.catalogue(), TRANSFER_MODELS, MEMORY_MODELS)
     missing = [name for kind in kinds for name in kind if f"`{name}`" not in table]
     assert not missing, f"docs/what_there_is.md needs the name of {', '.join(missing)} in its table"
+
+
+def test_what_there_is_names_every_format():
+    """The table has the title of each format that a graph is read from."""
+    table = (ROOT / "docs" / "what_there_is.md").read_text().replace("`", "")
+    missing = [row.title for row in readers(GRAPH) if row.title not in table]
+    assert not missing, f"docs/what_there_is.md needs {', '.join(missing)} in its row of formats"
 
 
 def test_the_readme_is_short_and_links_to_the_documentation():
