@@ -31,7 +31,7 @@ PYTHON_TESTS := $(PARALLEL) --dist=loadfile --no-loadscope-reorder --ignore=test
 BROWSER_TESTS := $(PARALLEL) --dist=worksteal tests/browser
 AGAIN := --last-failed --last-failed-no-failures=none
 # What make check runs: the rooms that need no framework, no browser and no compiled kernel.
-FAST := tests/house/test_layers.py tests/house/test_package.py tests/house/test_contributing.py \
+FAST := tests/house/test_layers.py tests/house/test_package.py tests/house/test_contributing.py tests/house/test_docs.py \
   tests/problem tests/schedule tests/planning tests/analysis tests/strategies tests/app tests/pictures
 
 # What does not wait for each other is set up at once.
