@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from placelab.analysis.device_orders import inverse, lanes, one_order
 from placelab.base.errors import FormatError, InfeasibleError, expect
 from placelab.base.index_arrays import frozen
 from placelab.kernels.plan import places as kernels
 from placelab.planning.plan_arrays import total
 from placelab.problem.graph import OpGraph
+from placelab.problem.part import part_of
+from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
 
-MOST_NAMED = 6  # ops of a circle, in a message
+MOST_NAMED = 6  # inputs that wait, in a message
 ROUNDING = 1e-9  # relative; of times that are compared
 
 
@@ -66,14 +69,23 @@ class ByHand:
     placement : Placement
         Its ``planned`` is one order of all ops that respects edges and the devices' orders, and takes the lowest number of the
         ops that could come next: plans with equal devices and equal orders have equal arrays.
+    placed : ndarray of bool, shape (n_ops,), or None
+        Which ops are placed, where they are placed one by one; the others wait. In `placement` they stand behind those that are
+        placed, on some device that may run them. None: all are placed.
     """
 
     placement: Placement
+    placed: np.ndarray | None = None
 
     @cached_property
     def schedule(self) -> Schedule:
-        """The plan as the scheduler ``planned`` replays it; a shortage of memory is marked in ``schedule.oom``."""
-        return simulate(self.placement.problem, self.placement, "planned")
+        """The plan as the scheduler ``planned`` replays it; a shortage of memory is marked in ``schedule.oom``.
+
+        While ops wait it is the schedule of the part that is placed: what waits takes no time there, holds no memory, and neither
+        sends nor receives anything. So it is legal in every model, and ``schedule.problem`` is that part of the problem.
+        """
+        plan = self.placement if self.placed is None else alone(self.placement, self.placed)
+        return simulate(plan.problem, plan, "planned")
 
     @property
     def makespan(self) -> float:
@@ -91,8 +103,9 @@ class ByHand:
         return self.placement.planned
 
     def order(self, device: int | str) -> np.ndarray:
-        """Numbers of the ops of one device, in its order."""
-        return frozen(self._lanes[self.placement.problem.cluster.index(device)])
+        """Numbers of the ops of one device that are placed, in its order."""
+        lane = self._lanes[self.placement.problem.cluster.index(device)]
+        return frozen(lane if self.placed is None else lane[self.placed[lane]])
 
     def places(self, ops: str | Iterable[str], device: int | str) -> Places:
         """Where in a device's order ops may stand, one behind the other; what forbids more.
@@ -101,7 +114,8 @@ class ByHand:
         ----------
         ops
             Name of an op, or of several, which keep their order. Members of a group that are not named hold up nothing if they
-            change their device, too: they find their places afterwards.
+            change their device, too: they find their places afterwards. An op that waits has places once its inputs are placed,
+            before or with it.
         device
             Name or number, also that on which they are.
 
@@ -124,6 +138,9 @@ class ByHand:
         d = problem.cluster.index(device)
         names = problem.graph.names
         lane, first, last = self._range(block, d)
+        if self.placed is not None:  # what waits stands behind all that is placed, and forbids nothing
+            lane = lane[self.placed[lane]]
+            last = min(last, len(lane))
         ready = self._ready(int(block[0]), d)
         return Places(
             problem.cluster.names[d],
@@ -154,7 +171,8 @@ class ByHand:
         Returns
         -------
         ByHand
-            Where a colocation group changes its device, its members that are not named keep their place in time.
+            Where a colocation group changes its device, its members that are not named keep their place in time. Ops that waited
+            are placed.
 
         Raises
         ------
@@ -188,6 +206,12 @@ class ByHand:
         loose = self._loose(block, d)
         return self._settled({d: np.concatenate([lane[:position], block, lane[position:]])}, {d: loose}, block)
 
+    @property
+    def waiting(self) -> np.ndarray:
+        """Names of the ops that wait to be placed, in topological order."""
+        names = self.placement.problem.graph.names
+        return names[:0] if self.placed is None else names[~self.placed]
+
     def swap(self, a: str, b: str) -> ByHand:
         """A plan in which two ops have exchanged their devices and places.
 
@@ -198,7 +222,8 @@ class ByHand:
         FormatError
             No such op.
         InfeasibleError
-            A device may not run the op that would come there; or edges and orders would form a circle, whose ops it names.
+            A device may not run the op that would come there; or edges and orders would form a circle, whose ops it names; or an
+            op waits to be placed.
 
         Notes
         -----
@@ -206,6 +231,9 @@ class ByHand:
         """
         problem = self.placement.problem
         pair = [problem.graph.index(a), problem.graph.index(b)]
+        if self.placed is not None and not self.placed[pair].all():
+            late = b if self.placed[pair[0]] else a
+            raise InfeasibleError(f"{a!r} and {b!r} cannot change places: {late!r} waits to be placed")
         one, other = (int(d) for d in self.placement.device[pair])
         new: dict[int, np.ndarray] = {}
         loose: dict[int, np.ndarray] = {}
@@ -221,7 +249,8 @@ class ByHand:
         return self._settled(new, loose, np.array(pair))
 
     def __repr__(self) -> str:
-        return f"ByHand({self.placement!r}: makespan {self.makespan:.6g})"
+        waits = f", {len(self.waiting)} wait" if len(self.waiting) else ""
+        return f"ByHand({self.placement!r}{waits}: makespan {self.makespan:.6g})"
 
     # ---------------------------------------------------------------- what a place depends on
 
@@ -251,6 +280,8 @@ class ByHand:
         """Why the device may not run these ops, else ""."""
         problem = self.placement.problem
         name = problem.cluster.names[device]
+        if missing := self._missing(block):
+            return f"op {problem.graph.names[block[0]]!r} waits for {missing}, to be placed first"
         moving = self._closed(block)
         for v in block[~problem.may_run[block, device]].tolist():
             known = ", ".join(problem.cluster.names[d] for d in problem.feasible(v))
@@ -261,6 +292,15 @@ class ByHand:
             these = repr(str(problem.graph.names[block[0]])) if len(moving) == 1 else f"{len(moving)} ops that move"
             return f"device {name!r} has {problem.capacity[device]:,.0f} bytes; {these} alone would keep {held:,.0f}"
         return ""
+
+    def _missing(self, block: np.ndarray) -> str:
+        """Names of inputs of ops that wait themselves, but for those among the ops; "" for none."""
+        if self.placed is None:
+            return ""
+        graph = self.placement.problem.graph
+        inputs = np.unique(np.concatenate([graph.predecessors_of(v) for v in block.tolist()]))
+        names = graph.names[np.setdiff1d(inputs[~self.placed[inputs]], block)].tolist()
+        return ", ".join([*names[:MOST_NAMED], *["…"][: len(names) - MOST_NAMED]])
 
     def _range(self, block: np.ndarray, device: int) -> tuple[np.ndarray, int, int]:
         """The device's order without what moves, and the first and last legal position in it."""
@@ -326,7 +366,6 @@ class ByHand:
     def _settled(self, new: dict[int, np.ndarray], loose: dict[int, np.ndarray], moved: np.ndarray) -> ByHand:
         """The plan with new orders of some devices; `loose` ops come to a device and keep their place in time."""
         problem = self.placement.problem
-        k = problem.cluster.n_devices
         floating = np.concatenate(list(loose.values()))
         gone = np.zeros(problem.graph.n_ops, bool)
         gone[floating] = True
@@ -338,13 +377,16 @@ class ByHand:
             device[lane] = d
         for d, ops in loose.items():
             device[ops] = d
-        planned = one_order(problem.graph, orders, self._rank)
-        if len(floating):
-            orders = lanes(device, planned, k)
-        return ByHand(Placement(problem, device, one_order(problem.graph, orders)))
+        if self.placed is None and not len(floating):
+            return ByHand(Placement(problem, device, one_order(problem.graph, orders)))
+        placed = self.placed
+        if placed is not None:
+            placed = placed.copy()
+            placed[moved] = True
+        return _replayed(problem, device, one_order(problem.graph, orders, self._rank), placed)
 
 
-def by_hand(plan: Placement | Schedule) -> ByHand:
+def by_hand(plan: Placement | Schedule, placed: Iterable[str] | None = None) -> ByHand:
     """A plan of one's own, from a placement or a schedule: a device for each op, an order for each device.
 
     Parameters
@@ -352,6 +394,9 @@ def by_hand(plan: Placement | Schedule) -> ByHand:
     plan
         A schedule: its devices and the order in which each started its ops. A placement: as :func:`placelab.simulate` runs it,
         in its planned order, or without one as ``pct`` does.
+    placed
+        Names of the ops that are placed, each with its inputs; the others wait to be placed one by one by ``move``, which begins
+        with none in ``by_hand(plan, placed=[])``. Default: all.
 
     Returns
     -------
@@ -363,7 +408,7 @@ def by_hand(plan: Placement | Schedule) -> ByHand:
     Raises
     ------
     InfeasibleError
-        The planned order contradicts the edges.
+        The planned order contradicts the edges, or an op is placed and one of its inputs is not.
 
     Notes
     -----
@@ -376,6 +421,9 @@ def by_hand(plan: Placement | Schedule) -> ByHand:
     >>> plan = pl.by_hand(pl.solve(problem, "heft"))
     >>> pl.validate(plan.schedule)
     []
+    >>> plan = pl.by_hand(pl.solve(pl.datasets.problem("topcuoglu"), "heft"), placed=[])
+    >>> plan.makespan, plan.move("T1", "P2").move("T2", "P1").makespan
+    (0.0, 47.0)
     """
     expect(plan, (Placement, Schedule), "by_hand")
     problem = plan.problem
@@ -388,57 +436,33 @@ def by_hand(plan: Placement | Schedule) -> ByHand:
     if planned is None:
         assert schedule is not None
         planned = np.lexsort((schedule.finish, schedule.start)).astype(np.int32)  # stable: ties by op number
-    orders = lanes(plan.device, planned, problem.cluster.n_devices)
-    return ByHand(Placement(problem, plan.device, one_order(problem.graph, orders)))
+    return _replayed(problem, plan.device, planned, None if placed is None else _flags(problem.graph, placed))
 
 
-def lanes(device: np.ndarray, planned: np.ndarray, n_devices: int) -> list[np.ndarray]:
-    """Each device's ops in the order of `planned`, as arrays of int32."""
-    by_device = planned[np.argsort(device[planned], kind="stable")]
-    return np.split(by_device, np.cumsum(np.bincount(device, minlength=n_devices))[:-1])
+def _flags(graph: OpGraph, placed: Iterable[str]) -> np.ndarray:
+    """Which ops are placed; InfeasibleError where one is placed and an input of it is not."""
+    expect(placed, Iterable, "by_hand, as the ops that are placed,")
+    flags = np.zeros(graph.n_ops, bool)
+    flags[[graph.index(name) for name in placed]] = True
+    early = np.flatnonzero(flags[graph.consumer] & ~flags[graph.producer])
+    if len(early):
+        first, op = graph.names[graph.edges[early[0]]].tolist()
+        raise InfeasibleError(f"op {op!r} is placed, but its input {first!r} is not")
+    return flags
 
 
-def inverse(order: np.ndarray) -> np.ndarray:
-    """The place of each op in an order of all, as int32."""
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    return frozen(rank)
+def _replayed(problem: Problem, device: np.ndarray, planned: np.ndarray, placed: np.ndarray | None) -> ByHand:
+    """The plan of an order of all ops; what waits stands behind all that is placed."""
+    if placed is not None and placed.all():
+        placed = None
+    if placed is not None:
+        there = placed[planned]
+        planned = np.concatenate([planned[there], planned[~there]])
+        placed = frozen(placed)
+    orders = lanes(device, planned, problem.cluster.n_devices)
+    return ByHand(Placement(problem, device, one_order(problem.graph, orders)), placed)
 
 
-def one_order(graph: OpGraph, orders: Sequence[np.ndarray], rank: np.ndarray | None = None) -> np.ndarray:
-    """All ops in one order that holds edges and devices' orders; of those that could come next the least `rank` (op number).
-
-    Raises
-    ------
-    InfeasibleError
-        Edges and orders form a circle; it names its ops.
-    """
-    n = graph.n_ops
-    ptr, succ, _ = graph.successors
-    rank = frozen(np.arange(n, dtype=np.int32)) if rank is None else rank
-    follows = np.full(n, -1, np.int32)
-    waits = np.bincount(succ, minlength=n).astype(np.int32)
-    for lane in orders:
-        follows[lane[:-1]] = lane[1:]
-        waits[lane[1:]] += 1
-    order = np.empty(n, np.int32)
-    heap = np.empty(n, np.int32)
-    count = kernels.order_all(frozen(follows), waits, ptr, succ, rank, inverse(rank), heap, order)
-    if count < n:
-        raise InfeasibleError(f"each of these ops would wait for the one before it: {_circle(graph, follows, waits)}")
-    return order
-
-
-def _circle(graph: OpGraph, follows: np.ndarray, waits: np.ndarray) -> str:
-    """Names of ops that wait for each other, once around; those of which `waits` is above 0 could not be ordered."""
-    ahead = np.full(graph.n_ops, -1, np.int64)
-    ahead[follows[follows >= 0]] = np.flatnonzero(follows >= 0)
-    v = int(np.flatnonzero(waits > 0)[0])
-    seen: list[int] = []
-    while v not in seen:
-        seen.append(v)
-        inputs = [*graph.predecessors_of(v).tolist(), *([int(ahead[v])] if ahead[v] >= 0 else [])]
-        v = next(u for u in inputs if waits[u] > 0)
-    around = [str(graph.names[u]) for u in seen[seen.index(v) :][::-1]]
-    shown = around if len(around) <= MOST_NAMED else [*around[: MOST_NAMED - 1], "…"]
-    return " → ".join([*shown, around[0]])
+def alone(plan: Placement, placed: np.ndarray) -> Placement:
+    """The plan of the ops that are placed, alone: of the part of the problem that they are."""
+    return Placement(part_of(plan.problem, placed), plan.device, plan.planned, not_before=plan.not_before)

@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from placelab.analysis.hand_plans import ByHand, by_hand
-from placelab.base.errors import expect
+from placelab.base.errors import FormatError, expect
 from placelab.base.index_arrays import frozen
 from placelab.base.progress import Progress, Report, never, silent
 from placelab.kernels.plan.places import shorter
@@ -168,6 +168,11 @@ def improve(
     ByHand
         Never longer than `plan`, nor shorter of memory. The same seed gives the same plan unless the time ran out.
 
+    Raises
+    ------
+    FormatError
+        Ops of the plan wait to be placed.
+
     Notes
     -----
     The walks and moves are those of the partitioner ``portfolio``, all of them from this plan. It ends early at a lower bound.
@@ -181,6 +186,10 @@ def improve(
     """
     expect(plan, (ByHand, Placement, Schedule), "improve")
     made = plan if isinstance(plan, ByHand) else by_hand(plan)
+    if len(made.waiting):
+        raise FormatError(
+            f"{len(made.waiting)} ops wait to be placed, {made.waiting[0]!r} first; improve takes a whole plan"
+        )
     problem = made.placement.problem
     begin = run(problem, made.placement.device, made.planned, "by hand", "planned")
     search = LocalSearch(problem, [begin], seed, moves or usual_moves(problem))

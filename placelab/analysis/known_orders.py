@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from placelab.analysis.hand_plans import ByHand, by_hand, lanes
+from placelab.analysis.device_orders import lanes
+from placelab.analysis.hand_plans import ByHand, by_hand
 from placelab.base.errors import UnsupportedError, expect
 from placelab.base.index_arrays import frozen
 from placelab.problem.graph import OpGraph

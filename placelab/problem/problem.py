@@ -337,12 +337,16 @@ class Problem:
             self.cluster.hosts,
         ):
             raise FormatError("with_costs needs a cluster of the same devices; replace(cluster=…) takes another one")
-        problem = object.__new__(Problem)
-        changes = {"graph": graph, "cluster": cluster}
-        for label in self.__dataclass_fields__:
-            object.__setattr__(problem, label, changes.get(label, getattr(self, label)))
+        problem = self._copied(graph=graph, cluster=cluster)
         check_times(graph, cluster, problem._times, self.may_run)
         problem._check_range()
+        return problem
+
+    def _copied(self, **fields: Any) -> Problem:
+        """A copy with some fields changed, which the caller has checked."""
+        problem = object.__new__(Problem)
+        for label in self.__dataclass_fields__:
+            object.__setattr__(problem, label, fields.get(label, getattr(self, label)))
         return problem
 
     def _check_range(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from placelab.analysis.hand_plans import ByHand
 from placelab.analysis.validation import Violation, validate
 from placelab.base.errors import FormatError, InfeasibleError, PlacelabError, described
 from placelab.formats.python_code import as_code
@@ -98,6 +99,8 @@ def check_by_hand(
     given = answer(plan, seconds=seconds)
     if waiting := getattr(getattr(given, "gantt", None), "tray", ()):
         fail(f"{name} is not complete: {len(waiting)} ops wait in the tray, {waiting[0]['name']!r} first")
+    if isinstance(given, ByHand) and len(given.waiting):
+        fail(f"{name} is not complete: {len(given.waiting)} ops wait to be placed, {given.waiting[0]!r} first")
     if isinstance(given, Placement):
         given = simulate(given.problem, given)
     schedule = given if isinstance(given, Schedule) else getattr(given, "schedule", None)

@@ -11,7 +11,8 @@ import problems
 import pytest
 
 import placelab as pl
-from placelab.analysis.hand_plans import lanes
+from placelab.analysis.device_orders import lanes
+from placelab.problem.problem import CHOSEN
 
 MANY = 240
 
@@ -281,3 +282,99 @@ def test_a_planned_order_that_contradicts_the_edges_is_refused():
 
 def test_lanes_of_devices_without_ops_are_empty():
     assert [lane.tolist() for lane in lanes(np.array([1, 1]), np.array([1, 0]), 3)] == [[], [1, 0], []]
+
+
+def without_the_others(problem, placed):
+    """The problem of the ops that are placed, made anew of nothing else; groups and devices that are allowed are left out."""
+    graph = problem.graph
+    number = np.cumsum(placed) - 1
+    kept = placed[graph.consumer] & placed[graph.producer]
+    edge_tensor = graph.edge_tensor[kept]
+    unread = [t for t in range(graph.n_tensors) if placed[graph.tensor_producer[t]] and t not in edge_tensor]
+    unread = [t for t in unread if not graph.tensor_control[t]]
+    part = pl.OpGraph.from_arrays(
+        graph.names[placed],
+        graph.compute[placed],
+        number[graph.edges[kept]],
+        edge_bytes=graph.edge_bytes[kept],
+        edge_output=edge_tensor,
+        edge_control=graph.tensor_control[edge_tensor],
+        outputs=[(number[graph.tensor_producer[t]], t, graph.tensor_bytes[t]) for t in unread],
+        persistent=graph.persistent[placed],
+        temporary=graph.temporary[placed],
+        memory=graph.memory[placed],
+        time=None if graph.time is None else dict(zip(graph.time_types, graph.time[placed].T, strict=True)),
+    )
+    return pl.Problem(part, problem.cluster, **{label: getattr(problem, label) for label in CHOSEN})
+
+
+def test_a_plan_from_nothing_is_simulated_as_if_nothing_else_were():
+    """Op after op under all models: each schedule is legal, and to the last bit that of the ops that are placed alone."""
+    queued = short = 0
+    for plan, random in plans():
+        problem = plan.placement.problem
+        graph = problem.graph
+        plan = pl.by_hand(plan.placement, placed=[])
+        assert plan.makespan == 0 and len(plan.schedule.transfers) == 0 and len(plan.waiting) == graph.n_ops
+        while plan.placed is not None:
+            inputs = [plan.placed[graph.predecessors_of(v)].all() for v in range(graph.n_ops)]
+            ready = np.flatnonzero(~plan.placed & inputs)
+            name = graph.names[random.choice(ready.tolist())]
+            devices = [d for d in range(problem.cluster.n_devices) if plan.places(name, d).legal]
+            if not devices:
+                break  # it alone is too large
+            plan = plan.move(name, random.choice(devices))
+            placed = np.ones(graph.n_ops, bool) if plan.placed is None else plan.placed
+            schedule = plan.schedule
+            valid(schedule)
+            small = without_the_others(problem, placed)
+            order = (np.cumsum(placed) - 1)[plan.placement.planned[placed[plan.placement.planned]]]
+            alone = pl.simulate(small, pl.Placement(small, plan.placement.device[placed], order), "planned")
+            assert np.array_equal(schedule.start[placed], alone.start) and schedule.makespan == alone.makespan
+            assert np.array_equal(schedule.finish[placed], alone.finish)
+            assert np.array_equal(schedule.transfers["finish"], alone.transfers["finish"])
+            assert np.array_equal(schedule.peak_memory, alone.peak_memory) and len(schedule.oom) == len(alone.oom)
+            queued += problem.transfers != "parallel" and len(alone.transfers) > 1
+            short += len(schedule.oom) > 0
+    assert queued > 40 and short > 40
+
+
+def test_what_waits_is_not_in_the_way_and_is_not_moved():
+    """Only ops whose inputs are placed have places; placed ones move among themselves; groups keep together."""
+    problem = pl.datasets.problem("topcuoglu")
+    plan = pl.by_hand(pl.solve(problem, "heft"), placed=["T1"])
+    assert plan.waiting.tolist() == [f"T{i}" for i in range(2, 11)] and "9 wait" in repr(plan)
+    assert plan.places("T7", "P1").reason == "op 'T7' waits for T3, to be placed first"
+    with pytest.raises(pl.InfeasibleError, match="op 'T7' waits for T3"):
+        plan.move("T7", "P1")
+    with pytest.raises(pl.InfeasibleError, match="'T2' waits to be placed"):
+        plan.swap("T1", "T2")
+    with pytest.raises(pl.FormatError, match="9 ops wait to be placed, 'T2' first"):
+        pl.improve(plan)
+    with pytest.raises(AssertionError, match="is not complete: 9 ops wait to be placed, 'T2' first"):
+        pl.testing.check_by_hand(plan)
+    with pytest.raises(pl.InfeasibleError, match="op 'T7' is placed, but its input 'T3' is not"):
+        pl.by_hand(plan.placement, placed=["T1", "T7"])
+    plan = plan.move(["T3", "T7"], "P1").move("T1", "P1")
+    assert plan.order("P1").tolist() == [0, 2, 6] and plan.order("P2").tolist() == [] and plan.makespan == 14 + 11 + 7
+    group = pl.Problem(problem.graph, problem.cluster, groups=[["T2", "T5", "T9"]])
+    plan = pl.by_hand(pl.Placement(group, [0] * 10), placed=["T1"]).move("T2", "P2")
+    assert plan.placement.device[[1, 4, 8]].tolist() == [1, 1, 1] and plan.order("P2").tolist() == [1]
+
+
+def test_of_a_storage_that_is_shared_the_part_has_what_it_made():
+    """A view of a tensor that waits holds its own bytes; the tensor does not."""
+    graph = pl.OpGraph.from_arrays(
+        ["a", "b", "c", "d"],
+        [1.0] * 4,
+        [(0, 2), (1, 3)],
+        edge_bytes=[8.0, 2.0],
+        edge_storage=[0, 0],
+    )
+    problem = pl.Problem(graph, pl.Cluster([1.0]), memory="dynamic")
+    whole = pl.Placement(problem, [0] * 4)
+    assert pl.by_hand(whole).schedule.peak_memory.tolist() == [8.0]
+    for placed, peak in ((["a"], 8.0), (["b"], 2.0), (["a", "b", "d"], 8.0)):
+        plan = pl.by_hand(whole, placed=placed)
+        valid(plan.schedule)
+        assert plan.schedule.peak_memory.tolist() == [peak]
