@@ -18,6 +18,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from placelab.analysis.hand_plans import alone
 from placelab.app.widgets.gantt_chart import Gantt, gantt_traits
 from placelab.app.widgets.live_page import live_traits, why_not
 from placelab.base.directions import all_isolated
@@ -25,8 +28,9 @@ from placelab.base.errors import FormatError, expect
 from placelab.base.files import save
 from placelab.formats.exports import chrome_trace, csv, graph, placement, tensorflow, torch_device_map, torch_schedule
 from placelab.plans.launchers import accelerate, llama_cpp, megatron_layout, torch_split_points, vllm_partition
-from placelab.schedule.catalogue import checked
+from placelab.schedule.catalogue import PLANNED, checked
 from placelab.schedule.schedule import Schedule
+from placelab.simulation.event_simulation import simulate
 
 __all__ = [
     "accelerate",
@@ -133,18 +137,39 @@ def page(
     puzzle: dict[str, Any] | None = None,
     waiting: Sequence[int] = (),
 ) -> str:
-    """The text of the page that :func:`html` writes; `puzzle` asks for a plan by hand, `waiting` ops are in its tray."""
+    """The text of the page that :func:`html` writes; `puzzle` asks for a plan by hand.
+
+    `waiting` ops are in the tray of a page that recomputes; one that plays shows the part of the plan without them.
+    """
     figures = _figures(numbers)
     still = "" if live is False or not (why := why_not(schedule)) else f"cannot recompute it: {why}"
     n = schedule.problem.graph.n_ops
     if live is None and not still and n > LIVE_OPS:
         still = _unasked(f"it has {n:,} ops", f"{LIVE_OPS:,}")
     more = live_traits(schedule, puzzle, waiting) if live is not False and not still else {}
-    text = _page(schedule, figures, title, still, more)
+    traits = {**gantt_traits(schedule), **more} if more else _played(schedule, waiting)
+    text = _page(schedule, figures, title, still, traits)
     if live is None and not still and len(text) > LIVE_BYTES:
         still = _unasked(f"it would have {len(text) // 1000} kB", str(LIVE_BYTES // 1000))
-        text = _page(schedule, figures, title, still, {})
+        text = _page(schedule, figures, title, still, _played(schedule, waiting))
     return text
+
+
+def without(schedule: Schedule, waiting: Sequence[int]) -> tuple[Schedule, np.ndarray]:
+    """A schedule of a plan by hand without some ops, which wait to be placed; and which ops are placed, shape (n_ops,)."""
+    placed = np.ones(schedule.problem.graph.n_ops, bool)
+    placed[list(waiting)] = False
+    if not len(waiting):
+        return schedule, placed
+    part = alone(schedule.placement, placed)
+    return simulate(part.problem, part, PLANNED), placed
+
+
+def _played(schedule: Schedule, waiting: Sequence[int]) -> dict[str, Any]:
+    """The traits of a page that plays: what is placed is drawn."""
+    part, placed = without(schedule, waiting)
+    drawn = np.concatenate([placed, np.ones(len(part.transfers), bool)]).astype(np.uint8)
+    return gantt_traits(part) | (dict(decided=drawn.tobytes()) if len(waiting) else {})
 
 
 def _unasked(what: str, most: str) -> str:
@@ -152,11 +177,11 @@ def _unasked(what: str, most: str) -> str:
     return f"does not recompute it, as {what}, above {most}; live=True writes a page that does"
 
 
-def _page(schedule: Schedule, figures: list[dict[str, str]], title: str, still: str, more: Mapping[str, Any]) -> str:
-    """A page that recomputes where it has `more` traits for that; `still` says why it does not."""
-    recomputes = bool(more)
+def _page(schedule: Schedule, figures: list[dict[str, str]], title: str, still: str, traits: Mapping[str, Any]) -> str:
+    """A page that recomputes where it has traits for that; `still` says why it does not."""
+    recomputes = "live" in traits
     code = _LIVE.read_text(encoding="utf-8") if recomputes else str(Gantt._esm)
-    payload = _payload({**gantt_traits(schedule), "numbers": figures, **more})
+    payload = _payload({"numbers": figures, **traits})
     nonce = _digest(payload)[:24]
     title = markup.escape(str(title) or _title(schedule, recomputes))
     said = f"<p>This page plays a saved schedule and {markup.escape(still)}.</p>\n" if still else ""

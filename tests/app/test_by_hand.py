@@ -12,6 +12,8 @@ from explorer_hands import CLUSTER, drag, figures, look, message, pick, release,
 
 import placelab as pl
 from placelab.app.explorer import Explorer
+from placelab.app.widgets.graph_view import NOWHERE
+from placelab.problem.resource_models import TRANSFER_MODELS
 
 GRIPS = count(1)
 
@@ -273,7 +275,7 @@ def test_placed_ops_move_among_those_that_are_placed(explorer):
     grip = hold(explorer, "T3", "P2", 1e6)
     assert explorer.gantt.hand["said"] == "P2, after T4"
     say(explorer, grip, "T3", do="set")
-    assert lane(explorer, "P2")[:2] == ["T4", "T3"] and lane(explorer, "P3")[0] == "T1"
+    assert lane(explorer, "P2")[:2] == ["T4", "T3"] and lane(explorer, "P3")[0] == "T1" and reproduces(explorer)
     ask(explorer, "best")
     assert "First place all ops" in message(explorer)
 
@@ -292,14 +294,62 @@ def test_what_is_predicted_is_shown_afterwards(explorer):
     assert "T3 on P3: 26 to 45. On P1 it would end at 25." in message(explorer)
 
 
-def test_what_cannot_be_placed_one_by_one_says_why(explorer):
-    """Where transfers wait for each other."""
+@pytest.mark.parametrize("transfers", TRANSFER_MODELS)
+def test_what_waits_holds_no_link_and_no_memory(transfers):
+    """Under every transfer model, with memory for which the whole plan is too large: what is placed is legal, and fits."""
+    graph = pl.generators.fork_join(3)
+    graph = graph.replace(compute=np.ones(5), persistent=np.full(5, 4.0), tensor_bytes=np.full(graph.n_tensors, 2.0))
+    cluster = pl.Cluster([1.0, 1.0], bandwidth=1.0, memory=[12.0, 24.0])
+    problem = pl.Problem(graph, cluster, memory="dynamic", transfers=transfers, transfer_ops=float(transfers == "fair"))
+    explorer = pl.explore(pl.by_hand(pl.Placement(problem, [1] * 5)))
+    try:
+        look(explorer)
+        assert explorer.settled(60)
+        explorer.gantt.by_hand = True
+        take_off(explorer)
+        assert explorer.schedule.makespan == 0 and explorer.schedule.peak_memory.tolist() == [0, 0]
+        hand = pl.by_hand(explorer.placement, placed=[])
+        for op, device in enumerate([0, 1, 0, 1]):
+            name = str(graph.names[op])
+            grip = hold(explorer, name, f"dev{device}", 1e6)
+            say(explorer, grip, name, do="set")
+            hand = hand.move(name, device)
+            assert explorer.schedule.makespan == hand.makespan and pl.validate(explorer.schedule) == []
+            assert explorer.result.violations == [] and f"{op + 1} of 5 ops" in figures(explorer)
+            assert explorer.placement.problem is explorer.problem
+        assert explorer.schedule.peak_memory.tolist() == hand.schedule.peak_memory.tolist()
+    finally:
+        explorer.close()
+
+
+def test_a_pin_of_what_waits_is_no_violation(explorer):
+    """An op in the tray that is pinned elsewhere than it stood waits on, and goes there."""
     take_off(explorer)
-    assert len(explorer.gantt.tray) == 10
-    pick(explorer, "Transfers", "sequential")
-    assert explorer.settled(60) and explorer.gantt.tray == [] and explorer.gantt.decided == b""
+    for device in ("P1", "P2", "P3"):
+        explorer.shared.change(lambda state, device=device: state.with_pin(["T1"], device))
+        assert explorer.settled(60) and len(explorer.gantt.tray) == 10 and explorer.schedule.makespan == 0
+    grip = hold(explorer, "T1", "P1", 0)
+    assert "may only run on P3" in explorer.gantt.hand["said"]
+    hold(explorer, "T1", "P3", 0, grip)
+    say(explorer, grip, "T1", do="set")
+    assert explorer.schedule.makespan == 9 and pl.validate(explorer.schedule) == []
+
+
+def test_what_waits_is_in_no_file_and_no_comparison(explorer):
+    """A part of a plan is not kept, and not written; the graph's boxes of what waits have no device."""
+    explorer.tabs.open("Graph")
     take_off(explorer)
-    assert explorer.gantt.tray == [] and "where transfers are parallel" in message(explorer)
+    explorer.actions.keep.value = True
+    assert "First place all ops" in message(explorer) and not explorer.actions.keep.value
+    assert explorer.shared.kept is None
+    explorer.actions.downloads.buttons["Ops"].click()
+    assert "First place all ops" in message(explorer)
+    grip = hold(explorer, "T1", "P3", 0)
+    say(explorer, grip, "T1", do="set")
+    view = explorer.tabs.panels["Graph"].view
+    wait_for(lambda: view.result_of == explorer.result.key)
+    device = np.frombuffer(view.values, "<u2", 10, 104)
+    assert device.tolist() == [2] + [NOWHERE] * 9
 
 
 def test_a_tray_of_many_ops_lists_those_that_can_be_placed():

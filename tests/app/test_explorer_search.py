@@ -333,7 +333,7 @@ def test_closing_before_the_first_result_has_its_own_sentence():
     computation = Computation(lambda: (state, state.problem()), never, never_asked, never_asked, never_asked)
     computation.close()
     with pytest.raises(PlacelabError, match="closed before its first schedule"):
-        _ = computation.schedule
+        _ = computation.newest
 
 
 # ---------------------------------------------------------------- previews

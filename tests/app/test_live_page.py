@@ -16,6 +16,7 @@ import problems
 import pytest
 
 import placelab as pl
+from placelab.analysis.hand_plans import ByHand
 from placelab.analysis.idle_time import idle_gaps
 from placelab.analysis.improving import best_move
 from placelab.app.export import page
@@ -470,6 +471,31 @@ def test_plans_by_hand(count, tmp_path):
         if found.get(name) != plan[name]
     ]
     assert wrong == []
+
+
+def begun(problem: pl.Problem, random: Random) -> ByHand:
+    """A plan of a problem of which some ops are placed, each after its inputs."""
+    random_plan = pl.by_hand(problems.placement(random.randint, problem))
+    order = random_plan.planned.tolist()  # of which each beginning has the inputs of all its ops
+    return pl.by_hand(random_plan.placement, placed=problem.graph.names[order[: random.randint(0, len(order))]])
+
+
+def test_the_part_of_a_plan_that_is_placed(tmp_path):
+    """What a page and the library simulate while ops wait is the same, under all transfer and memory models, to the bit."""
+    random = Random(8)
+    given = [*few(160, seed=23), *(sharing(random, memory) for memory in ("dynamic", "edges") * 4)]
+    plans = [begun(problem, random) for problem in given]
+    tasks = []
+    for plan, problem in zip(plans, given, strict=True):
+        part = range(problem.graph.n_ops) if plan.placed is None else plan.placed.nonzero()[0].tolist()
+        whole = pl.simulate(problem, plan.placement, "planned")
+        tasks.append({**task(whole, problem, None, "planned"), "part": list(part)})
+    assert sum(plan.placed is not None and plan.placed.any() for plan in plans) > 40
+    kinds = {(problem.transfers, problem.memory) for problem in given}
+    assert len(kinds) > 12
+    unequal = differences(tasks, [plan.schedule for plan in plans], solved(tasks, tmp_path))
+    of_runs = {"planned", "start", "finish", "begin", "end", "makespan", "memory", "wire"}
+    assert [found for found in unequal if found[1] in of_runs] == []
 
 
 def graph_of_tenths() -> pl.OpGraph:

@@ -302,6 +302,43 @@ def test_a_plan_is_made_from_nothing(hand, screenshot):
     expect(chips).to_have_count(8)
 
 
+TIGHT = """ten = pl.datasets.problem('topcuoglu')
+graph = ten.graph.replace(persistent=[20.0] * 10)
+problem = pl.Problem(graph, ten.cluster.replace(memory=[150.0] * 3), memory='dynamic', transfers='channel')
+"""
+
+
+def test_what_waits_holds_no_channel_and_no_memory(open_notebook, screenshot):
+    """One transfer at a time, and no room for all ops on one device: what is placed runs as if it were all, and fits."""
+    hand = Hand(
+        open_notebook(["import placelab as pl\n" + TIGHT + "explorer = pl.explore(problem, tab='Graph')\nexplorer"])
+    )
+    hand.settled()
+    hand.button("✎ By hand").click()
+    hand.becomes("explorer.gantt.by_hand", True)
+    hand.button("Empty").click()
+    chips = hand.root.locator(".pl-gantt .tray .op")
+    expect(chips).to_have_count(10)
+    hand.becomes("explorer.schedule.makespan", 0)
+    for left, (name, downs, said) in enumerate(
+        (
+            ("T1", 3, "P3, 0 to 9"),
+            ("T3", 3, "P3, after T1, 9 to 28"),
+            ("T4", 1, "T4: P1, 18 to 31"),
+            ("T2", 1, "T2: P1, after T4, 49 to 62"),
+        )
+    ):
+        hand.root.locator(f'.pl-gantt .tray .op[title^="{name}:"]').focus()
+        for _ in range(downs):
+            hand.page.keyboard.press("ArrowDown")
+        expect(hand.root.locator(".pl-gantt .status")).to_contain_text(said)
+        hand.page.keyboard.press("Enter")
+        expect(chips).to_have_count(9 - left)
+    screenshot("four placed")
+    assert hand.notebook.value("pl.validate(explorer.schedule)") == []
+    assert hand.notebook.value("explorer.schedule.oom.tolist()") == []
+
+
 def in_scope(hand: Hand, scope: str) -> set[int]:
     """Numbers of the ops of a scope."""
     begins = f"name.startswith({scope + '/'!r})"

@@ -116,6 +116,20 @@ def test_names_cannot_leave_their_block(schedule, tmp_path):
     assert "<title>&lt;/script&gt;" in page
 
 
+def test_a_page_that_plays_shows_what_is_placed():
+    """Ops in a tray are not drawn and hold no channel; a page that recomputes has the whole plan, and them in its tray."""
+    problem = pl.datasets.problem("topcuoglu").replace(transfers="channel")
+    whole = pl.by_hand(pl.solve(problem, "heft")).schedule
+    waiting = list(range(3, 10))
+    part = pl.by_hand(whole, placed=problem.graph.names[:3]).schedule
+    traits, buffers = payload(export.page(whole, live=False, waiting=waiting))
+    assert buffers["schedule"] == pack_schedule(part) and "live" not in traits
+    assert list(buffers["decided"]) == [1] * 3 + [0] * 7 + [1] * len(part.transfers)
+    traits, buffers = payload(export.page(whole, live=True, waiting=waiting))
+    assert buffers["problem"] == pack_problem(whole) and traits["live"]["waiting"] == waiting
+    assert buffers["decided"] == b""
+
+
 def test_same_schedule_same_page(schedule, tmp_path):
     """A page contains no random numbers and no date."""
     first, second = (export.html(schedule, tmp_path / name).read_bytes() for name in ("a.html", "b.html"))

@@ -23,7 +23,8 @@ const LEAST = 0.02; // share of a box that is drawn
 /** The colours of a box, which share it; empty while nothing is known. */
 export function partsOf(sums: Sums, box: number, colour: string, critical: string, most: number, dark = false): Part[] {
   if (colour === "kind") return shares(sums.byKind, box, sums.nKinds, (kind) => KINDS[kind]!);
-  if (!sums.nDevices) return [];
+  const { byDevice, nDevices } = sums;
+  if (!byDevice.subarray(box * nDevices, (box + 1) * nDevices).some(Boolean)) return []; // nothing is known, or nothing placed
   if (colour === "time") {
     const step = Math.min(Math.floor(timeLevel(sums.time[box]!, most) * EIGHTHS), EIGHTHS - 1);
     return [{ colour: RAMPS.layer[step]!, share: 1 }];
@@ -31,7 +32,7 @@ export function partsOf(sums: Sums, box: number, colour: string, critical: strin
   if (colour === "slack") return shares(sums.byMark, box, EIGHTHS, (eighth) => RAMPS.slack[eighth]!);
   if (colour === "critical")
     return shares(sums.byMark, box, EIGHTHS, (eighth) => (eighth ? critical : KINDS[OTHER]!)).reverse();
-  return shares(sums.byDevice, box, sums.nDevices, (device) => deviceColour(device, dark));
+  return shares(byDevice, box, nDevices, (device) => deviceColour(device, dark));
 }
 
 /** What the colours stand for, where there is something. */

@@ -8,7 +8,7 @@ import { actionOf, moveFrom } from "./keyboard.ts";
 import { fitted, mix, paintOf } from "./paint.ts";
 import { boxAt, boxOfNode, opsIn, pictureOf } from "./picture.ts";
 import type { Box, Scene } from "./traits.ts";
-import { decodeValues, pinnedBoxes, runningAt, SEVERAL, sumsOf, type Values } from "./values.ts";
+import { decodeValues, NOWHERE, pinnedBoxes, runningAt, SEVERAL, sumsOf, type Values } from "./values.ts";
 import { describe, spoken } from "./words.ts";
 
 /** Ops 0 to 4; scope 6 is open around ops 1, 2 and the closed scope 7 of ops 3, 4. */
@@ -168,6 +168,17 @@ suite("colours", () => {
   it("of time go from little to most", () => {
     const colour = (most: number) => partsOf(sums, 0, "time", "#f00", most)[0]!.colour;
     expect([2, 20, 2e9].map(colour)).toEqual(["#FDE725", "#A0DA39", "#440154"]);
+  });
+  it("are none of what is not placed, but of its kind", () => {
+    const device = values.device.map((d, v) => (v < 3 ? d : NOWHERE));
+    const some = sumsOf(picture, { ...values, device }, KINDS, [], 2);
+    for (const colour of ["device", "time", "critical", "slack"])
+      expect([colour, partsOf(some, 4, colour, "#f00", 9)]).toEqual([colour, []]);
+    expect(partsOf(some, 4, "kind", "#f00", 9)).toHaveLength(1);
+    expect(partsOf(some, 0, "device", "#f00", 9)).toHaveLength(1);
+    expect(legendOf(some, "device", "#f00", DEVICES, []).length).toBeLessThan(3);
+    const none = sumsOf(picture, { ...values, device: values.device.map(() => NOWHERE) }, KINDS, [], 2);
+    expect([legendOf(none, "device", "#f00", DEVICES, []), partsOf(none, 0, "device", "#f00", 9)]).toEqual([[], []]);
   });
   it("are explained where there are any", () => {
     expect(legendOf(sums, "device", "#f00", [...DEVICES, "idle"], []).map((item) => item.text)).toEqual(DEVICES);

@@ -21,13 +21,14 @@ export function decodeValues(message: DataView): Values | null {
 }
 
 export const SEVERAL = 32767;
+export const NOWHERE = 65535; // device of an op that is not placed
 export const EIGHTHS = 8;
 
 /** What the ops of each box add up to; boxes by number, open ones hold what is in them. */
 export interface Sums {
   /** Seconds of work. */
   readonly time: Float64Array;
-  /** Seconds on each device, and of each kind: `byDevice[box * nDevices + d]`. Ops of no time count a little. */
+  /** Seconds on each device, and of each kind: `byDevice[box * nDevices + d]`. Ops of no time count a little, those not placed nothing. */
   readonly byDevice: Float64Array;
   readonly byKind: Float64Array;
   readonly nDevices: number;
@@ -49,7 +50,7 @@ export function sumsOf(
   const n = picture.boxes.length;
   const { owner, nOps } = picture;
   const fits = values?.start.length === nOps ? values : null;
-  const nDevices = fits ? fits.device.reduce((a, d) => Math.max(a, d), 0) + 1 : 0;
+  const nDevices = fits ? fits.device.reduce((a, d) => (d === NOWHERE ? a : Math.max(a, d)), 0) + 1 : 0;
   const time = new Float64Array(n);
   const byMark = new Float64Array(n * EIGHTHS);
   const byDevice = new Float64Array(n * nDevices);
@@ -62,9 +63,10 @@ export function sumsOf(
     const seconds = fits ? fits.duration[v]! : 0;
     time[box]! += seconds;
     if (nKinds) byKind[box * nKinds + (kinds[v] ?? 0)]! += seconds + little;
-    if (fits) byDevice[box * nDevices + fits.device[v]!]! += seconds + little;
+    const placed = fits && fits.device[v] !== NOWHERE;
+    if (placed) byDevice[box * nDevices + fits.device[v]!]! += seconds + little;
     const mark = fits?.mark[v];
-    if (mark !== undefined) byMark[box * EIGHTHS + (mark >> 5)]! += seconds + little;
+    if (placed && mark !== undefined) byMark[box * EIGHTHS + (mark >> 5)]! += seconds + little;
     const to = pinned[v];
     if (to !== undefined && to >= 0) {
       pins[box]!++;

@@ -95,22 +95,9 @@ export function behind(shape: Shape, { device, planned }: Placed, placed: Uint8A
   return planWith(shape, device, sorted);
 }
 
-/** What is drawn of a run where only some ops are placed: 1 for each op that is, then for each transfer between such. */
-export function drawnOf(
-  { edgeTensor, consumer, nDevices, tensorProducer }: Shape,
-  run: Run,
-  placed: Uint8Array,
-): Uint8Array {
-  const { tensor, destination } = run.transfers;
-  const read = new Set<number>();
-  consumer.forEach((v, e) => {
-    if (placed[v]) read.add(edgeTensor[e]! * nDevices + run.device[v]!);
-  });
-  const there = Array.from(tensor, (t, i) =>
-    Number(placed[tensorProducer[t]!] === 1 && read.has(t * nDevices + destination[i]!)),
-  );
-  return Uint8Array.from([...placed, ...there]);
-}
+/** What is drawn of the run of the ops that are placed: 1 for each of them, then for each transfer. */
+export const drawnOf = ({ transfers }: Run, placed: Uint8Array): DataView =>
+  new DataView(Uint8Array.from([...placed, ...transfers.tensor.map(() => 1)]).buffer);
 
 /** Where on a device ops may stand; `block` in the order of the plan. */
 export function placesOf(problem: Problem, plan: Plan, block: readonly number[], device: number): Places {

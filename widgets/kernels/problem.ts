@@ -142,12 +142,10 @@ export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; 
   const held = { persistent, temporary };
   const made = newBytes(n!, tensorProducer, costs.tensorBytes, storage);
   const bytes = { ...held, reserved: nReserved ? given : allBytes(held, made) };
-  const producer = edgeTensor.map((each) => tensorProducer[each]!);
-  const consumer = ahead.map((by, e) => producer[e]! + by);
-  const predPtr = pointers(consumer, n!);
+  const consumer = ahead.map((by, e) => tensorProducer[edgeTensor[e]!]! + by);
   const shape: Shape = {
+    ...edgesOf(n!, edgeTensor, consumer, tensorProducer),
     nOps: n!,
-    nEdges: m!,
     nDevices: k!,
     nGroups: nGroups!,
     contention: contention!,
@@ -158,17 +156,19 @@ export function decodeProblem(message: DataView): { shape: Shape; costs: Costs; 
     nTimes: nTimes!,
     timeColumn,
     group,
-    consumer,
-    producer,
-    edgeTensor,
     tensorPtr: pointers(tensorProducer, n!),
     tensorProducer,
-    succPtr: pointers(producer, n!),
-    predPtr,
-    predEdge: grouped(consumer, predPtr),
     shared,
   };
   return { shape, costs, placed };
+}
+
+/** Edges by the tensor that each carries, and the op that reads it. */
+export function edgesOf(n: number, edgeTensor: Int32Array, consumer: Int32Array, tensorProducer: Int32Array) {
+  const producer = edgeTensor.map((t) => tensorProducer[t]!);
+  const predPtr = pointers(consumer, n);
+  const predEdge = grouped(consumer, predPtr);
+  return { nEdges: consumer.length, edgeTensor, consumer, producer, succPtr: pointers(producer, n), predPtr, predEdge };
 }
 
 /** Numbers of which first all first bytes came, then all second ones and so on. */

@@ -4,7 +4,7 @@
  *     node solve.mjs LIVE.js PROBLEMS.json
  *
  * PROBLEMS.json: [{problem (base64), partitioner, scheduler, speed, bandwidth, latency}, …]; a partitioner of null leaves ops where they
- * are. `moves` are made by hand after that; `allowed` has the devices that may run each op, as bits; `memory` is another memory model. With `graph` (the text of a
+ * are. `moves` are made by hand after that; of the ops only `part` is placed, the others wait, and only it runs; `allowed` has the devices that may run each op, as bits; `memory` is another memory model. With `graph` (the text of a
  * file) and `devices` ({names, types}), `problem` gives the cluster alone. Prints, in JSON, of each the arrays in base64, the bytes
  * for the chart, the makespan, a lower bound on it, and the costs in which partitioners plan; or the error.
  */
@@ -28,7 +28,7 @@ const {
 
 const text = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString("base64");
 
-function solved({ problem, partitioner, scheduler, graph, devices, moves, memory, allowed = null, ...changed }) {
+function solved({ problem, partitioner, scheduler, graph, devices, moves, memory, part, allowed = null, ...changed }) {
   const bytes = Uint8Array.from(Buffer.from(problem, "base64"));
   const page = decodeProblem(new DataView(bytes.buffer));
   const { placed } = page;
@@ -36,8 +36,11 @@ function solved({ problem, partitioner, scheduler, graph, devices, moves, memory
   const edits = Object.fromEntries(
     Object.entries(changed).map(([name, values]) => [name, Float64Array.from(values, Number)]),
   );
-  const edited = problemOf(memory ? withMemory(shape, memory) : shape, { ...costs, ...edits });
-  const where = partitioner === null ? placed : place(edited, partitioner);
+  const whole = problemOf(memory ? withMemory(shape, memory) : shape, { ...costs, ...edits });
+  const there = partitioner === null ? placed : place(whole, partitioner);
+  const of = part ? Uint8Array.from({ length: shape.nOps }, (_, v) => part.includes(v)) : null;
+  const edited = hand.partOf(whole, of);
+  const where = of ? hand.behind(shape, there, of) : there;
   const run = simulate(edited, where, scheduler);
   const { start, finish, transfers, makespan } = run;
   const columns = {
@@ -50,7 +53,7 @@ function solved({ problem, partitioner, scheduler, graph, devices, moves, memory
   };
   if (moves) Object.assign(columns, byHand(edited, where, run, scheduler, moves));
   const arrays = Object.entries(columns).map(([name, column]) => [name, text(column)]);
-  const whole = Object.fromEntries(
+  const costsOfPlans = Object.fromEntries(
     Object.entries(inWholeCosts(edited.shape, edited.costs)).map(([name, column]) => [name, text(column)]),
   );
   return {
@@ -59,7 +62,7 @@ function solved({ problem, partitioner, scheduler, graph, devices, moves, memory
     memory: text(packMemory(edited, run)),
     makespan,
     bound: bestBound(edited, allowed),
-    whole,
+    whole: costsOfPlans,
   };
 }
 

@@ -3,6 +3,7 @@ import type { Cluster } from "../cluster/state.ts";
 import type { Hand } from "../gantt/wire/traits.ts";
 import { behind, drawnOf, planOf } from "../kernels/hand.ts";
 import { peaksOf } from "../kernels/memory.ts";
+import { partOf, runOf } from "../kernels/part.ts";
 import { place } from "../kernels/place.ts";
 import { decodeProblem, MEMORY, type Placed, type Problem, problemOf } from "../kernels/problem.ts";
 import { simulate } from "../kernels/simulate.ts";
@@ -42,21 +43,22 @@ export function alone(traits: LiveTraits, host: EngineHost): Engine {
   const plan = (problem: Problem) => (setting.partitioner === AS_PLACED ? placed : place(problem, setting.partitioner));
   const scheduler = () => (own ? "planned" : setting.scheduler);
   const groundOf = (problem: Problem, now: Placed) => {
-    const plan = { ...now, run: simulate(problem, now, "planned") };
+    const plan = { ...now, run: runOf(problem, now, placedOps) };
     return { problem, plan, names, setting, time, placed: placedOps };
   };
 
   function show(problem: Problem, now: Placed, there: Uint8Array | null): void {
-    const run = simulate(problem, now, scheduler());
+    const part = partOf(problem, there);
+    const run = simulate(part, now, scheduler());
     const counted = problem.shape.memory.model !== MEMORY.none;
-    const memory = counted ? packMemory(problem, run) : NOTHING;
+    const memory = counted ? packMemory(part, run) : NOTHING;
     const changed = `${time(run.makespan)} ${compared(run.makespan, before)} from ${time(before)}`;
     words = setting.still && !own ? `${changed}; ops stay on their devices` : changed;
-    const peak = counted ? peaksOf(problem, run) : [];
+    const peak = counted ? peaksOf(part, run) : [];
     if (!("grip" in held)) tray = there ? waitingIn(groundOf(problem, now), there) : NONE_WAITS; // what is held keeps its chip
-    const decided = there ? new DataView(drawnOf(shape, run, there).buffer as ArrayBuffer) : NOTHING;
+    const decided = there ? drawnOf(run, there) : NOTHING;
     if (there) words = `${there.reduce((sum, is) => sum + is, 0)} of ${shape.nOps} ops placed`;
-    shown = { schedule: packRun(problem, run), memory, peak, hand: held, ...tray, decided };
+    shown = { schedule: packRun(part, run), memory, peak, hand: held, ...tray, decided };
     host.show(shown, words);
   }
 
@@ -102,7 +104,7 @@ export function alone(traits: LiveTraits, host: EngineHost): Engine {
     makespan(cluster) {
       columns = columnsOfCluster(cluster);
       const problem = problemNow();
-      before = simulate(problem, plan(problem), setting.scheduler).makespan;
+      before = simulate(partOf(problem, placedOps), plan(problem), setting.scheduler).makespan;
       return before;
     },
     edited(cluster) {

@@ -1,12 +1,13 @@
 /** The chart's mode *By hand* in a page: what placelab/app/explorer/panels/hand_mode.py is in the explorer. */
-import type { Hand } from "../gantt/wire/traits.ts";
+import type { Candidate, Hand } from "../gantt/wire/traits.ts";
 import { bestMoves, type Move } from "../kernels/best.ts";
 import { behind, blockOf, isReady, lacking, lanesOf, moved, type Places, placesOf, swapped } from "../kernels/hand.ts";
+import { runOf } from "../kernels/part.ts";
 import type { Placed } from "../kernels/problem.ts";
-import { simulate } from "../kernels/simulate.ts";
+import type { Run } from "../kernels/simulate.ts";
 import { type Ground, mayRun } from "./ground.ts";
 import type { Said } from "./traits.ts";
-import { ghostsOf, PLACE_ALL, verdictOf, whyNotEmpty } from "./tray.ts";
+import { PLACE_ALL, verdictOf } from "./tray.ts";
 
 const NOWHERE = -1; // the device of what is in the tray
 const NO_BAR = "No bar is here to change places with";
@@ -40,6 +41,7 @@ export class Held {
   readonly #home: Target;
   readonly #places = new Map<number, Places>();
   #target: Target;
+  #ghost?: Candidate[];
   #said = "";
   #stopped = false;
 
@@ -75,9 +77,9 @@ export class Held {
 
   /** What the chart shows of it; `hidden`: nothing of when it would run. */
   hand(hidden: boolean): Hand {
-    const { plan, setting, problem, names, time } = this.#ground;
+    const { plan, setting, names, time } = this.#ground;
     const { device } = this.#target;
-    const now = this.#offer || (this.fresh && this.landed) ? simulate(problem, this.plan, "planned") : plan.run;
+    const now = this.#offer || (this.fresh && this.landed) ? this.#runWith(this.plan) : plan.run;
     const { start, finish } = now;
     const told = this.fresh && this.landed && !hidden && !this.#stopped;
     const span = `${time(start[this.op]!)} to ${time(finish[this.op]!)}`;
@@ -86,7 +88,7 @@ export class Held {
       op: this.op,
       moving: this.#moving,
       device,
-      ...(this.fresh && { fresh: true, ghosts: hidden ? [] : this.#ghosts }),
+      ...(this.fresh && { fresh: true, ghosts: hidden ? [] : this.#ghosts() }),
       ready: this.landed ? this.#placesOn(device).ready : 0,
       refused: setting.names.map((_, d) => this.#refusal(d)),
       said: told ? `${names[this.op]}: ${this.#said}, ${span}` : this.#said,
@@ -98,18 +100,24 @@ export class Held {
     };
   }
 
-  get #ghosts() {
-    const { setting, placed } = this.#ground;
-    const places = setting.names.map((_, d) => {
-      const there = this.#refusal(d) ? null : this.#placesOn(d);
-      return there && there.first <= there.last ? there : null;
+  /** On each device that may run an op of the tray the bar at the place by earliest start. */
+  #ghosts(): Candidate[] {
+    this.#ghost ??= this.#ground.setting.names.flatMap((_, device) => {
+      const there = this.#placesOn(device);
+      if (this.#refusal(device) || there.first > there.last) return [];
+      const { start, finish } = this.#runWith(this.#movedTo(device, there, there.start));
+      return [{ device, start: start[this.op]!, finish: finish[this.op]! }];
     });
-    return ghostsOf(this.#ground, this.op, placed!, places);
+    return this.#ghost;
+  }
+
+  #runWith(plan: Placed): Run {
+    return runOf(this.#ground.problem, plan, this.placed);
   }
 
   /** Where it runs, and where it would end first. */
   get verdict(): string {
-    return verdictOf(this.#ground, this.op, simulate(this.#ground.problem, this.plan, "planned"), this.#ghosts);
+    return verdictOf(this.#ground, this.op, this.#runWith(this.plan), this.#ghosts());
   }
 
   /** Shows a move that may be taken, or not. */
@@ -214,10 +222,14 @@ export class Held {
     const { device } = wanted;
     this.#target = { device, position };
     const home = device === this.#home.device && position === this.#home.position && this.#block.length === 1;
-    const { shape } = this.#ground.problem;
-    this.plan = home ? plan : this.#tidy(moved(shape, plan, this.#block, device, places, position));
+    this.plan = home ? plan : this.#movedTo(device, places, position);
     this.#stopped = position !== wanted.position;
     this.#said = this.#words(wanted, places);
+  }
+
+  #movedTo(device: number, places: Places, position: number): Placed {
+    const { problem, plan } = this.#ground;
+    return this.#tidy(moved(problem.shape, plan, this.#block, device, places, position));
   }
 
   /** The plan with what is not placed behind all else. */
@@ -339,8 +351,9 @@ export class HandMode {
     if (said.op === undefined) return;
     const held = this.#taken(said.grip, said.op, said.ops ?? []);
     if (!held) return;
-    if (said.time !== undefined) held[said.swap ? "swapAt" : "at"](said.device!, said.time);
-    else if (said.way) held[said.swap ? "swapStep" : "step"](said.way);
+    const swap = said.swap && !held.fresh; // what waits has no place to give
+    if (said.time !== undefined) held[swap ? "swapAt" : "at"](said.device!, said.time);
+    else if (said.way) held[swap ? "swapStep" : "step"](said.way);
     if (said.do === "return") return this.putBack();
     const whole = said.do === "set";
     const hidden = held.fresh && said.predicts === true;
@@ -356,10 +369,7 @@ export class HandMode {
   #empty(): void {
     if (this.#held) this.putBack();
     const ground = this.#host.ground();
-    if (!ground) return;
-    const refusal = whyNotEmpty(ground);
-    if (refusal) return this.#host.say(refusal);
-    this.#host.show(ground.plan, true, new Uint8Array(ground.names.length));
+    if (ground) this.#host.show(ground.plan, true, new Uint8Array(ground.names.length));
   }
 
   /** Shows the plan as it was before the op was taken. */

@@ -3,6 +3,7 @@ import { bestBound } from "../kernels/bounds.ts";
 import * as plans from "../kernels/hand.ts";
 import { drawnOf } from "../kernels/hand.ts";
 import { isShort, peaksOf } from "../kernels/memory.ts";
+import { partOf, runOf } from "../kernels/part.ts";
 import { place } from "../kernels/place.ts";
 import {
   type Costs,
@@ -139,7 +140,7 @@ export class Engine {
   #groundOf(problem: Problem, plan: Placed, placed: Uint8Array | null): Ground {
     const { names, setting, unitless } = this.#start;
     const time = (x: number) => (unitless ? number(x) : seconds(x));
-    return { problem, plan: { ...plan, run: simulate(problem, plan, "planned") }, names, setting, placed, time };
+    return { problem, plan: { ...plan, run: runOf(problem, plan, placed) }, names, setting, placed, time };
   }
 
   /** Which ops of a plan by hand are placed; null: all. */
@@ -162,11 +163,12 @@ export class Engine {
     this.#heed(wish, plans);
     const { setting } = this.#start;
     const { problem, placed, run } = this.#showing(wish);
-    const rival = wish.against ? ran(problem, this.#rivalOf(wish, problem), wish.scheduler) : this.#before;
     const there = this.#placedOps(wish);
+    const all = there ? this.#problemWith(wish) : problem;
+    const rival = wish.against ? ran(all, this.#rivalOf(wish, all), wish.scheduler) : this.#before;
     return {
-      waits: there ? waitingIn(this.#groundOf(problem, placed, there), there) : NONE_WAITS,
-      decided: there ? new DataView(drawnOf(problem.shape, run, there).buffer as ArrayBuffer) : NOTHING,
+      waits: there ? waitingIn(this.#groundOf(all, placed, there), there) : NONE_WAITS,
+      decided: there ? drawnOf(run, there) : NOTHING,
       makespan: run.makespan,
       before: rival.makespan,
       code: there ? UNFINISHED : this.#code(wish, placed),
@@ -201,8 +203,7 @@ export class Engine {
     const now = { ...shown, values };
     const wish = pair ? { ...now, partitioner: pair[0], scheduler: pair[1], hand: "", moves: new Map() } : now;
     try {
-      const problem = this.#problemWith(wish);
-      return simulate(problem, this.#placedIn(wish, problem), wish.scheduler).makespan;
+      return this.#run(wish).run.makespan;
     } catch {
       return Number.NaN; // no plan within memory
     }
@@ -250,12 +251,16 @@ export class Engine {
   /** What a wish leads to; once computed, it is kept. */
   #showing(wish: Wish): Shown {
     const of = written(wish, this.#page);
-    if (this.#shown.of !== of) {
-      const problem = this.#problemWith(wish);
-      const placed = this.#placedIn(wish, problem);
-      this.#shown = { of, problem, placed, run: simulate(problem, placed, wish.scheduler) };
-    }
+    if (this.#shown.of !== of) this.#shown = { of, ...this.#run(wish) };
     return this.#shown;
+  }
+
+  /** The run of what a wish leads to: of a plan by hand the ops that are placed, alone. */
+  #run(wish: Wish) {
+    const all = this.#problemWith(wish);
+    const placed = this.#placedIn(wish, all);
+    const problem = partOf(all, this.#placedOps(wish));
+    return { problem, placed, run: simulate(problem, placed, wish.scheduler) };
   }
 
   /** Takes a wish, of which the plan by hand is old where the page has not shown the newest yet. */

@@ -4,6 +4,7 @@ import type { Hand } from "../gantt/wire/traits.ts";
 import { bestMoves } from "../kernels/best.ts";
 import { bestBound } from "../kernels/bounds.ts";
 import * as plans from "../kernels/hand.ts";
+import { partOf } from "../kernels/part.ts";
 import { place } from "../kernels/place.ts";
 import { decodeProblem, problemOf, withMemory } from "../kernels/problem.ts";
 import { simulate } from "../kernels/simulate.ts";
@@ -381,7 +382,7 @@ else if ("WorkerGlobalScope" in globalThis)
     ["show", "tell", "say"],
   );
 
-const hand = { ...plans, bestMoves };
+const hand = { ...plans, bestMoves, partOf };
 
 export {
   alone,

@@ -1,7 +1,7 @@
 /** Ops that wait to be placed one by one: what placelab/app/explorer/panels/held.py is in the explorer. */
 import type { Candidate, Waiting } from "../gantt/wire/traits.ts";
-import { isReady, lanesOf, type Places } from "../kernels/hand.ts";
-import { CONTENTION, durations } from "../kernels/problem.ts";
+import { isReady } from "../kernels/hand.ts";
+import { durations } from "../kernels/problem.ts";
 import type { Run } from "../kernels/simulate.ts";
 import { type Ground, mayRun } from "./ground.ts";
 import type { Setting } from "./traits.ts";
@@ -22,12 +22,6 @@ export function placedAtFirst({ waiting = [] }: Setting, nOps: number): Uint8Arr
   const placed = new Uint8Array(nOps).fill(1);
   for (const op of waiting) placed[op] = 0;
   return waiting.length ? placed : null;
-}
-
-/** Why the ops of a problem cannot be placed one by one; "" where they can. */
-export function whyNotEmpty({ problem }: Ground): string {
-  if (problem.shape.contention === CONTENTION.parallel) return "";
-  return "Ops can be placed one by one where transfers are parallel: choose that first.";
 }
 
 /** What waits, in topological order, those first that can be placed. */
@@ -57,24 +51,6 @@ export function waitingIn({ problem, setting, names, time }: Ground, placed: Uin
     return { op, name: names[op]!, ready: is, said: is ? takes(op) : waits(op) };
   });
   return { tray, tray_more: all.length - tray.length };
-}
-
-/** On each device that may run an op the earliest bar. */
-export function ghostsOf(
-  { problem, plan }: Ground,
-  op: number,
-  placed: Uint8Array,
-  places: readonly (Places | null)[],
-): Candidate[] {
-  const { shape } = problem;
-  const lanes = lanesOf(plan.device, plan.planned, shape.nDevices);
-  return places.flatMap((there, device) => {
-    if (!there) return [];
-    const ahead = lanes[device]!.filter((v) => placed[v])[there.start - 1];
-    const start = Math.max(there.ready, ahead === undefined ? 0 : plan.run.finish[ahead]!);
-    const took = durations(problem, plan.device.slice().fill(device))[op]!;
-    return [{ device, start, finish: start + took }];
-  });
 }
 
 /** Where an op runs, and where it would end first, for one who has said so before seeing it. */

@@ -14,6 +14,7 @@ from placelab.app.explorer.panels.actions import Actions
 from placelab.app.explorer.panels.commands import Command, Commands, said_of_change
 from placelab.app.explorer.panels.everyday import TABS, everyday
 from placelab.app.explorer.panels.hand_mode import ByHandMode
+from placelab.app.explorer.panels.held import PLACE_ALL
 from placelab.app.explorer.panels.panel import Message, Puzzle, Shared
 from placelab.app.explorer.panels.pickers import EXAMPLES, Pickers
 from placelab.app.explorer.panels.result_view import ResultView
@@ -183,7 +184,10 @@ class Explorer(Readable):
         self.shared.kept = schedule
 
     def _toggle_kept(self, wanted: bool) -> None:
-        if wanted != (self.shared.kept is not None):
+        if wanted and self.result is not None and self.result.whole is not None:
+            self._say(PLACE_ALL, "note")
+            self.actions.keep.value = False
+        elif wanted != (self.shared.kept is not None):
             self.keep(self.result.schedule if wanted and self.result is not None else None)
 
     # ---------------------------------------------------------------- the newest state
@@ -351,6 +355,9 @@ class Explorer(Readable):
             self._say(
                 "Its schedule takes long: keep it with ◈ once it is there, then pick the other partitioner.", "note"
             )
+            return False
+        if self._computation.newest.whole is not None:
+            self._say(PLACE_ALL, "note")
             return False
         self.keep(self.schedule)
         self.tabs.open("Difference")

@@ -210,6 +210,9 @@ def _replay(state: State, plan: HandPlan) -> str:
     arguments = ["problem", "placement", repr(state.scheduler)]
     arguments += [f"seed={state.seed}"] if state.seed else []
     arguments += [f"**{dict(options)!r}"] if (options := state.options_of("scheduler")) else []
+    if plan.placed is not None:
+        placed = f"problem.graph.names[{plan.placed.nonzero()[0].tolist()}]"
+        return f"placement = {made}\nschedule = pl.by_hand(placement, placed={placed}).schedule"
     return f"placement = {made}\nschedule = pl.simulate({', '.join(arguments)})"
 
 

@@ -33,7 +33,6 @@ from placelab.base.progress import compiling
 from placelab.base.threads import Background, Worker
 from placelab.planning.lower_bounds import best_bound, is_proven, known_bounds
 from placelab.problem.problem import Problem
-from placelab.schedule.schedule import Schedule
 
 # Seconds that a browser's message waits for its result, so that the browser sends no faster than results come. When results take
 # longer, the next value is there before they are.
@@ -100,8 +99,8 @@ class Computation(Background):
         self._compiler = Worker(self._watch_compiler, "compiler")
 
     @property
-    def schedule(self) -> Schedule:
-        """The schedule of the newest state; waits for it, and raises the exception that kept the strategies from making it."""
+    def newest(self) -> Result:
+        """The result of the newest state; waits for it, and raises the exception that kept the strategies from making it."""
         self._ask()
         with self._answer:
             self._answer.wait_for(self._is_there)
@@ -109,7 +108,7 @@ class Computation(Background):
                 raise self.failure.error
             if self.result is None:
                 raise PlacelabError("the explorer was closed before its first schedule; open a new one")
-            return self.result.schedule
+            return self.result
 
     def answered(self, timeout: float | None = None) -> bool:
         """Whether the schedule of the newest state, or what keeps it from being made, comes within so many seconds."""
@@ -271,7 +270,7 @@ class Computation(Background):
             if result.violations is None:
                 self.result = result = replace(result, violations=validate(result.schedule, memory=False))
             self._view.measure(result, self._view.gantt.result_of)
-        if not result.violations:
+        if not result.violations and result.whole is None:
             self._view.learn(result.schedule)
 
     def _explain(self) -> None:
@@ -294,7 +293,7 @@ class Computation(Background):
         result = self.result
         gantt = self._view.gantt
         assert result is not None  # an answer is a result or a failure
-        problem = result.schedule.problem
+        problem = result.problem
         if gantt.proof or not gantt.proof_shown:
             return
         with suppress(Abandoned):

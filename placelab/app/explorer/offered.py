@@ -98,7 +98,8 @@ class HandPlan:
     title
         What stands in place of a partitioner's name.
     placed
-        Which ops have been placed, shape (n_ops,), where they are placed one by one; the others wait, behind them. None: all.
+        Which ops have been placed, shape (n_ops,), where they are placed one by one; the others wait, behind them, and are left
+        out of what is simulated. None: all.
     """
 
     model: Model
@@ -110,8 +111,12 @@ class HandPlan:
     placed: np.ndarray | None = None
 
     def placement(self, problem: Problem) -> Placement:
-        """The plan as a placement of a problem of this model."""
-        return Placement(problem, self.device, self.planned, not_before=self.not_before)
+        """The plan as a placement of a problem of this model; what waits is where it may run, whatever was pinned since."""
+        device = self.device
+        if self.placed is not None:
+            astray = ~self.placed & ~problem.runs_on(device)
+            device = np.where(astray, problem.may_run.argmax(axis=1), device)
+        return Placement(problem, device, self.planned, not_before=self.not_before)
 
 
 def model_of(what: Any) -> Model:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from os import environ
 from pathlib import Path
 
-import numpy as np
 import traitlets
 from IPython import get_ipython
 from IPython.display import display
@@ -19,20 +18,24 @@ from placelab.app.explorer.computation import Computation
 from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.comparison import Comparison
+from placelab.app.explorer.panels.held import placed_so_far
+from placelab.app.explorer.panels.numbers import plan_so_far
 from placelab.app.explorer.panels.panel import Item
 from placelab.app.explorer.panels.result_view import Tabs
 from placelab.app.explorer.session import Session, Undoable
 from placelab.app.explorer.state import State
-from placelab.app.export import page
+from placelab.app.export import page, without
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.app.widgets.whole import Whole
 from placelab.base.threads import Background, Worker, ending
 from placelab.pictures.schedule_cells import entries, gantt
 from placelab.pictures.style import aside, picture, text
 from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import PLANNED
 from placelab.schedule.critical_steps import critical_steps
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
+from placelab.simulation.event_simulation import simulate
 
 PAUSE = 2.0  # seconds without a new result before the picture is made again
 FIRST = 1.0  # seconds that a cell waits for the first result
@@ -63,7 +66,7 @@ ALONE = (
     "{{display:none}}"
 )
 Numbers = list[dict[str, str]]
-# Title, schedule, numbers, ops that wait to be placed by hand; None before the first result.
+# Title, schedule of all ops, numbers, ops of it that wait to be placed by hand; None before the first result.
 Shown = Callable[[], tuple[str, Schedule, Numbers, list[int]] | None]
 
 
@@ -137,12 +140,12 @@ class SavedPicture(Background):
 def saved_html(title: str, schedule: Schedule, numbers: Numbers, token: str, waiting: Sequence[int] = ()) -> str:
     """The picture, and the page that recomputes, or plays, for a button that a script adds; no page of more than `MOST` bytes.
 
-    The chart is an ``img``: code hosts and notebooks that are not trusted remove SVG elements, and show images.
+    While ops wait, picture and page show the part that is placed; in a page that recomputes the others are in the tray. The chart
+    is an ``img``: code hosts and notebooks that are not trusted remove SVG elements, and show images.
     """
-    placed = np.ones(schedule.problem.graph.n_ops, bool)
-    placed[list(waiting)] = False
-    steps = critical_steps(schedule)
-    drawn = gantt(schedule, steps[:0], drawn=placed) if len(waiting) else gantt(schedule, steps)
+    part, placed = without(schedule, waiting)
+    steps = critical_steps(part)
+    drawn = gantt(part, steps[:0], drawn=placed) if len(waiting) else gantt(part, steps)
     svg = drawn.replace('style="', 'style="color:#111;font-family:sans-serif;', 1)
     label = f"Gantt chart of {title}"
     image = (
@@ -155,7 +158,7 @@ def saved_html(title: str, schedule: Schedule, numbers: Numbers, token: str, wai
     said = "The explorer as it was when this notebook was saved. Run the cell to make it live."
     return _box(
         token,
-        picture(text(title), facts, entries(schedule), image, aside(said), _page(schedule, numbers, token, waiting)),
+        picture(text(title), facts, entries(part), image, aside(said), _page(schedule, numbers, token, waiting)),
     )
 
 
@@ -208,13 +211,20 @@ class Readable(Whole):
 
     @property
     def placement(self) -> Placement:
-        """Device of each op; waits for it, and raises the exception that kept the strategies from placing."""
-        return self.schedule.placement
+        """Device of each op; waits for it, and raises the exception that kept the strategies from placing.
+
+        Ops that wait to be placed by hand stand behind all others, on some device that may run them.
+        """
+        return self._computation.newest.placement
 
     @property
     def schedule(self) -> Schedule:
-        """Times of ops and transfers; waits for them, and raises the exception that kept the strategies from scheduling."""
-        return self._computation.schedule
+        """Times of ops and transfers; waits for them, and raises the exception that kept the strategies from scheduling.
+
+        While ops wait to be placed by hand, those of the part that is placed, as :func:`placelab.by_hand` has them: what waits
+        takes no time, holds no memory, and has no transfers.
+        """
+        return self._computation.newest.schedule
 
     @property
     def result(self) -> Result | None:
@@ -258,9 +268,12 @@ class Readable(Whole):
         if result is None:
             return None
         state = result.state
-        waiting = [] if state.placed is None else (~state.placed).nonzero()[0].tolist()
         title = f"{state.model.title} · {state.placer} + {state.scheduler}"
-        return title, result.schedule, self.gantt.numbers, waiting
+        if state.placed is None or result.whole is None:
+            return title, result.schedule, self.gantt.numbers, []
+        waiting = (~state.placed).nonzero()[0].tolist()
+        so_far = plan_so_far(result.schedule, *placed_so_far(result.schedule, state.placed))
+        return title, simulate(result.problem, result.whole, PLANNED), so_far, waiting
 
     @property
     def _title(self) -> str:

@@ -117,12 +117,8 @@ class State:
 
     @property
     def placed(self) -> np.ndarray | None:
-        """Which ops of the plan by hand are placed, where they are placed one by one; None: all.
-
-        Where transfers wait for each other, those to ops that wait would hold up others: there the whole plan counts.
-        """
-        alone = self.transfers == "parallel" and not self.transfer_ops
-        return self.own_plan.placed if self.own_plan is not None and alone else None
+        """Which ops of the plan by hand are placed, where they are placed one by one; None: all."""
+        return self.own_plan.placed if self.own_plan is not None else None
 
     def fits(self, hand: HandPlan) -> bool:
         """Whether a plan is one of this model on so many devices."""

@@ -166,6 +166,7 @@ class Gantt(View):
     unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see Cluster.units
 
     _shown: Schedule | None = None
+    _problem: Problem | None = None  # that it is of, or that it is a part of
     _postponed = False  # the last `show` was during a drag, which postpones the memory curves and their lanes
     _chosen = False  # a user or the program has set `memory_shown`, which then no longer depends on the schedule
     _anew = False  # lanes that have appeared by themselves may go with the next schedule
@@ -184,20 +185,23 @@ class Gantt(View):
         chart.observe(chart._explain, CLICKED)
         return chart
 
-    def show(self, schedule: Schedule, *, dragging: bool = False) -> None:
+    def show(self, schedule: Schedule, *, dragging: bool = False, whole: Problem | None = None) -> None:
         """Show another schedule; names and kinds are sent again only for another graph.
 
         Parameters
         ----------
+        whole
+            The problem that the schedule's is a part of (:func:`placelab.problem.part.part_of`); default: it is whole.
         dragging
             Be quick: show no lanes of memory that are not there yet, and leave out memory curves that take long to compute.
             Call `settle` after the drag.
         """
-        graph = schedule.problem.graph
+        problem = schedule.problem if whole is None else whole
+        graph = problem.graph
         with self._lock, self.hold_sync():
-            before = self._shown
-            cluster = schedule.problem.cluster
-            another = before is None or graph is not before.problem.graph
+            before = self._problem
+            cluster = problem.cluster
+            another = before is None or graph is not before.graph
             self.gap = self.transfer = -1
             self.lane = self.lane if self.lane < cluster.n_devices else -1
             if another:
@@ -214,12 +218,13 @@ class Gantt(View):
             self.unitless = not cluster.units.si
             self.shared_links = shared_links(schedule.problem)
             self.schedule = pack_schedule(schedule)
-            if before is None or schedule.problem is not before.problem:
+            if problem is not before:
                 self.proof = []  # of another problem
             self._shown = schedule
+            self._problem = problem
             self._postponed = dragging
-            if self._kept is not None and (before is None or another or cluster.names != before.problem.cluster.names):
-                self.kept = pack_kept(self._kept, schedule.problem)
+            if self._kept is not None and (before is None or another or cluster.names != before.cluster.names):
+                self.kept = pack_kept(self._kept, problem)
             if another or self.colour_by == "slack":
                 self._recolour()
             self.incoming = inputs_of(schedule, self.selection)
@@ -296,7 +301,7 @@ class Gantt(View):
     def prove(self, problem: Problem, proof: list[dict[str, object]]) -> None:
         """Show why no schedule of `problem` is shorter than its bound, if that is the problem on show."""
         with self._lock:
-            if self._shown is not None and self._shown.problem is problem:
+            if self._problem is problem:
                 self.proof = proof
 
     @property

@@ -27,6 +27,7 @@ from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 
 SEVERAL = 32767  # an op pinned to more than one device
+NOWHERE = 65535  # device of an op that is not placed
 NAMED = 3  # kinds of ops that the description of a box names
 
 
@@ -85,21 +86,24 @@ def pack_owner(scene: Scene) -> bytes:
     return scene.owner.astype("<i4").tobytes()
 
 
-def pack_values(schedule: Schedule, colour: str) -> bytes:
+def pack_values(schedule: Schedule, colour: str, placed: np.ndarray | None = None) -> bytes:
     """Columns of a schedule, 11 bytes per op.
 
     Parameters
     ----------
     colour
         What the boxes are coloured by; decides about the marks.
+    placed
+        Which ops are placed; the others are on the device `NOWHERE`. None: all.
     """
+    device = schedule.device if placed is None else np.where(placed, schedule.device, NOWHERE)
     marks = _marks(schedule, colour)
     columns = [
         np.array([VERSION, len(schedule.start), len(marks), 0], "<u4"),
         np.array([schedule.makespan], "<f8"),
         schedule.start.astype("<f4"),
         (schedule.finish - schedule.start).astype("<f4"),
-        schedule.device.astype("<u2"),
+        device.astype("<u2"),
         marks,
     ]
     return joined(columns)
@@ -188,6 +192,7 @@ class ModelGraph(View):
         self._graph: OpGraph | None = None
         self._scopes: Scopes | None = None
         self._schedule: Schedule | None = None
+        self._placed: np.ndarray | None = None
         self._texts: list[str] = []
         super().__init__(**traits)
 
@@ -215,7 +220,7 @@ class ModelGraph(View):
             self._scopes = scopes
             self.kinds, self.kind_names = pack_kinds(graph)
             if not same:
-                self._schedule = None
+                self._schedule = self._placed = None
                 self._texts = []
                 self.values = b""
                 self.pinned = b""
@@ -227,14 +232,15 @@ class ModelGraph(View):
                 self._lay_out()
             self.opened = opened  # lays out, if it differs
 
-    def show(self, schedule: Schedule) -> None:
-        """Show when and where the ops of a schedule run; ignored for another graph than the one on show."""
+    def show(self, schedule: Schedule, placed: np.ndarray | None = None) -> None:
+        """Show when and where the ops of a schedule run, of which these are placed; ignored for another graph than on show."""
         with self._lock, self.hold_sync():
             if self._graph is not None and len(schedule.start) == self._graph.n_ops:
                 self._schedule = schedule
+                self._placed = placed
                 self.devices = list(schedule.problem.cluster.names)
                 self.unitless = not schedule.problem.cluster.units.si
-                self.values = pack_values(schedule, self.colour)
+                self.values = pack_values(schedule, self.colour, placed)
 
     def show_pins(self, problem: Problem) -> None:
         """Mark the ops that the rules of a problem tie to devices."""
@@ -264,7 +270,7 @@ class ModelGraph(View):
     def _recolour(self, _: Any) -> None:
         with self._lock:
             if self._schedule is not None:
-                self.values = pack_values(self._schedule, self.colour)
+                self.values = pack_values(self._schedule, self.colour, self._placed)
 
     @traitlets.observe("query")
     def _find(self, _: Any) -> None:

@@ -10,6 +10,7 @@ from math import inf
 from time import perf_counter
 from typing import Any, TypeVar
 
+from placelab.analysis.hand_plans import alone
 from placelab.analysis.validation import Violation, validate
 from placelab.app.explorer.offered import HandPlan
 from placelab.app.explorer.state import State, key_of
@@ -132,6 +133,9 @@ class Result:
         Whether a user ended the search early.
     ops
         Number of ops that were placed: fewer than the graph has, when the graph was made smaller first.
+    whole
+        While ops wait to be placed by hand, the plan in which they stand behind the others; `schedule` is then that of the part
+        that is placed, alone. None: nothing waits.
     """
 
     state: State
@@ -140,11 +144,22 @@ class Result:
     preview: bool = False
     stopped: bool = False
     ops: int = 0
+    whole: Placement | None = None
+
+    @property
+    def placement(self) -> Placement:
+        """The plan of all ops."""
+        return self.schedule.placement if self.whole is None else self.whole
+
+    @property
+    def problem(self) -> Problem:
+        """The problem of all ops."""
+        return self.placement.problem
 
     @property
     def key(self) -> str:
         """What says which state it belongs to, see :mod:`placelab.app.explorer.state`."""
-        return key_of(self.state, self.schedule.problem)
+        return key_of(self.state, self.problem)
 
     @property
     def notes(self) -> list[str]:
@@ -235,8 +250,9 @@ def with_runnable_scheduler(state: State, placement: Placement) -> State:
 
 
 def simulate_state(state: State, placement: Placement) -> Schedule:
-    """Simulate a placement under the scheduler of a state."""
+    """Simulate a placement under the scheduler of a state: of a plan by hand the ops that are placed, alone."""
     options = state.options_of("scheduler")
+    placement = placement if state.placed is None else alone(placement, state.placed)
     return simulate(placement.problem, placement, state.scheduler, seed=state.seed, **options)
 
 
@@ -262,7 +278,8 @@ def solve_state(
     state = with_runnable_scheduler(state, placement)
     schedule = simulate_state(state, placement)
     violations = validate(schedule, memory=False) if check else None
-    return Result(state, schedule, violations, preview, stopped=search.halted, ops=ops)
+    whole = None if state.placed is None else placement
+    return Result(state, schedule, violations, preview, stopped=search.halted, ops=ops, whole=whole)
 
 
 MOST_TRIED = 5_000  # ops; each is simulated on a device that was never chosen, in some seconds together
@@ -306,7 +323,7 @@ class Reasons:
 def traced(result: Result) -> Placement:
     """The placement with its decisions; a quick partitioner that did not record them is called again."""
     state = result.state
-    placement = result.schedule.placement
+    placement = result.placement
     repeatable = not (function_of(state).slow or result.stopped or result.preview)
     if placement.trace is not None or not repeatable:
         return placement

@@ -11,12 +11,14 @@ from typing import Any
 from placelab.app import export
 from placelab.app.explorer import code
 from placelab.app.explorer.engine.failure import sentence
+from placelab.app.explorer.panels.held import PLACE_ALL
 from placelab.app.explorer.panels.panel import Item, Popover, Shared, button
 from placelab.app.explorer.session import Session
 from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
 from placelab.app.widgets.frame import CodeButton, Frame
 from placelab.app.widgets.whole import PartComm
+from placelab.base.errors import UnsupportedError
 from placelab.base.units import counted
 from placelab.formats.exports import columns_csv
 from placelab.schedule.schedule import Schedule
@@ -135,6 +137,8 @@ class Downloads:
         """Write a file where the kernel runs, hand it to the browser, and delete it."""
 
         def saved(state: State, schedule: Schedule, numbers: list[Item]) -> None:
+            if state.placed is not None:
+                raise UnsupportedError(PLACE_ALL)
             name = _name(state, suffix)
             with TemporaryDirectory() as folder:
                 path = Path(folder) / name

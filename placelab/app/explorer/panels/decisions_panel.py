@@ -114,7 +114,7 @@ class DecisionsPanel(Panel):
         if result is None:
             return self.view.clear(NOTHING)
         self.view.choices = [name for name in recording() if name != result.state.placer]
-        problem = result.schedule.problem
+        problem = result.problem
         name = result.state.placer
         if problem.graph.n_ops * problem.cluster.n_devices > MOST:
             return self.view.clear(

@@ -63,7 +63,8 @@ class DifferencePanel(Panel):
 
     def result(self, result: Result | None) -> None:
         """Compare a result with the kept schedule, unless it is a preview."""
-        self._newest = (None, "") if result is None or result.preview else (result.schedule, result.key)
+        done = result is not None and not result.preview and result.whole is None
+        self._newest = (result.schedule, result.key) if result is not None and done else (None, "")
         self._wake()
 
     @property

@@ -73,10 +73,10 @@ class GraphPanel(Panel):
     def _colour(self) -> None:
         result = self._result
         with self._lock:
-            if result is not None and result.schedule.problem.graph is self.view.graph:
+            if result is not None and result.problem.graph is self.view.graph:
                 with self.view.hold_sync():
                     self.view.result_of = result.key
-                    self.view.show(result.schedule)
+                    self.view.show(result.schedule, result.state.placed)
 
     def _pin(self, ops: np.ndarray, device: int) -> None:
         """Pin ops to a device, or to none, as a step of the history; what cannot be is refused in a sentence."""

@@ -11,7 +11,7 @@ from placelab.analysis.hand_plans import ByHand, by_hand
 from placelab.analysis.improving import HandMove, best_move, improve
 from placelab.app.explorer.engine.solving import Result, RunningCall
 from placelab.app.explorer.offered import HandPlan
-from placelab.app.explorer.panels.held import FromTray, Held, Target, is_ready, waiting_rows, why_not_empty
+from placelab.app.explorer.panels.held import PLACE_ALL, FromTray, Held, Target, is_ready, waiting_rows
 from placelab.app.explorer.panels.panel import SearchLine
 from placelab.app.explorer.session import Session
 from placelab.app.widgets.gantt_chart import Gantt
@@ -20,7 +20,6 @@ from placelab.base.threads import Background, Worker
 from placelab.problem.problem import Problem
 
 FINISHING = 60.0  # seconds of local search at most
-PLACE_ALL = "First place all ops: some wait in the tray."
 WAIT = "The schedule is still being computed; then it can be changed by hand."
 
 
@@ -149,7 +148,8 @@ class ByHandMode(Background):
         if own is None:
             return None
         if self._known is None or self._known[0] is not own or self._known[1] is not problem:
-            self._known = own, problem, by_hand(own.placement(problem))
+            placed = None if own.placed is None else problem.graph.names[own.placed]
+            self._known = own, problem, by_hand(own.placement(problem), placed)
         return self._known[2]
 
     # ---------------------------------------------------------------- what the page says
@@ -178,7 +178,7 @@ class ByHandMode(Background):
         if do in ("best", "finish"):
             moved = self.holding
             self.let_go()
-            if self._placed is not None:
+            if self._session.steps.now.placed is not None:
                 self._over = grip
                 self._say(PLACE_ALL, "note")
                 return moved
@@ -192,7 +192,7 @@ class ByHandMode(Background):
             moved = self.holding
             self.let_go()
             return moved
-        swap = bool(said.get("swap"))
+        swap = bool(said.get("swap")) and not isinstance(held, FromTray)
         if "time" in said:
             (held.swap_at if swap else held.at)(int(said["device"]), float(said["time"]))
         elif "way" in said:
@@ -214,20 +214,10 @@ class ByHandMode(Background):
         plan = self._plan()
         if plan is None:
             return False
-        problem = plan.placement.problem
-        if refusal := why_not_empty(problem):
-            self._say(refusal, "note")
-            self._gantt.hand = {"over": grip}  # an answer, so that the page does not take the kernel for busy
-            return False
-        none = np.zeros(problem.graph.n_ops, bool)
+        none = np.zeros(plan.placement.problem.graph.n_ops, bool)
         self._session.adopt(self._session.steps.now.with_hand(plan.placement, placed=none))
         self._session.record()
         return True
-
-    @property
-    def _placed(self) -> np.ndarray | None:
-        """Which ops are placed, by the last step of the history, where they are placed one by one."""
-        return self._session.steps.now.placed
 
     def _taken(self, grip: int, op: int, others: Sequence[int] = ()) -> Held | None:
         """The op in the hand, with those that move together with it; a new grip takes it up."""
@@ -236,11 +226,11 @@ class ByHandMode(Background):
             self._held = None
             if plan is None or not all(0 <= v < plan.placement.problem.graph.n_ops for v in (op, *others)):
                 return None
-            placed = self._placed
+            placed = plan.placed
             if placed is None or placed[op]:
-                self._held = Held(plan, op, grip, [v for v in others if placed is None or placed[v]], placed)
+                self._held = Held(plan, op, grip, [v for v in others if placed is None or placed[v]])
             elif is_ready(plan.placement.problem, op, placed):
-                self._held = FromTray(plan, op, grip, placed)
+                self._held = FromTray(plan, op, grip)
         return self._held
 
     def _adopt(self, held: Held, setting: bool) -> None:
@@ -254,7 +244,7 @@ class ByHandMode(Background):
             return self._session.adopt(before)
         state = self._session.state
         if state.hand is None or state.hand.planned is not held.plan.planned:
-            self._session.adopt(before.with_hand(held.plan.placement, placed=held.placed))
+            self._session.adopt(before.with_hand(held.plan.placement, placed=held.plan.placed))
 
     def _end(self) -> None:
         if self._held is not None:
@@ -332,7 +322,7 @@ class ByHandMode(Background):
         said = held.said
         if isinstance(held, FromTray):
             shown = not self._gantt.predicts
-            self._gantt.candidates = held.ghosts() if shown else []
+            self._gantt.candidates = held.ghosts if shown else []
             if held.landed and shown and not held.stopped:
                 time = schedule.problem.cluster.units.time
                 said = f"{held.name}: {said}, {time(start)} to {time(finish)}"

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from placelab.analysis.hand_plans import ByHand, Places, by_hand
+from placelab.analysis.hand_plans import ByHand, Places
 from placelab.analysis.improving import HandMove
-from placelab.app.widgets.decisions import decided_so_far
 from placelab.base.errors import InfeasibleError
 from placelab.problem.problem import Problem
-from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 
+PLACE_ALL = "First place all ops: some wait in the tray."
 NO_BAR = "No bar is here to change places with"
 
 
@@ -38,8 +38,6 @@ class Held:
         Number of the grip, which the page counts: messages of earlier ones come too late.
     others
         Ops that move with it, one behind the other in their order.
-    placed
-        Which ops are placed; the others stand behind them, and nobody sees them. None: all.
 
     Attributes
     ----------
@@ -53,9 +51,7 @@ class Held:
         The best move, where it is that.
     """
 
-    def __init__(
-        self, plan: ByHand, op: int, grip: int, others: Iterable[int] = (), placed: np.ndarray | None = None
-    ) -> None:
+    def __init__(self, plan: ByHand, op: int, grip: int, others: Iterable[int] = ()) -> None:
         self.before = self.plan = plan
         self.op = op
         self.grip = grip
@@ -63,15 +59,18 @@ class Held:
         self.said = ""
         self.stopped = False
         self.offer: HandMove | None = None
-        self.placed = placed
         together = {op, *others}
         self.moving = self.block = [v for v in plan.planned.tolist() if v in together]
         self._places: dict[int, Places] = {}
-        device = int(plan.placement.device[op])
-        lane = plan.order(device)
-        at = int((lane == op).nonzero()[0][0])
-        self.home = self.target = Target(device, int((~np.isin(lane[:at], self.block)).sum()))
-        self._partner = Target(device, at)  # the place of the op to change with, among the others of the device
+        self.home = self.target = self._home()
+
+    def _home(self) -> Target:
+        """Where the op is; notes its place among all ops of its device, from which one steps to others to change with."""
+        device = int(self.before.placement.device[self.op])
+        lane = self.before.order(device)
+        at = int((lane == self.op).nonzero()[0][0])
+        self._partner = Target(device, at)  # the place of the op to change with
+        return Target(device, int((~np.isin(lane[:at], self.block)).sum()))
 
     def _name(self, op: int) -> str:
         return str(self.before.placement.problem.graph.names[op])
@@ -85,12 +84,7 @@ class Held:
         """Where on a device it may stand."""
         if device not in self._places:
             names = self.before.placement.problem.graph.names[self.block]
-            found = self.before.places(names.tolist(), device)
-            if self.placed is not None:
-                last = int(np.isin(self._others(device), self._lane(device)).sum())
-                if found.last >= last:
-                    found = found._replace(last=last, before="", start=min(found.start, last))
-            self._places[device] = found
+            self._places[device] = self.before.places(names.tolist(), device)
         return self._places[device]
 
     @property
@@ -136,7 +130,7 @@ class Held:
     def swap_at(self, device: int, time: float) -> None:
         """Let the op change places with the one that the device runs at a time."""
         schedule = self.before.schedule
-        lane = self._lane(device)
+        lane = self.before.order(device)
         there = lane[(schedule.start[lane] <= time) & (time < schedule.finish[lane])]
         if not len(there):
             self.plan = self.before
@@ -149,7 +143,7 @@ class Held:
         device, position = self._partner
         if way in ("left", "right"):
             home = device == self.home.device
-            lane = self._lane(device)
+            lane = self.before.order(device)
             position += 1 if way == "right" else -1
             if home and 0 <= position < len(lane) and lane[position] == self.op:
                 position += 1 if way == "right" else -1
@@ -157,7 +151,7 @@ class Held:
             device += 1 if way == "down" else -1
             if not 0 <= device < self.before.placement.problem.cluster.n_devices:
                 return self._refuse("There is no device")
-            lane = self._lane(device)
+            lane = self.before.order(device)
             start = float(self.before.schedule.start[self.op])
             position = min(self._position(lane, start), len(lane) - 1)
         if not 0 <= position < len(lane):
@@ -175,7 +169,7 @@ class Held:
             return
         name = self._name(other)
         try:
-            self.plan = self._tidy(self.before.swap(self.name, name))
+            self.plan = self.before.swap(self.name, name)
         except InfeasibleError as error:
             return self._refuse(f"{self.name} and {name} cannot change places: {error}")
         self.moving = [self.op, other]
@@ -196,18 +190,9 @@ class Held:
         graph_names = self.before.placement.problem.graph.names
         names = graph_names[self.block].tolist()
         if target.position < len(lane):
-            return self._tidy(self.before.move(names, target.device, before=graph_names[lane[target.position]]))
+            return self.before.move(names, target.device, before=graph_names[lane[target.position]])
         behind = dict(after=graph_names[lane[-1]]) if len(lane) else {}
-        return self._tidy(self.before.move(names, target.device, **behind))
-
-    def _tidy(self, plan: ByHand) -> ByHand:
-        """The plan with what is not placed behind all else."""
-        return plan if self.placed is None else behind_placed(plan, self.placed)
-
-    def _lane(self, device: int) -> Any:
-        """The ops of a device in their order that are placed."""
-        lane = self.before.order(device)
-        return lane if self.placed is None else lane[self.placed[lane]]
+        return self.before.move(names, target.device, **behind)
 
     def _others(self, device: int) -> Any:
         """The ops of a device in their order, without those in the hand."""
@@ -230,35 +215,15 @@ class Held:
         if wanted.position > places.last and places.before:
             return f"{self.what} cannot run behind {places.before}, which must run later"
         device, position = self.target
-        lane = self._lane(device)
-        lane = lane[~np.isin(lane, self.block)]
+        lane = self._others(device)
         parts = [f"after {self._name(v)}" for v in lane[:position][-1:]]
         parts += [f"before {self._name(v)}" for v in lane[position:][:1]]
         several = [self.what] if len(self.block) > 1 else []
         return ", ".join([*several, places.device, *parts])
 
 
-def behind_placed(plan: ByHand, placed: np.ndarray) -> ByHand:
-    """The plan with the ops that are not placed behind all that are, on the devices where they are."""
-    order = np.concatenate([plan.planned[placed[plan.planned]], plan.planned[~placed[plan.planned]]])
-    return by_hand(Placement(plan.placement.problem, plan.placement.device, order))
-
-
 MOST = 200  # ops that are listed
 NAMED = 2  # inputs that an op waits for, by name; of more their number
-
-
-def why_not_empty(problem: Problem) -> str:
-    """Why the ops of a problem cannot be placed one by one; "" where they can.
-
-    What waits stands behind all that is placed. Where transfers wait for each other, those to ops that are not placed yet would
-    hold up others.
-    """
-    if problem.transfers != "parallel" or problem.transfer_ops:
-        return (
-            "Ops can be placed one by one where transfers are parallel and take no time of devices: choose that first."
-        )
-    return ""
 
 
 def is_ready(problem: Problem, op: int, placed: np.ndarray) -> bool:
@@ -286,19 +251,16 @@ def waiting_rows(problem: Problem, placed: np.ndarray) -> tuple[list[dict[str, o
 
 
 def placed_so_far(schedule: Schedule, placed: np.ndarray) -> tuple[int, int, np.ndarray]:
-    """How many ops are placed, of how many, and the mask of ops, then of transfers, that are drawn."""
-    row = np.where(placed, 0, 1)
-    return int(placed.sum()), len(placed), decided_so_far(schedule, row, 1)
+    """How many ops are placed, of how many, and the mask of ops, then of transfers, that are drawn: all transfers of the part."""
+    drawn = np.concatenate([placed, np.ones(len(schedule.transfers), bool)])
+    return int(placed.sum()), len(placed), drawn
 
 
 class FromTray(Held):
     """An op that is taken from the tray: it stands among those that are placed, or behind them."""
 
-    def __init__(self, plan: ByHand, op: int, grip: int, placed: np.ndarray) -> None:
-        super().__init__(plan, op, grip, placed=placed)
-        self.home = self.target = Target(-1, 0)
-        self.placed = placed.copy()
-        self.placed[op] = True
+    def _home(self) -> Target:
+        return Target(-1, 0)
 
     @property
     def landed(self) -> bool:
@@ -313,16 +275,15 @@ class FromTray(Held):
             way = "up" if way in ("up", "left") else "down"
         super().step(way)
 
+    @cached_property
     def ghosts(self) -> list[dict[str, float]]:
-        """On each device that may run it the earliest bar: ``device``, ``start``, ``finish`` [s]."""
-        finish = self.before.schedule.finish
-        times = self.before.placement.problem.exec_table()
+        """On each device that may run it the bar at the place by earliest start: ``device``, ``start``, ``finish`` [s]."""
         found = []
-        for d in np.flatnonzero([self.places(d).legal for d in range(times.shape[1])]).tolist():
-            places = self.places(d)
-            ahead = self._lane(d)[: places.start][-1:]
-            start = max(places.ready, *finish[ahead].tolist(), 0.0)
-            found.append({"device": d, "start": start, "finish": start + float(times[self.op, d])})
+        for d in range(self.before.placement.problem.cluster.n_devices):
+            if self.places(d).legal:
+                run = self.before.move(self.name, d).schedule
+                times = dict(start=float(run.start[self.op]), finish=float(run.finish[self.op]))
+                found.append({"device": d, **times})
         return found
 
     def verdict(self) -> str:
@@ -332,7 +293,7 @@ class FromTray(Held):
         schedule = self.plan.schedule
         begin = float(schedule.start[self.op])
         end = float(schedule.finish[self.op])
-        first = min(self.ghosts(), key=lambda ghost: (ghost["finish"], ghost["device"]))
+        first = min(self.ghosts, key=lambda ghost: (ghost["finish"], ghost["device"]))
         time = cluster.units.time
         here = f"{graph.names[self.op]} on {cluster.names[self.target.device]}: {time(begin)} to {time(end)}."
         if end <= first["finish"]:

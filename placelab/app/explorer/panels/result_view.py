@@ -244,7 +244,7 @@ class ResultView:
         """Show a result; the chart first, since working out the numbers takes as long as drawing it."""
         schedule = result.schedule
         gantt = self.gantt
-        self._shared.prove(schedule.problem, schedule.placement.proven(schedule.makespan))
+        self._shared.prove(result.problem, schedule.placement.proven(schedule.makespan))
         self._decided = None  # of the schedule before; the panel tells it anew
         self._placed = result.state.placed
         if self._placed is not None:
@@ -253,7 +253,7 @@ class ResultView:
         with gantt.hold_sync():
             gantt.result_of = of
             gantt.decided = b"" if self._decided is None else self._decided[1][2].astype(np.uint8).tobytes()
-            gantt.show(schedule, dragging=self._shared.dragging())
+            gantt.show(schedule, dragging=self._shared.dragging(), whole=result.problem)
         sleep(SENDING)
         self._orders = ()
         self._stars = -1

@@ -63,7 +63,8 @@ class WhatMatters(Panel):
 
     def result(self, result: Result | None) -> None:
         """Simulate again for a result, unless a drag goes on; without one there is nothing to tell."""
-        self._newest = (None, "") if result is None or result.preview else (result.schedule, result.key)
+        done = result is not None and not result.preview and result.whole is None
+        self._newest = (result.schedule, result.key) if result is not None and done else (None, "")
         if result is None:
             self.view.take(stale=True, status="")
         self._wake()
