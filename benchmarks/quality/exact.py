@@ -64,8 +64,8 @@ What else was tried on layered 50, 0 and 50, 1, once each, with clauses on any b
 - No new Booleans for what a clause speaks of: 30,490 conflicts in 18 s do not refute 1.5856 ms, which 3,365 do with them.
 
 Neither the plan nor the bound alone is at fault. The optimum of layered 50, 0 is between 1.58606 and 1.58621 ms, that of layered
-50, 1 between 1.4470 and 1.4484 ms; one search of 37 s does not refute 1.5861 ms, one of 28 s not 1.4481. Nor do OR-tools' own eight
-kinds of search, side by side in 347 s of the processor, refute 1.5861 ms; 120 s of work leave the bound of 30 s as it is.
+50, 1 between 1.4470 and 1.4484 ms; one search of 37 s does not refute 1.5861 ms, one of 28 s not 1.4481. Nor do OR-tools'
+eight kinds of search, side by side in 347 s of the processor, refute 1.5861 ms; 120 s of work leave the bound of 30 s as it is.
 
 Options of OR-tools by which four known bounds of these two were refuted, one search each. It took them the usual work, give or
 take half of it, in no direction: saving phases, probing, hints, polarity, decay of activities, restarts, ERWA, minimization and
