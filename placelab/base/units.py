@@ -13,12 +13,12 @@ PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 def seconds(value: float, digits: int = 3) -> str:
     """A time with three digits: ``12.3 µs``.
 
-    >>> seconds(0.01234), seconds(0), seconds(90.0), seconds(7514.0)
-    ('12.3 ms', '0 s', '90 s', '7,510 s')
+    >>> seconds(0.01234), seconds(0), seconds(90.0), seconds(7514.0), seconds(1.25e7)
+    ('12.3 ms', '0 s', '90 s', '7,510 s', '12,500,000 s')
     """
     for scale, unit in TIMES:
         if abs(value) >= 0.9995 * scale:
-            return f"{float(f'{value / scale:.{digits}g}'):,.{max(digits, 6)}g} {unit}"
+            return f"{float(f'{value / scale:.{digits}g}'):,.15g} {unit}"
     return "0 s" if value == 0 else f"{value:.{digits}g} s"
 
 

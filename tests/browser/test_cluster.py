@@ -246,7 +246,7 @@ def test_the_memory_of_a_card_is_pulled_as_one_step(page: Page, two: ClusterCanv
     pull(page, key(page, "card:0").locator(".hold"), 120)
     settled(page, two)
     assert two.value.memory[0] == 16e9
-    expect(key(page, "card:0")).to_have_attribute("aria-label", re.compile("memory 12.0 GB of 16.0 GB"))
+    expect(key(page, "card:0")).to_have_attribute("aria-label", re.compile("memory 12 GB of 16 GB"))
     for before in (1.6e9, 16e9):
         page.get_by_role("button", name="Undo").click()
         settled(page, two)

@@ -137,7 +137,7 @@ def test_an_upload_whose_connection_is_cut_goes_on(explore, page, screenshot):  
     hand.root.locator(".pl-gantt").dispatch_event("drop", {"dataTransfer": transfer})
     waits = hand.root.locator(".pl-waits")
     expect(waits).to_contain_text(
-        re.compile(r"g.json waits for the kernel: .* of 20.0 MB have arrived. It goes on by itself")
+        re.compile(r"g.json waits for the kernel: .* of 20 MB have arrived. It goes on by itself")
     )
     screenshot("waits")
     page.evaluate("() => { window.cut = false; }")

@@ -9,6 +9,7 @@ from browser import bare_page
 from playwright.sync_api import Page, expect
 
 from placelab.app.widgets.tab_views import WhatMattersTable
+from placelab.base import units
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -51,7 +52,7 @@ def test_rows_are_sorted_and_say_what_they_save(table):
     """The largest first; shares of the makespan, losses with a sign, failures last; a name stays text."""
     page, _ = table
     assert names(page) == SORTED
-    assert page.locator("tbody b").all_inner_texts() == ["10.0 ms", "2.00 ms", "0 s", "−1.00 ms", "fails"]
+    assert page.locator("tbody b").all_inner_texts() == ["10 ms", "2 ms", "0 s", "−1 ms", "fails"]
     assert page.locator("tbody .share").all_inner_texts()[:4] == ["10 %", "2.0 %", "0 %", "−1.0 %"]
     expect(page.locator("tr.longer .name")).to_have_text(HOSTILE)
     expect(page.locator("tr.stale")).to_have_count(1)
@@ -60,6 +61,17 @@ def test_rows_are_sorted_and_say_what_they_save(table):
     page.get_by_role("button", name="Name").click()
     assert names(page) == sorted(SORTED)
     expect(page.get_by_role("columnheader", name="Name")).to_have_attribute("aria-sort", "ascending")
+
+
+def test_times_and_shares_are_written_as_python_writes_them(table):
+    """Both stand in one sentence or column: without zeros that only show precision, with the same digits."""
+    page, widget = table
+    times = [1.25e7, 7514.0, 999.6, 90.0, 10.0, 9.949, 2.0, 1.003, 0.0999, 0.0123456, 9.9994e-4, 5e-6, 1e-7]
+    widget.makespan = 100.0
+    widget.rows = [row("op", f"{time}", i, time) for i, time in enumerate(times)]
+    bare_page.receive(page, widget, "rows", "makespan")
+    assert page.locator("tbody b").all_inner_texts() == [*map(units.seconds, times)]
+    assert page.locator("tbody .share").all_inner_texts() == [units.percent(time / 100) for time in times]
 
 
 def test_a_click_and_enter_select_the_op(table):

@@ -15,17 +15,13 @@ export interface Quantity {
   write(value: number): string;
 }
 
-/** Without the zeros that only show precision: a value that a user sets is "10 GB/s", not "10.0 GB/s". */
-const plain = (write: (value: number) => string) => (value: number) =>
-  write(value).replace(/(\.\d*?)0+(?= )/, (_, kept: string) => (kept === "." ? "" : kept));
-
 export const SPEED: Quantity = {
   name: "speed",
   unit: "FLOP/s",
   example: "12 TFLOP/s",
   low: 1e-3,
   high: 1e21,
-  write: plain(speed),
+  write: speed,
 };
 export const MEMORY: Quantity = {
   name: "memory",
@@ -34,7 +30,7 @@ export const MEMORY: Quantity = {
   low: 1,
   high: 1e18,
   end: 1e12,
-  write: plain(bytes),
+  write: bytes,
 };
 export const BANDWIDTH: Quantity = {
   name: "bandwidth",
@@ -43,7 +39,7 @@ export const BANDWIDTH: Quantity = {
   low: 1e-3,
   high: 1e18,
   end: 1e15,
-  write: plain(bandwidth),
+  write: bandwidth,
 };
 export const LATENCY: Quantity = {
   name: "latency",
@@ -52,7 +48,7 @@ export const LATENCY: Quantity = {
   low: 0,
   high: 1e6,
   zero: 1e-7,
-  write: plain(seconds),
+  write: seconds,
 };
 
 /** Of a shared link, which has an end. */

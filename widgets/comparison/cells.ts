@@ -139,7 +139,7 @@ export function explain(
   const stale = cell.stale ? ["Of the problem before the change"] : [];
   if (cell.error) return [cell.error, ...stale];
   const makespan = cell.makespan ?? NaN;
-  const ratio = makespan > least * 1.0005 ? `, ${(makespan / least).toPrecision(3)} × the best` : "";
+  const ratio = makespan > least * 1.0005 ? `, ${Number((makespan / least).toPrecision(3))} × the best` : "";
   const gap = isOptimal(cell)
     ? "proven optimal"
     : cell.gap === null || cell.flaw

@@ -2,7 +2,7 @@
 import { h, listen, set, style } from "../shared/dom.ts";
 import { unitsOf } from "../shared/format.ts";
 import { markTheme, THEME_CSS } from "../shared/theme.ts";
-import { atMost, type Best, bestFirst, bestOf, isOptimal, MEASURES, type Measure, tiedNames, tieOf } from "./cells.ts";
+import { atMost, type Best, bestFirst, bestOf, isOptimal, MEASURES, type Measure, tiedNames } from "./cells.ts";
 import css from "./comparison.css";
 import { Grid } from "./grid.ts";
 import type { Asked, ComparisonTraits } from "./traits.ts";
@@ -92,7 +92,7 @@ export class ComparisonView {
     const pair = best ? `${best.row.name} + ${schedulers[best.column]}` : "–";
     this.#best.replaceChildren(
       h("span.pair", {}, `★ ${pair}`),
-      h("span.value", {}, best ? ` ${units.time(best.value)}` : "", ...ties(best)),
+      h("span.value", {}, best ? ` ${units.time(best.value)}` : "", ...(tie ? tieOf(best.all.length) : [])),
     );
     this.#best.title = !best
       ? "No pair places and runs the model"
@@ -137,8 +137,7 @@ export class ComparisonView {
   }
 }
 
-/** `tieOf` in parts: a small window leaves "pairs" out. */
-function ties(best: Best | null): (string | Element)[] {
-  const [count, tie] = best ? tieOf(best).split("pairs ") : [];
-  return count && tie ? [count, h("span.roomy", {}, "pairs "), tie] : [];
+/** How many pairs are as good; a small window leaves "pairs" out. */
+function tieOf(pairs: number): (string | Element)[] {
+  return [`, ${pairs} `, h("span.roomy", {}, "pairs "), "tie"];
 }

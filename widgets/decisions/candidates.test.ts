@@ -73,10 +73,10 @@ suite("ranks", () => {
   const term = { op: 1, name: "b", way: 4, rank: 3 };
   it("say what they are the sum of", () => {
     const row = { op: 0, name: "a", own: 2, rank: 9, terms: [term], more: 0 };
-    expect(equation(row, "s")).toBe("rank(a) = 2.000 s own + 4.000 s transfer + 3.000 s rank(b) = 9.000 s");
+    expect(equation(row, "s")).toBe("rank(a) = 2 s own + 4 s transfer + 3 s rank(b) = 9 s");
     expect(equation({ ...row, rank: 5, terms: [{ ...term, way: 0 }] }, "operations")).toBe(
       "rank(a) = 2 operations own + 3 operations rank(b) = 5 operations",
     );
-    expect(equation({ ...row, rank: 2, terms: [] }, "s")).toBe("rank(a) = 2.000 s, its own alone: an exit");
+    expect(equation({ ...row, rank: 2, terms: [] }, "s")).toBe("rank(a) = 2 s, its own alone: an exit");
   });
 });

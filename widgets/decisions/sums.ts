@@ -9,7 +9,7 @@ export function amount(value: number, unit: string): string {
   return unit === "s" ? seconds(value, 4) : `${Number(value.toPrecision(4))}${unit ? ` ${unit}` : ""}`;
 }
 
-/** "rank(b) = 2.000 s own + 4.000 s transfer + 3.000 s rank(c) = 9.000 s", or of an exit "rank(c) = 3.000 s, its own alone: an exit". */
+/** "rank(b) = 2 s own + 4 s transfer + 3 s rank(c) = 9 s", or of an exit "rank(c) = 3 s, its own alone: an exit". */
 export function equation(row: RankRow, unit: string): string {
   const say = (value: number) => amount(value, unit);
   const [decides] = row.terms;

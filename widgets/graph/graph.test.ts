@@ -233,9 +233,9 @@ suite("words", () => {
     expect(rows).toEqual({
       ops: "2",
       kinds: "Mul",
-      time: "6.00 s, 55 % of all work",
+      time: "6 s, 55 % of all work",
       devices: "cpu 67 %, gpu 33 %",
-      tensors: "1.00 kB in, 0 B out",
+      tensors: "1 kB in, 0 B out",
       pinned: "gpu",
     });
     expect(spoken(picture, sums, 1, DEVICES)).toContain("p/n6, open scope; ops 4");

@@ -34,6 +34,6 @@ describe("the scale", () => {
 
 describe("long times", () => {
   it("are minutes, hours and days", () => {
-    expect([0.5, 90, 180, 7200, 4e5].map(lasting)).toEqual(["500 ms", "90.0 s", "3 min", "2 h", "4.63 d"]);
+    expect([0.5, 90, 180, 7200, 4e5].map(lasting)).toEqual(["500 ms", "90 s", "3 min", "2 h", "4.63 d"]);
   });
 });

@@ -1,5 +1,5 @@
 /** What the page says of numbers. Pure. */
-import { count, number } from "../shared/format.ts";
+import { number, percent } from "../shared/format.ts";
 
 const OPTIMAL = 1e-9; // relative: a makespan this close above its bound differs from it by rounding
 
@@ -15,19 +15,12 @@ export function aboveOptimum(makespan: number, bound: number): string {
   if (!(bound > 0)) return "–";
   const gap = makespan / bound - 1;
   if (gap < OPTIMAL) return "proven optimal";
-  return `${gap < 1e-3 ? "" : "≤ "}${share(gap)}`;
-}
-
-/** Whole percents, one decimal below ten: as placelab.base.units.percent. */
-export function share(fraction: number): string {
-  const value = 100 * fraction;
-  if (value > 0 && value < 0.1) return "< 0.1 %";
-  return value >= 9.95 || value === 0 ? `${count(Math.round(value))} %` : `${value.toFixed(1)} %`;
+  return `${gap < 1e-3 ? "" : "≤ "}${percent(gap)}`;
 }
 
 /** What a makespan is made of: "compute 61 · transfer 26 · wait 13 %". */
 export function pathText(parts: readonly number[], makespan: number): string {
   const words = ["compute", "transfer", "wait"];
-  const shares = parts.map((part, i) => `${words[i]} ${share(makespan > 0 ? part / makespan : 0).replace(" %", "")}`);
+  const shares = parts.map((part, i) => `${words[i]} ${percent(makespan > 0 ? part / makespan : 0).replace(" %", "")}`);
   return `${shares.join(" · ")} %`;
 }

@@ -1,4 +1,7 @@
-/** SI quantities as people read them: three significant digits and the unit that keeps the number between 1 and 1000. */
+/**
+ * SI quantities as people read them: up to three significant digits and the unit that keeps the number between 1 and 1000. All as
+ * `placelab.base.units` has them in Python: both stand in one sentence, or in one column.
+ */
 
 const PREFIXES: readonly (readonly [number, string])[] = [
   [1e15, "P"],
@@ -12,19 +15,19 @@ const PREFIXES: readonly (readonly [number, string])[] = [
   [1e-9, "n"],
 ];
 
-/** `si(0.00123, "s")` is "1.23 ms". Infinity is "∞", a missing number "–". */
+/** `si(0.00123, "s")` is "1.23 ms", `si(0.01, "s")` "10 ms". Infinity is "∞", a missing number "–". */
 export function si(value: number, unit: string, digits = 3): string {
   if (Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   if (value === 0) return `0 ${unit}`;
-  const rounded = Number(Math.abs(value).toPrecision(digits)); // 999.9995 must become 1.00 k, not 1000
+  const rounded = Number(Math.abs(value).toPrecision(digits)); // 999.9995 must become 1 k, not 1000
   const [factor, prefix] = PREFIXES.find(([f]) => rounded >= f) ?? PREFIXES[PREFIXES.length - 1]!;
-  return `${value < 0 ? "−" : ""}${significant(rounded / factor, digits)} ${prefix}${unit}`;
+  return `${value < 0 ? "−" : ""}${Number((rounded / factor).toPrecision(digits))} ${prefix}${unit}`;
 }
 
 /** Seconds, without prefixes above one. */
 export function seconds(s: number, digits = 3): string {
-  return Math.abs(s) >= 999.5 && Number.isFinite(s) ? `${count(Math.round(s))} s` : si(s, "s", digits);
+  return Math.abs(s) >= 999.5 && Number.isFinite(s) ? `${number(s, digits)} s` : si(s, "s", digits);
 }
 /** Bytes, decimal prefixes. */
 export const bytes = (b: number): string => si(b, "B");
@@ -33,12 +36,12 @@ export const bandwidth = (b: number): string => si(b, "B/s");
 /** Floating point operations per second. */
 export const speed = (f: number): string => si(f, "FLOP/s");
 
-/** 12 %, from a fraction; of 22.5 the even 22, and below a tenth "< 0.1 %", as Python writes them beside the chart. */
-export function percent(fraction: number, digits = 2): string {
+/** Whole percents, one decimal below ten: 12 %, from a fraction; of 22.5 the even 22. */
+export function percent(fraction: number): string {
   const value = 100 * fraction;
   if (value > 0 && value < 0.1) return "< 0.1 %";
-  const tie = digits === 2 && value > 10 && value % 2 === 0.5;
-  return Number.isFinite(fraction) ? `${significant(tie ? value - 0.5 : value, digits)} %` : "–";
+  const whole = Math.round(value % 2 === 0.5 ? value - 0.5 : value);
+  return Number.isFinite(fraction) ? `${value && value < 9.95 ? value.toFixed(1) : count(whole)} %` : "–";
 }
 
 /** 22,000: thousands grouped. */
@@ -83,12 +86,6 @@ export const PLAIN: Units = {
 };
 
 export const unitsOf = (unitless: boolean): Units => (unitless ? PLAIN : SI);
-
-function significant(value: number, digits: number): string {
-  if (value === 0) return "0";
-  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value)) + 1e-12));
-  return value.toFixed(Math.min(decimals, 100)); // the most that there are
-}
 
 /** A reader of numbers with units: `parseSi("12 GB/s", "B/s")` is 12e9, NaN when it is not such a number. A bare number counts in `unit`. */
 export function parseSi(text: string, unit: string): number {

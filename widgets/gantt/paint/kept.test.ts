@@ -28,7 +28,7 @@ describe("a kept schedule", () => {
 
   it("says where an op was", () => {
     const labels = { names: [], kinds: new Uint8Array(), kindNames: [], devices: ["gpu:0", "gpu:1"], units: SI };
-    expect(keptNote(kept, labels, 1)).toEqual(["kept", "gpu:1, 2.000 s to 6.000 s"]);
+    expect(keptNote(kept, labels, 1)).toEqual(["kept", "gpu:1, 2 s to 6 s"]);
     expect(keptNote(kept, labels, 2)[1]).toContain("a device that is gone");
   });
 

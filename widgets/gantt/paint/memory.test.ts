@@ -69,13 +69,13 @@ describe("memory", () => {
   });
 
   it("is said with units", () => {
-    expect(usageLine(memory, labels, 0, 3)).toBe("gpu:0: 16.0 GB of 12.0 GB");
-    expect(usageLine(memory, labels, 1)).toBe("gpu:1: 4.00 GB");
-    expect(shortLine(memory, labels, 0)).toBe("4.00 GB short from 2.000 to 6.000 s");
+    expect(usageLine(memory, labels, 0, 3)).toBe("gpu:0: 16 GB of 12 GB");
+    expect(usageLine(memory, labels, 1)).toBe("gpu:1: 4 GB");
+    expect(shortLine(memory, labels, 0)).toBe("4 GB short from 2 to 6 s");
     expect(memorySummary(memory, labels)).toBe(
-      "gpu:0 out of memory, 4.00 GB short from 2.000 to 6.000 s · peak memory gpu:0: 16.0 GB of 12.0 GB, gpu:1: 4.00 GB",
+      "gpu:0 out of memory, 4 GB short from 2 to 6 s · peak memory gpu:0: 16 GB of 12 GB, gpu:1: 4 GB",
     );
-    expect(usageNow(memory, labels, 0)).toBe("gpu:0: 8.00 GB of 12.0 GB, gpu:1: 0 B");
+    expect(usageNow(memory, labels, 0)).toBe("gpu:0: 8 GB of 12 GB, gpu:1: 0 B");
   });
 });
 

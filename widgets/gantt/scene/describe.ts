@@ -97,13 +97,13 @@ export function opLine(chart: Chart, labels: Labels, op: number): string {
   return `${nameOf(labels, op)} on ${deviceOf(labels, columns.ops.device[op]!)}, ${start} to ${finish} (${labels.units.time(columns.ops.duration[op]!)})`;
 }
 
-/** "gpu:0: 7.31 GB of 16.0 GB", in use at time `t`, or at most without one. */
+/** "gpu:0: 7.31 GB of 16 GB", in use at time `t`, or at most without one. */
 export function usageLine(memory: Memory, labels: Labels, d: number, t?: number): string {
   const [used, capacity] = [t === undefined ? memory.peak[d]! : usedAt(memory, d, t), memory.capacity[d]!];
   return `${deviceOf(labels, d)}: ${labels.units.bytes(used)}${capacity < Infinity ? ` of ${labels.units.bytes(capacity)}` : ""}`;
 }
 
-/** "1.20 GB short from 3.100 to 4.000 ms": a span out of memory. */
+/** "1.2 GB short from 3.1 to 4 ms": a span out of memory. */
 export function shortLine({ short }: Memory, labels: Labels, row: number): string {
   const [start, finish] = instants(short.start[row]!, short.start[row]! + short.duration[row]!, labels.units);
   const [number, unit] = start.split(" ");
