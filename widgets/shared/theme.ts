@@ -14,13 +14,14 @@ const NAMES = ["bg", "surface", "line", "ink", "faint", "accent", "critical"] as
 
 /**
  * Style declarations that a root element includes, so that its style sheet and its canvas use the same colours:
- * JupyterLab's, or elsewhere those written here.
+ * JupyterLab's, or elsewhere those written here. The size of letters counts less than a view's own: each view brings these
+ * declarations along, and those of the last one come after the style sheets of all others.
  */
 export const THEME_CSS = `.placelab{--pl-1:#fff;--pl-2:#eee;--pl-3:#ddd;--pl-4:#111;--pl-5:#616161;--pl-6:#1976d2;
 --pl-bg:var(--jp-layout-color0,var(--pl-1));--pl-surface:var(--jp-layout-color2,var(--pl-2));--pl-line:var(--jp-border-color2,var(--pl-3));
 --pl-ink:var(--jp-ui-font-color0,var(--pl-4));--pl-faint:var(--jp-ui-font-color2,var(--pl-5));--pl-accent:var(--jp-brand-color1,var(--pl-6));
 --pl-critical:#c4161c;--pl-good:#00734f;--pl-warn:#8a5a00;--pl-bad:#b3261e;${ofDevices(false)}
-font-family:var(--jp-ui-font-family,system-ui,sans-serif);font-size:var(--jp-ui-font-size1,13px);color:var(--pl-ink)}
+font-family:var(--jp-ui-font-family,system-ui,sans-serif);color:var(--pl-ink)}:where(.placelab){font-size:var(--jp-ui-font-size1,13px)}
 .placelab[data-theme=dark]{--pl-1:#111;--pl-2:#2a2a2a;--pl-3:#444;--pl-4:#f2f2f2;--pl-5:#a8a8a8;--pl-6:#64b5f6;
 --pl-critical:#ff5a52;--pl-good:#4cc38a;--pl-warn:#f0b429;--pl-bad:#ff8a80;${ofDevices(true)}}`;
 
