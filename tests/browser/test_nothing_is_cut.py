@@ -92,7 +92,7 @@ def test_slower_is_whole_in_a_plane(page: Page):
     plane = dict(x=["tp 1", "tp 2", "tp 4", "tp 8"], y=["pp 1"], cells=[row])
     page.set_viewport_size({"width": 1362, "height": 300})
     bare_page.show(page, PlanBoard(page="plane", plane=plane))
-    page.add_style_tag(content="body > div { container-type: inline-size } .plane { width: 248px }")
+    page.add_style_tag(content="body > div { container-type: size; height: 800px } .plane { width: 248px }")
     bare_page.still(page)
     for button in page.locator(".cells button").all():
         assert button.evaluate(WHOLE), button.inner_text()
@@ -143,7 +143,7 @@ def test_without_plans_what_to_do_is_whole(page: Page):
     page.set_viewport_size({"width": 1300, "height": 300})
     bare_page.show(page, PlanBoard(page="degrees", status=said))
     page.add_style_tag(
-        content="""body > div { container-type: inline-size; display: grid; width: 640px }
+        content="""body > div { container-type: size; height: 800px; display: grid; width: 640px }
         .pl-plans { display: grid; grid-template: "said winners plane" / 292px 1.5fr 1fr }
         body > div { width: 1280px } .pl-plans { width: 700px }"""
     )
@@ -152,3 +152,59 @@ def test_without_plans_what_to_do_is_whole(page: Page):
     status = page.locator(".status")
     expect(status).to_be_visible()
     assert status.evaluate(WHOLE) and status.evaluate("e => getComputedStyle(e).gridRowStart") == "winners"
+
+
+LOOK = """part => {
+  const {fontSize, lineHeight, color} = getComputedStyle(part), {x} = part.getBoundingClientRect();
+  return {fontSize, lineHeight, color, x};
+}"""
+
+
+def test_sentences_of_empty_tabs_look_alike(page: Page, explorer):
+    """In their letters, in their colour, at the same place, and whole."""
+    looks = []
+    for tab, where in (
+        ("Decisions", ".pl-decisions .note"),
+        ("Difference", ".pl-difference .summary"),
+        ("Job", ".pl-job-numbers p"),
+        ("Layers", ".pl-layers p"),
+    ):
+        explorer.tabs.open(tab)
+        assert explorer.tabs.panels[tab].settled(60)
+        if tab == "Decisions":
+            explorer.tabs.panels[tab].view.clear("cp-sat records no decisions: it searches.")
+        sentence = opened(page, explorer, 1280, 720).locator(where)
+        expect(sentence).to_be_visible()
+        assert sentence.evaluate(WHOLE), tab
+        looks.append(sentence.evaluate(LOOK))
+    assert looks == [looks[0]] * len(looks)
+    assert (looks[0]["fontSize"], looks[0]["lineHeight"]) == ("12px", "16px")
+
+
+def test_a_view_keeps_its_size_of_letters_beside_others(page: Page, explorer):
+    """Each brings the colours of all along, and those that come last are not to change the letters of one before."""
+    root = opened(page, explorer, 1280, 720)
+    wanted = {"Comparison": ".pl-comparison", "Graph": ".pl-graph", "Difference": ".pl-difference"}
+    for _ in range(2):
+        for tab, where in wanted.items():
+            root.locator(".pl-titles button", has_text=tab).click()
+            expect(root.locator(where)).to_be_visible()
+            assert root.locator(where).evaluate("view => getComputedStyle(view).fontSize") == "12px", tab
+
+
+def test_a_plan_is_whole_where_the_window_is_wide_and_low(page: Page, screenshot):
+    """As a laptop of 1366 × 768 shows it: all pages of a plan at once would leave no room for the bars of its stages."""
+    explorer = pl.explore(pl.models.read("gpt2"), pl.costs.cluster("h100", 4), tab="Job")
+    try:
+        job = explorer.tabs.panels["Job"]
+        assert explorer.settled(60)
+        job.to_plan.click()
+        assert job.settled(60) and explorer.settled(60)
+        root = opened(page, explorer, 1290, 720)
+        screenshot("plan")
+        tab = root.locator(".pl-tabs").bounding_box()
+        for part in (".pl-plans .stage", ".pl-plans .said", ".pl-plans .legend", ".pl-plan-controls select"):
+            for box in [each.bounding_box() for each in root.locator(part).all()]:
+                assert box["height"] > 10 and box["y"] + box["height"] <= tab["y"] + tab["height"], part
+    finally:
+        explorer.close()

@@ -31,3 +31,12 @@ it("names cells that have room for it, apart from each other", () => {
   expect(narrow.length).toBeGreaterThan(5);
   expect(narrow.length).toBeLessThan(30);
 });
+
+it("names the head where it has room, and none whose cell a border narrows", () => {
+  const places = edges([1.05, ...new Array(32).fill(0.436), 1.05], 480); // llama-3-8b, by bytes
+  const all = named(places, [0, 1, 6, 11, 16, 21, 26, 31, 34]);
+  expect([all[0], all.at(-1)]).toEqual([0, 33]);
+  expect(all.some((block) => [1, 5, 6, 10, 11, 30, 31].includes(block))).toBe(false);
+  const ends = all.map((block) => [places[block]!, places[block + 1]!] as const);
+  expect(ends.every(([from], i) => i === 0 || from >= ends[i - 1]![1])).toBe(true);
+});

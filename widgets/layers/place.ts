@@ -30,18 +30,30 @@ export function blockName(block: number, blocks: number): string {
   return block === 0 ? "emb" : block === blocks - 1 ? "head" : String(block - 1);
 }
 
-/** Blocks that are named on their cells: those with room, layers at most one in so many that their names keep apart. */
-export function named(places: readonly number[]): number[] {
+const BESIDE = 22; // width from which a cell has room for its number beside a border
+const APART = 12; // between two numbers
+
+/**
+ * Blocks that are named on their cells: embedding and head where they have room; of the layers those that no border would cover,
+ * at most one in so many that their names keep apart.
+ */
+export function named(places: readonly number[], borders: readonly number[] = []): number[] {
   const blocks = places.length - 1;
-  const found: number[] = [];
+  const bordered = new Set(borders.flatMap((border) => [border - 1, border]));
+  const spans = Array.from({ length: blocks }, (_, block) => {
+    const [left, right] = [places[block]!, places[block + 1]!];
+    const half = (7 * blockName(block, blocks).length + 2) / 2;
+    const end = block === 0 || block === blocks - 1;
+    const room = end ? right - left >= 2 * half : !bordered.has(block) || right - left >= BESIDE;
+    return { block, room, from: (left + right) / 2 - half, to: (left + right) / 2 + half };
+  }).filter(({ room }) => room);
+  const head = spans.at(-1)?.block === blocks - 1 ? spans.pop() : undefined;
+  const limit = head ? head.from - 2 : places[blocks]!;
   let free = 0;
-  for (let block = 0; block < blocks; block++) {
-    const wide = 7 * blockName(block, blocks).length + 2;
-    const middle = (places[block]! + places[block + 1]!) / 2;
-    const room = block === 0 || block === blocks - 1 ? places[block + 1]! - places[block]! : Infinity;
-    if (room < wide || middle - wide / 2 < free || middle + wide / 2 > places[blocks]!) continue;
-    found.push(block);
-    free = middle + wide / 2 + 12;
-  }
-  return found;
+  const layers = spans.filter(({ from, to }) => {
+    const fits = from >= free && to <= limit;
+    if (fits) free = to + APART;
+    return fits;
+  });
+  return [...layers, ...(head ? [head] : [])].map(({ block }) => block);
 }

@@ -18,7 +18,6 @@ const CELLS = 26;
 const GHOST = 11; // height of the row of a best split
 const HANDLE = 30; // height of a border that can be dragged
 const ROW = { least: 12, most: 15, head: 12 }; // heights of a device's bars, and of the line above them
-const BESIDE = 22; // width from which a cell has room for its number beside a border
 const GRASP = 16; // width in which a pointer finds it
 const ANSWER = 500; // ms after the last place that was sent in which the kernel may still speak of an earlier one
 const KEYS: Record<string, number> = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, Home: -1e9, End: 1e9 };
@@ -149,7 +148,7 @@ export class LayersView {
   #drawCells({ devices, sizes }: Shown): void {
     const places = this.#places;
     const top = LABELS + (HANDLE - CELLS) / 2;
-    const names = new Set(named(places));
+    const names = new Set(named(places, this.#borders));
     const cells: SVGElement[] = [];
     const labels: SVGElement[] = [];
     devices.forEach((device, d) => {
@@ -161,8 +160,7 @@ export class LayersView {
         cells.push(
           s("rect", { x, y: top, width: Math.max(wide - gap, 0.5), height: CELLS, style: colour, "data-block": block }),
         );
-        const cramped = wide < BESIDE && (block === first || block === end - 1); // the border would lie on its number
-        if (names.has(block) && !cramped)
+        if (names.has(block))
           cells.push(
             s("text.cell", { x: x + wide / 2, y: top + 17, "text-anchor": "middle" }, blockName(block, sizes.length)),
           );

@@ -201,6 +201,7 @@ MENUS = {
     "recompute": "Activations that the backward pass computes again",
     "zero": "What ZeRO divides",
 }
+WRITTEN = {"zero": "ZeRO", "sequence": "tokens"}  # names of fields, where they are written otherwise
 PLANES = {
     "tp × pp": ("tp", "pp"),
     "dp × tp": ("dp", "tp"),
@@ -279,7 +280,7 @@ class PlanPage:
 
     def _size(self, name: str) -> w.BoundedIntText:
         field = w.BoundedIntText(value=1, min=1, max=MOST, tooltip=SIZES[name])
-        field.add_class("pl-plan-size").description = {"sequence": "tokens"}.get(name, name)
+        field.add_class("pl-plan-size").description = WRITTEN.get(name, name)
         field.on_choice(partial(self._resize, name))
         return field
 
@@ -289,7 +290,9 @@ class PlanPage:
         return slider
 
     def _menu(self, name: str) -> w.Dropdown:
-        menu = w.Dropdown(options=CHOICES.get(name, ("1f1b",)), description=name, tooltip=MENUS[name])
+        menu = w.Dropdown(
+            options=CHOICES.get(name, ("1f1b",)), description=WRITTEN.get(name, name), tooltip=MENUS[name]
+        )
         menu.on_choice(partial(self._move, name))
         return menu
 
