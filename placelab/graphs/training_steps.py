@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from placelab.base.errors import FormatError, count
+from placelab.base.units import counted
 from placelab.graphs.transforms.unrolling import Carried, Receive, StagePart, unrolled
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
@@ -118,7 +119,8 @@ def pipeline_training(
     parts, tensors = _micro_batch(column, kept, border, device, recompute)
     if dual:
         tensors = [each for each in tensors if parts[each.producer].stage // p == parts[each.consumers[-1]].stage // p]
-    name = f"pipeline of {p} x {v} stages, {m} micro-batches" if v > 1 else f"pipeline of {p} stages, {m} micro-batches"
+    stages = counted(p, "stage") if v == 1 else f"{p} x {v} stages"
+    name = f"pipeline of {stages}, {counted(m, 'micro-batch')}"
     if dual:
         name = f"two pipelines of {p} stages, {m // 2} micro-batches each"
     graph = unrolled(parts, tensors, m // 2 if dual else m, cluster, recv, {"name": name})

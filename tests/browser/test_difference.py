@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from browser import bare_page
 from browser.boxes import box_of
+from browser.test_nothing_is_cut import WHOLE
 from playwright.sync_api import Page, expect
 
 from placelab.app.widgets.tab_views import DifferenceTable
@@ -26,3 +27,22 @@ def test_the_headline_is_whole_in_a_small_window(page: Page, screenshot) -> None
     assert summary.evaluate("e => e.scrollHeight <= e.clientHeight && e.scrollWidth <= e.clientWidth")
     assert box_of(page.locator(".head"))["height"] <= 28
     expect(summary).to_have_attribute("title", f"{SAID}\n{PAIRS}")
+
+
+def test_names_of_ops_show_their_ends_and_names_of_strategies_are_whole(page: Page) -> None:
+    """Ops differ at the ends of their names. Figures have no column of moved ops, and no bar where nothing was saved or lost."""
+    names = [f"gradients/mixed_5d/branch_{i}/0_conv_3x3/Conv2D_grad/Conv2DBackpropFilter" for i in range(2)]
+    number = ROW | {"what": "number", "name": "strategies", "moved": "", "saved": None, "op": -1}
+    rows = [ROW | {"what": "op", "name": name} for name in names]
+    rows += [number | {"before": "critical-path + random-reads", "after": "critical-path + planned"}]
+    table = DifferenceTable(rows=rows, groups=["op", "number"], group="op", summary=SAID)
+    page.set_viewport_size({"width": 640, "height": 194})
+    bare_page.show(page, table)
+    for cell in page.locator("td.name").all():
+        box, text = box_of(cell), box_of(cell.locator("bdi"))
+        assert text["x"] < box["x"] and text["x"] + text["width"] <= box["x"] + box["width"]
+    table.group = "number"
+    bare_page.receive(page, table, "group")
+    expect(page.locator("td.number").first).to_have_text("critical-path + random-reads")
+    assert page.locator("td.number").evaluate_all(f"cells => cells.every({WHOLE})")
+    expect(page.locator(".bar")).to_have_count(0)

@@ -1,7 +1,7 @@
 /** The current decision, or the current rank, in full. */
 import { h, listen } from "../shared/dom.ts";
+import { tail } from "../shared/tail.ts";
 import { type CandidatesView, candidates } from "./candidates.ts";
-import { tail } from "./list.ts";
 import type { Decision, DecisionRow, RankRow } from "./page.ts";
 import { amount, equation, sums } from "./sums.ts";
 import type { About } from "./traits.ts";

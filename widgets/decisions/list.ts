@@ -1,5 +1,6 @@
 /** A windowed list: of any number of rows only those in sight are elements. */
 import { h, listen, set } from "../shared/dom.ts";
+import { tail } from "../shared/tail.ts";
 
 export const ROW = 20; // CSS pixels
 const AROUND = 4; // rows drawn above and below those in sight
@@ -22,11 +23,6 @@ export interface Rows {
   readonly cells: (row: number) => readonly string[] | undefined;
   /** Rows to be marked, and the word for it. */
   readonly marks: ReadonlyMap<number, string>;
-}
-
-/** An element that shows the end of a text where there is no room for all of it: names of ops differ at their ends. */
-export function tail<S extends "b" | "span">(tag: S, text: string): HTMLElement {
-  return h(`${tag}.tail`, {}, h("bdi", { dir: "ltr" }, text)) as HTMLElement;
 }
 
 export function list(on: { choose(row: number): void; scrolled(): void }): List {

@@ -2,6 +2,7 @@
 import { h, listen, set, style } from "../shared/dom.ts";
 import { type Units, unitsOf } from "../shared/format.ts";
 import TABLE_CSS from "../shared/table.css";
+import { tail } from "../shared/tail.ts";
 import { markTheme, THEME_CSS } from "../shared/theme.ts";
 import css from "./difference.css";
 import type { DifferenceTraits, Row } from "./traits.ts";
@@ -85,6 +86,7 @@ export class DifferenceView {
     const most = Math.max(0, ...this.#shown.map(({ saved }) => Math.abs(saved ?? 0)));
     this.#body.replaceChildren(...this.#shown.map((row) => drawn(row, most, unitsOf(unitless))));
     this.#heads[1]!.textContent = group === "number" ? "" : group === "op" ? "Device" : "Moved";
+    this.#table.classList.toggle("figures", group === "number"); // no such column, and names in the next ones
     this.#at = 0;
     this.#rove(0, focus);
   }
@@ -141,7 +143,7 @@ function drawn({ what, name, moved, before, after, saved, op }: Row, most: numbe
   return h(
     "tr",
     { tabindex: -1, class: op < 0 ? "fixed" : "" },
-    h("td.name", { title: shown }, shown),
+    tail("td.name", shown, shown),
     h("td.moved", { title: moved }, moved),
     h("td.number", { title: before }, before),
     h("td.number", { title: after }, after),
@@ -151,7 +153,7 @@ function drawn({ what, name, moved, before, after, saved, op }: Row, most: numbe
       h(
         "span",
         {},
-        h("span.bar", { "aria-hidden": "true" }, bar),
+        saved === null ? "" : h("span.bar", { "aria-hidden": "true" }, bar),
         h("b", { class: saved !== null && saved < 0 ? "lost" : "" }, text),
       ),
     ),

@@ -163,7 +163,7 @@ export class MattersView {
     const element = this.#views.get(key) ?? made();
     this.#views.set(key, element);
     const [what, name, bar, amount, part] = element.querySelectorAll<HTMLElement>(
-      ".what, .name, i, b, .share",
+      ".what, bdi, i, b, .share",
     ) as unknown as HTMLElement[];
     const longer = (row.saved ?? 0) < 0;
     what!.textContent = row.what;
@@ -219,7 +219,7 @@ function made(): HTMLTableRowElement {
     "tr",
     { tabindex: -1 },
     h("td.what"),
-    h("td.name"),
+    h("td.name.tail", {}, h("bdi", { dir: "ltr" })),
     h("td.saved", {}, h("span.bar", { "aria-hidden": "true" }, h("i")), h("b")),
     h("td.share"),
   );

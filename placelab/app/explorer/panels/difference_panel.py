@@ -28,6 +28,7 @@ FEW = 6  # scopes: where there are fewer, deeper ones are shown; matched devices
 DEEPEST = 6
 GROUPS = ["scope", "kind", "op", "number"]
 HINT = "Keep a schedule with ◈ Keep, then change something: what differs from it is shown here."
+OTHERS = "Another model is kept than is shown: only their numbers compare."
 SAME = "This is the schedule that is kept; change something to see what differs."
 Row = dict[str, Any]
 
@@ -134,12 +135,7 @@ def contents(before: Schedule | None, after: Schedule | None) -> tuple[str, list
     try:
         diff = difference(before, after)
     except FormatError:
-        names = before.problem.graph.title, after.problem.graph.title
-        return (
-            f"{names[0]} is kept, {names[1]} is shown: different models, only their numbers compare.",
-            ["number"],
-            figures,
-        )
+        return OTHERS, ["number"], figures
     numbers = {name: i for i, name in enumerate(after.problem.graph.names.tolist())}
     rows = [
         *_scopes(diff, numbers),
