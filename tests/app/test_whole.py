@@ -170,7 +170,7 @@ def test_messages_pass_a_running_cell(monkeypatch):
     monkeypatch.setattr(Kernel, "initialized", lambda: False)
     for make in (lambda: Whole([w.Button()]), Gantt):
         with monkeypatch.context() as patch:
-            patch.setattr(comm, "create_comm", lambda **_: BaseComm(comm_id="c"))
+            patch.setattr(comm, "create_comm", lambda **_: BaseComm())  # a layout has one, too
             made = make()
         made.comm._reply_subshell_id = None  # the main shell
         assert made.comm._reply_subshell_for({}, "of widgets") == "of widgets"
