@@ -67,6 +67,16 @@ def places(problem: pl.Problem, name: str) -> bool:
         return False
 
 
+def test_undo_is_offered_where_there_is_something_to_undo(explorer):
+    """Of a problem that was given as it is there is not; after a change there is, and it leads back."""
+    wait_for(lambda: shown(explorer.rejection.box))
+    assert not shown(explorer.rejection.back) and not shown(explorer.failure_panel.back)
+    explorer.change(lambda state: replace(state, memory="none"))
+    assert explorer.schedule and shown(explorer.rejection.back)
+    press(explorer.rejection.box, "Undo")
+    assert explorer.state.memory == "dynamic" and not shown(explorer.rejection.back)
+
+
 def test_the_least_memory_is_exact(explorer):
     """HEFT needs 7 of the 5 GB of the fast device: a factor of 1.4."""
     wait_for(lambda: shown(explorer.rejection.box) and explorer.rejection.settled(60))

@@ -228,6 +228,8 @@ class Explorer(Readable):
                     self.canvas.restore((state.cluster, state.layout))
             self.actions.show()
             self.canvas.take(can_undo=bool(self.steps.past), can_redo=bool(self.steps.future))
+            for panel in (self.rejection, self.failure_panel):
+                panel.back.hidden = not self.steps.past
 
     def _step_to(self, way: Callable[[Undoable], Undoable]) -> None:
         self._told = None  # what undoes an edit needs no note, nor does what it has undone

@@ -31,6 +31,8 @@ class Rejection:
     box
         The panel; `text` is the headline, `hint` says what is tried, `offers` has a button for each remedy, `devices` says why
         each device was ruled out.
+    back
+        The button to undo.
     """
 
     def __init__(self, shared: Shared) -> None:
@@ -44,9 +46,9 @@ class Rejection:
         self._show_op = button("", "Select it in all views", lambda: shared.set_trait("selection", self._op))
         tip = "Memory model none: place as if every device had room for everything"
         ignore = button("Ignore memory", tip, lambda: shared.change(lambda s: replace(s, memory="none")))
-        back = button("Undo", "Back to what was there before", shared.undo)
+        self.back = button("Undo", "Back to what was there before", shared.undo)
         self._remedies = RemedySearch(self._offer)
-        always = w.HBox([self._show_op, ignore, back]).add_class("pl-remedies")
+        always = w.HBox([self._show_op, ignore, self.back]).add_class("pl-remedies")
         self.devices = w.Table(head=["Device", "Why not", "Its memory"])
         self.box = w.VBox([self.text, self.hint, self.offers, always, self.devices]).add_class("pl-rejection")
         self.hide()
@@ -149,6 +151,8 @@ class FailurePanel:
     ----------
     box
         The panel; `said` is the error in it.
+    back
+        The button to undo.
     on_cell
         Called with the text and the line of the cell in which the strategy has failed; {} for none.
     """
@@ -157,11 +161,9 @@ class FailurePanel:
 
     def __init__(self, shared: Shared) -> None:
         self.said = w.Failed()
-        buttons = [
-            button("Run again", "Compute the same once more", shared.again),
-            button("Undo", "Back to what was there before", shared.undo),
-        ]
-        row = w.HBox(buttons).add_class("pl-remedies")
+        again = button("Run again", "Compute the same once more", shared.again)
+        self.back = button("Undo", "Back to what was there before", shared.undo)
+        row = w.HBox([again, self.back]).add_class("pl-remedies")
         self.box = w.VBox([self.said, row]).add_class("pl-failure")
         self.hide()
 
