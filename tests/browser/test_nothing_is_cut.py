@@ -208,3 +208,20 @@ def test_a_plan_is_whole_where_the_window_is_wide_and_low(page: Page, screenshot
                 assert box["height"] > 10 and box["y"] + box["height"] <= tab["y"] + tab["height"], part
     finally:
         explorer.close()
+
+
+def test_tables_have_the_colour_of_their_page(page: Page):
+    """On a page without a doctype a browser gives tables its own: in the dark a rejection's devices were black on black."""
+    graph = pl.OpGraph.from_arrays(["a", "b"], [1e9, 1e9], [(0, 1)], persistent=[6e9, 0])
+    explorer = pl.explore(pl.Problem(graph, pl.Cluster([1e12], memory=5e9), memory="dynamic"), tab="Difference")
+    try:
+        with pytest.raises(pl.InfeasibleError):
+            explorer.schedule  # noqa: B018
+        assert explorer.rejection.settled(60)
+        bare_page.show(page, explorer, "dark")
+        assert page.evaluate("document.compatMode") == "BackCompat"
+        colours = "row => [row, row.closest('.placelab-explorer')].map((e) => getComputedStyle(e).color)"
+        inside, around = page.locator(".pl-rejection td").first.evaluate(colours)
+        assert inside == around
+    finally:
+        explorer.close()
