@@ -411,6 +411,18 @@ def test_all_strategies_are_compared_after_a_drag(page, schedule, tmp_path, scre
     assert makespans(page) == (min(best, makespans(page)[0]),) * 2 == (of_the_library(page, schedule),) * 2
 
 
+def test_memory_that_does_not_count_is_not_said(page, tmp_path):
+    """As in the explorer; and the names of strategies stand below each other, the best one's too."""
+    opened(page, pl.solve(pl.datasets.problem("topcuoglu"), "heft", "planned"), tmp_path)
+    expect(page.locator(".race[data-done]")).to_be_visible()
+    for card in page.locator(".cluster .card").all():
+        assert "memory" not in card.get_attribute("aria-label")
+        expect(card.locator(".amount")).to_have_text("")
+    names = page.locator(".race th button")
+    assert len({box_of(name)["x"] for name in names.all()}) == 1
+    expect(page.locator(".race tr", has_text="★")).to_have_count(1)
+
+
 def select(page: Page, name: str) -> None:
     """Select an op in the chart by its name."""
     page.get_by_label("Find ops").fill(name)

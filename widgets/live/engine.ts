@@ -182,11 +182,12 @@ export class Engine {
   rest(wish: Wish): Rest {
     const { problem, run } = this.#showing(wish);
     const { tensorBytes } = problem.costs;
+    const counts = problem.shape.memory.model !== MEMORY.none;
     return {
       path: pathParts(problem, run),
       moved: sum(Float64Array.from(run.transfers.tensor, (t) => tensorBytes[t]!)),
-      short: problem.shape.memory.model === MEMORY.none ? null : isShort(problem, run),
-      peak: peaksOf(problem, run),
+      short: counts ? isShort(problem, run) : null,
+      peak: counts ? peaksOf(problem, run) : [],
     };
   }
 

@@ -72,13 +72,13 @@ function row(name: string, choose: () => void) {
   listen(button, "click", choose);
   const star = h("span", { "aria-hidden": true });
   const [before, now, change] = [h("td"), h("td"), h("td")];
-  const element = h("tr", {}, h("th", { scope: "row" }, star, button), before, now, change);
+  const element = h("tr", {}, h("th", { scope: "row" }, button, star), before, now, change);
   element.dataset.name = name;
   return {
     element,
     mark: (chosen: boolean) => element.classList.toggle("chosen", chosen),
     star(best: boolean) {
-      star.textContent = best ? "★ " : "";
+      star.textContent = best ? " ★" : "";
       button.title = best ? "The least of these" : "";
     },
     show(was: number, is: number, time: (x: number) => string) {
