@@ -220,11 +220,16 @@ def test_a_notebook_as_html_recomputes(page, tmp_path, screenshot):
     exporter = HTMLExporter(require_js_url="", mathjax_url="", jquery_url="", widget_renderer_url="", mermaid_js_url="")
     (tmp_path / "notebook.html").write_text(exporter.from_notebook_node(notebook)[0], encoding="utf-8")
     page.route("https://**", lambda route: route.abort())
+    page.emulate_media(color_scheme="dark")  # which the notebook's page, white as it is, does not follow
     page.goto((tmp_path / "notebook.html").as_uri())
     expect(page.get_by_role("img", name="Gantt chart of layered")).to_be_visible()
     page.get_by_role("button", name="Recompute here").click()
-    dragged_on(page.frame_locator("[class^=placelab-saved] iframe"), schedule.makespan)
+    inside = page.frame_locator("[class^=placelab-saved] iframe")
+    dragged_on(inside, schedule.makespan)
     screenshot("html")
+    expect(inside.locator(".placelab").first).to_have_attribute("data-theme", "light")
+    ground = "body => getComputedStyle(body).colorScheme"
+    assert inside.locator("html").evaluate(ground) == "light"
 
 
 @pytest.mark.slow

@@ -181,10 +181,10 @@ export class GoOn {
   #open(): void {
     const root = this.#root();
     if (!root || this.#page) return;
-    const dark = root.dataset.theme === "dark";
+    const scheme = `color-scheme: ${root.dataset.theme}`; // the notebook's, which need not be the system's
     const frame = h("iframe", { title: "The explorer without its kernel", sandbox: "allow-scripts" });
-    frame.style.cssText = `width:100%;height:${HEIGHT};border:0;color-scheme:${dark ? "dark" : "light"}`;
-    frame.setAttribute("srcdoc", keptPage(this.#picture()));
+    frame.style.cssText = `width:100%;height:${HEIGHT};border:0;${scheme}`;
+    frame.setAttribute("srcdoc", keptPage(this.#picture()).replace("color-scheme: light dark", scheme));
     const back = h("button", { type: "button" }, "Back to the explorer");
     listen(back, "click", () => this.#shut());
     const said = "Without the kernel: this page goes on from the explorer's last picture, and computes by itself. ";

@@ -49,14 +49,14 @@ SCRIPT = """(() => { for (const box of document.querySelectorAll(".placelab-save
   const [page, image, old] = ["script[type='application/json']", "img", "button"].map((what) => box.querySelector(what));
   if (!page || !image || old) continue;
   const button = document.createElement("button");
-  const live = page.dataset.kind === "live", dark = document.body.dataset.jpThemeLight === "false";
+  const live = page.dataset.kind === "live", scheme = document.body.dataset.jpThemeLight === "false" ? "dark" : "light";
   button.textContent = live ? "▶ Recompute here" : "▶ Play this schedule";
   button.onclick = () => {
     const frame = document.createElement("iframe");
     frame.setAttribute("sandbox", "allow-scripts");
     frame.title = image.alt;
-    frame.style = `width:100%%;height:${live ? 860 : 560}px;border:0;color-scheme:${dark ? "dark" : "light"}`;
-    frame.srcdoc = JSON.parse(page.textContent);
+    frame.style = `width:100%%;height:${live ? 860 : 560}px;border:0;color-scheme:${scheme}`;
+    frame.srcdoc = JSON.parse(page.textContent).replace("color-scheme: light dark", `color-scheme: ${scheme}`);
     image.parentElement.replaceWith(frame);
   };
   page.before(button);
