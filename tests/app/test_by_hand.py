@@ -434,6 +434,7 @@ def test_a_puzzle_begins_with_its_start_and_counts_stars():
     look(explorer)
     wait_for(lambda: explorer.gantt.by_hand and "★☆☆" in figures(explorer))
     assert explorer.schedule.makespan == puzzle.start.makespan
+    assert repr(explorer).startswith("Explorer(diamond: 4 ops on 2 devices")
     ask(explorer, "finish")
     wait_for(lambda: "★★★" in figures(explorer))
     pl.testing.check_by_hand(explorer, puzzle="diamond")

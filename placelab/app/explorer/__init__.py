@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -100,6 +101,8 @@ def explore(
     if par is not None and not 0 < par < inf:
         raise UnsupportedError(f"explore: par is {par!r}; expected a makespan in seconds, more than 0")
     state = initial_state(problem_or_graph, cluster).with_choices(partitioner, scheduler, options or {}, tuple(names))
+    if puzzle is not None:
+        state = replace(state, model=replace(state.model, title=puzzle.name))
     if isinstance(plan, ByHand):
         state = state.with_hand(plan.placement)
     problem = state.problem()
