@@ -186,6 +186,16 @@ def test_a_hint_lies_on_no_button(page: Page):
     assert said["x"] + said["width"] <= box_of(page.locator("[data-action=graph]"))["x"] + 1
 
 
+def test_names_of_streams_stay_apart(page: Page):
+    """On the smallest cards, too, where there is no room for all of a name."""
+    names = [f"worker:{d}{part}" for part in ("", "/stream") for d in range(8)]
+    hosts = [f"node{d // 4}" for d in range(8)] * 2
+    cluster = pl.Cluster([1e12] * 16, names=names, hosts=hosts)
+    in_canvas(page, ClusterCanvas(cluster, embedded=True), (590, 204))
+    shown = page.locator(".card text.name").evaluate_all("texts => texts.map((text) => text.firstChild.data)")
+    assert len(shown) == len(set(shown)) == 16 and any("…" in name for name in shown), shown
+
+
 def test_what_the_canvas_hides_is_counted(page: Page, screenshot):
     """Below a few of fifty cards the explorer says how many more there are; scrolled to the last one, it says nothing."""
     explorer = pl.explore("topcuoglu", pl.clusters.mayer50(), tab="Difference")
