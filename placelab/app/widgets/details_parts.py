@@ -34,14 +34,15 @@ def chain_of(schedule: Schedule, steps: np.ndarray, head: str) -> Details:
     held = HeldBytes(schedule)
     time = schedule.problem.cluster.units.time
     producer = schedule.problem.graph.tensor_producer
+    begins = apart(kept["start"].tolist(), schedule.problem.cluster.units.time)
     rows = []
-    for step in kept:
+    for step, begin in zip(kept, begins, strict=True):
         kind, name, device, began, ended, reason = described(schedule, step, held)
         moves = kind == "transfer"
         op = int(producer[schedule.transfers[step["by"]]["tensor"]]) if moves else int(step["row"])
         what = f"transfer of {name}" if moves else f"{name} waits" if kind == "wait" else str(name)
         told = f"on {device}" if kind == "op" else reason
-        rows.append((what, f"{time(ended - began)} · {told}", time(began), float(began), float(ended), op))
+        rows.append((what, f"{time(ended - began)} · {told}", begin, float(began), float(ended), op))
     left = len(steps) - len(kept)
     return {"head": head, "rows": rows, "left": left, "after": OLDEST if left else 0, "root": len(rows) > 0}
 
