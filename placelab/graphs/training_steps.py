@@ -119,8 +119,8 @@ def pipeline_training(
     parts, tensors = _micro_batch(column, kept, border, device, recompute)
     if dual:
         tensors = [each for each in tensors if parts[each.producer].stage // p == parts[each.consumers[-1]].stage // p]
-    stages = counted(p, "stage") if v == 1 else f"{p} x {v} stages"
-    name = f"pipeline of {stages}, {counted(m, 'micro-batch')}"
+    said = counted(p, "stage") if v == 1 else f"{p} x {v} stages"
+    name = f"pipeline of {said}, {counted(m, 'micro-batch')}"
     if dual:
         name = f"two pipelines of {p} stages, {m // 2} micro-batches each"
     graph = unrolled(parts, tensors, m // 2 if dual else m, cluster, recv, {"name": name})

@@ -203,10 +203,10 @@ def test_few_cells_cut_their_text(page: Page, shown) -> None:
     table = shown()
     cut = "cells => cells.filter(cell => getComputedStyle(cell).overflow !== 'visible').map(cell => cell.textContent)"
     assert page.locator("td").evaluate_all(cut) == []
-    table.rows = [row("heft", cell(3.0), cell(1234567890.0), cell(2.5))]
+    table.rows = [row("heft", cell(3.0), cell(1.23e9), cell(2.5))]
     bare_page.receive(page, table, "rows")
     expect(page.locator("tbody tr")).to_have_count(1)
-    assert page.locator("td").evaluate_all(cut) == ["1,234,567,890 s"]
+    assert page.locator("td").evaluate_all(cut) == ["1,230,000,000 s"]
 
 
 def test_measures_change_numbers_and_order(page: Page, shown) -> None:

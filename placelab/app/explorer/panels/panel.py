@@ -276,6 +276,10 @@ class Puzzle(Protocol):
     """What the explorer knows of a puzzle of :mod:`placelab.puzzles`."""
 
     @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
     def task(self) -> str:
         """What is to be found out."""
 
