@@ -120,7 +120,7 @@ def _stages(schedule: Schedule) -> list[Item]:
             "Busy, by stage",
             shares,
             lambda x: f"{x:.0f} %",
-            f"Share of the step in which a stage computes; {most}",
+            f"Share of the step in which a stage runs its passes, without updates; {most}",
         ),
     ]
     if schedule.problem.memory != "none":
