@@ -52,8 +52,9 @@ MODEL = """async ([source, traits, theme]) => {
 
 STILL = """async () => {
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-  const finite = (animation) => animation.effect.getComputedTiming().endTime < Infinity;
-  await Promise.allSettled(document.getAnimations().filter(finite).map((animation) => animation.finished));
+  // A note that leaves after a while is at rest until then: it would be waited for twelve seconds.
+  const rests = ({animationName, effect}) => animationName !== "pl-leaves" && effect.getComputedTiming().endTime < Infinity;
+  await Promise.allSettled(document.getAnimations().filter(rests).map((animation) => animation.finished));
 }"""
 
 HEARING: WeakKeyDictionary[Page, Callable[[dict[str, Any]], dict[str, Any]]] = WeakKeyDictionary()
