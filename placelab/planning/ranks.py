@@ -21,6 +21,7 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.trace import Ranks
 
 STEPS = 2.0**40  # of a rounded rank, from 0 to the largest
+FEW = 500  # items up to which numpy sorts as quickly
 NEAR = 1 / 32  # steps: how far from the border of a step ranks are looked at …
 SAME = 1 / 128  # … and how far apart those are that are equal
 
@@ -314,7 +315,7 @@ def by_falling(priority: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Priorities are compared exactly; ranks are :func:`~placelab.planning.ranks.rounded` first. Falling
     :func:`~placelab.upward_rank` is a topological order.
-    O(n log n).
+    O(n).
     """
     return in_classes(priority)[:2]
 
@@ -326,10 +327,19 @@ def in_classes(priority: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
     """
     n = len(priority)
     order, place, shared, run, start = [np.empty(n, dtype=np.int32) for _ in range(5)]
-    exact = frozen(np.asarray(priority, dtype=np.float64))
-    unstable = frozen(np.argsort(-priority).astype(np.int32))
-    ties = kernels.repair_ties(exact, unstable, run, start, place, order, shared)
+    exact = frozen(np.asarray(priority, dtype=np.float64) + 0.0)  # -0.0 is 0.0
+    falling = frozen(_many_by_falling(exact) if n > FEW else np.argsort(-exact).astype(np.int32))
+    ties = kernels.repair_ties(exact, falling, run, start, place, order, shared)
     return order, place, shared if ties else shared[:0]
+
+
+def _many_by_falling(priority: np.ndarray) -> np.ndarray:
+    """Items by falling priority, sorted by digits: a third of the time of numpy's sort."""
+    n = len(priority)
+    key, other_key = [np.empty(n, dtype=np.int64) for _ in range(2)]
+    item, other = [np.empty(n, dtype=np.int32) for _ in range(2)]
+    kernels.sort_falling(priority.view(np.int64), key, item, other_key, other, np.empty(kernels.COUNTERS, np.int32))
+    return item
 
 
 def precedence_order(graph: OpGraph, priority: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ import placelab as pl
 from placelab.planning.ranks import (
     STEPS,
     by_falling,
+    in_classes,
     mean_exec,
     path_computation_time,
     precedence_order,
@@ -194,6 +195,27 @@ def scaled(compute, edges, devices, factor):
 
 
 FACTORS = [Fraction(1), Fraction(3), Fraction(1, 3), Fraction(1, 10), Fraction(7, 1000)]
+
+DRAWS = {
+    "all signs": lambda rng, n: rng.normal(size=n),
+    "steps": lambda rng, n: np.round(rng.random(n) * 2**40),
+    "equals": lambda rng, n: rng.integers(-3, 4, n).astype(float),
+    "ends": lambda rng, n: rng.choice([0.0, -0.0, np.inf, -np.inf, 1e-310, -5e300, 7.5], n),
+    "one": lambda rng, n: np.full(n, 3.0),
+}
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 500, 501, 2_000])
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+def test_items_by_falling_priority(n, draw):
+    """As numpy's stable sort has them, few or many: negative, infinite and equal priorities, and both zeros, which are equal."""
+    priority = draw(np.random.default_rng(n), n)
+    order, place, shared = in_classes(priority)
+    assert order.tolist() == np.argsort(-priority, kind="stable").tolist()
+    assert place[order].tolist() == list(range(n))
+    ranks = [np.flatnonzero(priority[order] == p) for p in priority]
+    first = [r[0] if len(r) > 1 else -1 for r in ranks]
+    assert (shared.tolist() or [-1] * n) == first
 
 
 @pytest.mark.parametrize("factor", FACTORS, ids=str)

@@ -3,7 +3,7 @@
 from math import inf
 
 from placelab.kernels.heap import pop_event, pop_key, push_event, push_key
-from placelab.kernels.jit import helper, kernel
+from placelab.kernels.jit import helper, inlined, kernel
 from placelab.kernels.plan.look_up import exec_time, may_run
 
 
@@ -95,14 +95,70 @@ def precedence_order(place, item, succ, missing, heap, order):
                 size += 1
 
 
+DIGIT = 11  # bits of a key by which items are sorted at a time: as many counters stay in the nearest cache
+DIGITS = 6  # which hold the 64 bits of a float
+COUNTERS = DIGITS << DIGIT
+
+
+@inlined
+def falling_key(bits):
+    """A whole number that is the less the greater the float with these bits is."""
+    return ~(bits if bits >= 0 else bits ^ 0x7FFFFFFFFFFFFFFF)
+
+
+@inlined
+def digit_of(key, p):
+    """Digit p of a key, from the lowest; the sign is turned in the highest, so that negative keys come first."""
+    digit = (key >> DIGIT * p) & ((1 << DIGIT) - 1)
+    return digit ^ (1 << DIGIT - 1) if p == DIGITS - 1 else digit
+
+
+@kernel
+def sort_falling(bits, key, item, other_key, other_item, counter):
+    """Items by falling priority, equal priorities by item number, to `item`: digit by digit, from the lowest. O(n).
+
+    `bits`: those of the priorities, floats without -0.0, as whole numbers. Workspace: `key`, `other_key`, `other_item`,
+    `counter`.
+    """
+    n = len(bits)
+    for i in range(COUNTERS):
+        counter[i] = 0
+    for v in range(n):
+        key[v] = falling_key(bits[v])
+        item[v] = v
+        for p in range(DIGITS):
+            counter[(p << DIGIT) + digit_of(key[v], p)] += 1
+    swapped = False
+    for p in range(DIGITS):
+        base = p << DIGIT
+        if counter[base + digit_of(key[0], p)] == n:  # all alike
+            continue
+        below = 0
+        for i in range(base, base + (1 << DIGIT)):
+            count = counter[i]
+            counter[i] = below
+            below += count
+        for i in range(n):
+            digit = base + digit_of(key[i], p)
+            at = counter[digit]
+            counter[digit] = at + 1
+            other_key[at] = key[i]
+            other_item[at] = item[i]
+        key, other_key = other_key, key
+        item, other_item = other_item, item
+        swapped = not swapped
+    if swapped:
+        for i in range(n):
+            other_item[i] = item[i]
+
+
 @kernel
 def repair_ties(priority, order, run, start, rank, item, shared):
     """Ranks of items by falling priority, equal priorities by item number.
 
-    `order` sorts the items by falling priority, equal ones in any order (numpy's fast sort is not stable, and not equally so on
-    every machine). Results: ``item[rank]``, ``rank[item]``, and ``shared[item]``, the lowest rank among the items of equal
-    priority, -1 where there is no other. Workspace: `run`, `start`. Returns whether any are equal; where not, `shared` is left
-    alone. O(n).
+    `order` sorts the items by falling priority, equal ones in any order. Results: ``item[rank]``, ``rank[item]``, and
+    ``shared[item]``, the lowest rank among the items of equal priority, -1 where there is no other. Workspace: `run`, `start`.
+    Returns whether any are equal; where not, `shared` is left alone. O(n).
     """
     n = len(order)
     r = -1
