@@ -463,6 +463,17 @@ def _replayed(problem: Problem, device: np.ndarray, planned: np.ndarray, placed:
     return ByHand(Placement(problem, device, one_order(problem.graph, orders)), placed)
 
 
+def complete(plan: ByHand | Placement | Schedule, who: str) -> ByHand:
+    """A plan by hand of all ops, for a function of the name `who`; FormatError where some of them wait to be placed."""
+    expect(plan, (ByHand, Placement, Schedule), who)
+    made = plan if isinstance(plan, ByHand) else by_hand(plan)
+    if len(made.waiting):
+        raise FormatError(
+            f"{who} takes a whole plan, and {len(made.waiting)} ops of this one wait to be placed, {made.waiting[0]!r} first"
+        )
+    return made
+
+
 def alone(plan: Placement, placed: np.ndarray) -> Placement:
     """The plan of the ops that are placed, alone: of the part of the problem that they are."""
     return Placement(part_of(plan.problem, placed), plan.device, plan.planned, not_before=plan.not_before)

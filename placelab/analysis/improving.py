@@ -10,8 +10,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from placelab.analysis.hand_plans import ByHand, by_hand
-from placelab.base.errors import FormatError, expect
+from placelab.analysis.hand_plans import ByHand, by_hand, complete
+from placelab.base.errors import expect
 from placelab.base.index_arrays import frozen
 from placelab.base.progress import Progress, Report, never, silent
 from placelab.kernels.plan.places import shorter
@@ -184,12 +184,7 @@ def improve(
     >>> plan.makespan, improve(plan).makespan
     (119.0, 73.0)
     """
-    expect(plan, (ByHand, Placement, Schedule), "improve")
-    made = plan if isinstance(plan, ByHand) else by_hand(plan)
-    if len(made.waiting):
-        raise FormatError(
-            f"{len(made.waiting)} ops wait to be placed, {made.waiting[0]!r} first; improve takes a whole plan"
-        )
+    made = complete(plan, "improve")
     problem = made.placement.problem
     begin = run(problem, made.placement.device, made.planned, "by hand", "planned")
     search = LocalSearch(problem, [begin], seed, moves or usual_moves(problem))

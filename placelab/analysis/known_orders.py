@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from placelab.analysis.device_orders import lanes
-from placelab.analysis.hand_plans import ByHand, by_hand
-from placelab.base.errors import UnsupportedError, expect
+from placelab.analysis.hand_plans import ByHand, by_hand, complete
+from placelab.base.errors import UnsupportedError
 from placelab.base.index_arrays import frozen
 from placelab.problem.graph import OpGraph
 from placelab.problem.pipeline_columns import Pipeline, required
@@ -46,6 +46,8 @@ def recognise(plan: ByHand | Placement | Schedule) -> tuple[str, ...]:
 
     Raises
     ------
+    FormatError
+        Ops of the plan wait to be placed.
     UnsupportedError
         The graph has no stages and micro-batches.
 
@@ -62,8 +64,7 @@ def recognise(plan: ByHand | Placement | Schedule) -> tuple[str, ...]:
     >>> recognise(pl.solve(problem, "hash", "1f1b"))
     ('1f1b',)
     """
-    expect(plan, (ByHand, Placement, Schedule), "recognise")
-    made = plan if isinstance(plan, ByHand) else by_hand(plan)
+    made = complete(plan, "recognise")
     problem = made.placement.problem
     pipeline = required(problem.graph, "recognise")
     if pipeline.merged:  # none of them puts passes together

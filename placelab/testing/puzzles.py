@@ -9,7 +9,7 @@ from math import inf
 
 import numpy as np
 
-from placelab.analysis.hand_plans import ByHand, by_hand
+from placelab.analysis.hand_plans import ByHand, by_hand, complete
 from placelab.analysis.validation import validate
 from placelab.base.errors import FormatError, InfeasibleError, expect
 from placelab.graphs import datasets
@@ -92,7 +92,7 @@ def schedule_of(plan: ByHand | Placement | Schedule) -> Schedule:
     expect(plan, (ByHand, Placement, Schedule), "a puzzle's plan")
     if isinstance(plan, Placement):
         return simulate(plan.problem, plan)
-    return plan.schedule if isinstance(plan, ByHand) else plan
+    return complete(plan, "a puzzle").schedule if isinstance(plan, ByHand) else plan
 
 
 def names() -> list[str]:

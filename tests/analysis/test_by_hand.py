@@ -349,8 +349,11 @@ def test_what_waits_is_not_in_the_way_and_is_not_moved():
         plan.move("T7", "P1")
     with pytest.raises(pl.InfeasibleError, match="'T2' waits to be placed"):
         plan.swap("T1", "T2")
-    with pytest.raises(pl.FormatError, match="9 ops wait to be placed, 'T2' first"):
-        pl.improve(plan)
+    for takes in (pl.improve, pl.recognise, pl.puzzles.load("diamond").stars):
+        with pytest.raises(
+            pl.FormatError, match="takes a whole plan, and 9 ops of this one wait to be placed, 'T2' first"
+        ):
+            takes(plan)
     with pytest.raises(AssertionError, match="is not complete: 9 ops wait to be placed, 'T2' first"):
         pl.testing.check_by_hand(plan)
     with pytest.raises(pl.InfeasibleError, match="op 'T7' is placed, but its input 'T3' is not"):

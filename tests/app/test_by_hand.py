@@ -415,6 +415,17 @@ def test_an_explorer_begins_by_hand():
     explorer.close()
 
 
+def test_an_explorer_of_a_part_shows_that_part():
+    """What waits is in the tray, and nothing of it in the schedule."""
+    plan = pl.by_hand(pl.solve(pl.datasets.problem("topcuoglu"), "heft"), placed=["T1", "T2"])
+    explorer = pl.explore(plan)
+    look(explorer)
+    assert waiting(explorer, True) == ["T3", "T4", "T5", "T6"] and len(waiting(explorer, False)) == 4
+    assert explorer.schedule.makespan == plan.makespan == 40 and list(explorer.gantt.decided[:10]) == [1, 1] + [0] * 8
+    assert sum(explorer.schedule.finish > explorer.schedule.start) == 2
+    explorer.close()
+
+
 def test_a_par_of_ones_own_counts_stars():
     """HEFT's 80 earns two of three where par is 73; what is no makespan is refused."""
     explorer = pl.explore("topcuoglu", by_hand=True, par=73)

@@ -18,7 +18,7 @@ from placelab.kernels import jit
 REPLAY = Path(translate.__file__).with_name("replay.mjs")
 LEFT_OUT = {  # kernels that a page cannot have, and why
     "least_shared": "its sets of reads have 62 bits each",
-    "falling_key": "the bits of a float are 64; pages sort by JavaScript's own sort",
+    "falling_key": "the bits of a float are 64; pages sort by sorted.ts",
     "digit_of": "likewise",
 }
 

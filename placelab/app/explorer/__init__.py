@@ -104,7 +104,7 @@ def explore(
     if puzzle is not None:
         state = replace(state, model=replace(state.model, title=puzzle.name))
     if isinstance(plan, ByHand):
-        state = state.with_hand(plan.placement)
+        state = state.with_hand(plan.placement, placed=plan.placed)
     problem = state.problem()
     if par is not None:
         from placelab.testing import puzzles  # with checks of answers, which an explorer seldom needs

@@ -17,8 +17,8 @@ units as there are devices; and of interchangeable devices the next is used only
 To refute a makespan is to solve the model without its objective, in the windows under that makespan: it has either no solution,
 which is a new bound, or one, which is a new plan. When this is done, :mod:`placelab.strategies.searches.cp_sat_search` decides.
 
-No Boolean says which of two ops is first on whichever device they share: the search then learns more from each conflict, but has
-four times as many variables, and proves less in the same time (``benchmarks/quality/exact.md``).
+No Boolean says which of two ops is first on whichever device they share: what is learned of a pair would hold on all devices, but
+less was proven in the same time (``benchmarks/quality/exact.md``).
 
 Times are whole units (:func:`placelab.strategies.searches.tables.whole`), rounded down, so what is proven holds for the problem
 as it is.

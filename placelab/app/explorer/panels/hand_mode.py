@@ -86,7 +86,9 @@ class ByHandMode(Background):
         return self._worker.active
 
     def begin(self) -> None:
-        """Begin the mode as soon as there is a schedule."""
+        """Begin the mode as soon as there is a schedule; what waits of a plan that was given is in the tray."""
+        with self._session.lock:
+            self.follow()
         self._wanted = True
         if (result := self._result()) is not None and result.state is self._session.state:
             self.begin_if_asked()
