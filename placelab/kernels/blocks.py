@@ -418,8 +418,7 @@ class Receivers(NamedTuple):
     """Consumers of each op's tensors, sorted by (their device, tensor, op)."""
 
     op: np.ndarray  # int32 (m,)
-    local_start: np.ndarray  # int32 (n,): consumers on the op's own device are op[local_start[v]:local_end[v]]
-    local_end: np.ndarray  # int32 (n,)
+    local: np.ndarray  # int32 (2 * n,): consumers on op v's own device are op[local[2 * v]:local[2 * v + 1]]
     ptr: np.ndarray  # int32 (2 * m,): transfer x is for op[ptr[2 * x]:ptr[2 * x + 1]]
 
 

@@ -327,7 +327,6 @@ def transfers(problem: Problem) -> tuple[blocks.Sorting, blocks.Receivers, block
     m = problem.graph.n_edges
     k = problem.cluster.n_devices
     by_device, op, *columns = [np.empty(m, np.int32) for _ in range(6)]  # to split one array takes longer
-    cursor, first, last = [np.empty(n, np.int32) for _ in range(3)]
-    receivers = blocks.Receivers(op, first, last, np.empty(2 * m, np.int32))
-    work = blocks.Sorting(np.empty(k + 1, np.int32), by_device, cursor)
+    receivers = blocks.Receivers(op, np.empty(2 * n, np.int32), np.empty(2 * m, np.int32))
+    work = blocks.Sorting(np.empty(k + 1, np.int32), by_device, np.empty(n, np.int32))
     return work, receivers, blocks.Transfers(np.empty(n + 1, np.int32), *columns)

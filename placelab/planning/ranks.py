@@ -21,7 +21,9 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.trace import Ranks
 
 STEPS = 2.0**40  # of a rounded rank, from 0 to the largest
-FEW = 500  # items up to which numpy sorts as quickly
+FEW_BITS = 8  # of a priority, by which items are sorted at a time …
+MANY_BITS = 12  # … and by which MANY are: more counters, which stay in the nearest cache
+MANY = 500
 NEAR = 1 / 32  # steps: how far from the border of a step ranks are looked at …
 SAME = 1 / 128  # … and how far apart those are that are equal
 
@@ -326,20 +328,13 @@ def in_classes(priority: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
     The third array is empty where no two are equal.
     """
     n = len(priority)
-    order, place, shared, run, start = [np.empty(n, dtype=np.int32) for _ in range(5)]
+    order, place, shared, other = (np.empty(n, dtype=np.int32) for _ in range(4))
+    key, other_key = (np.empty(n, dtype=np.int64) for _ in range(2))
+    width = FEW_BITS if n < MANY else MANY_BITS
+    counter = np.empty(1 << width, dtype=np.int32)
     exact = frozen(np.asarray(priority, dtype=np.float64) + 0.0)  # -0.0 is 0.0
-    falling = frozen(_many_by_falling(exact) if n > FEW else np.argsort(-exact).astype(np.int32))
-    ties = kernels.repair_ties(exact, falling, run, start, place, order, shared)
+    ties = kernels.rank_falling(exact.view(np.int64), width, order, place, shared, key, other_key, other, counter)
     return order, place, shared if ties else shared[:0]
-
-
-def _many_by_falling(priority: np.ndarray) -> np.ndarray:
-    """Items by falling priority, sorted by digits: a third of the time of numpy's sort."""
-    n = len(priority)
-    key, other_key = [np.empty(n, dtype=np.int64) for _ in range(2)]
-    item, other = [np.empty(n, dtype=np.int32) for _ in range(2)]
-    kernels.sort_falling(priority.view(np.int64), key, item, other_key, other, np.empty(kernels.COUNTERS, np.int32))
-    return item
 
 
 def precedence_order(graph: OpGraph, priority: np.ndarray) -> np.ndarray:

@@ -172,7 +172,10 @@ def _scheduling(
 def ranks(
     problem: Problem, copies: blocks.Transfers, order: Order, rule: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rank of each op and Send in its queue, the lowest of its equals, the item of each rank; at a tie Sends come first."""
+    """Rank of each op and Send in its queue, the lowest of its equals, the item of each rank; at a tie Sends come first.
+
+    Ranks of items that have equals are stored as :func:`placelab.kernels.run.ready_items.by_priority` takes them.
+    """
     n = problem.graph.n_ops
     sends = _n_sends(problem, len(copies.tensor))
     shared = _NOTHING
@@ -194,6 +197,8 @@ def ranks(
         rank = ops_first(rank)
         shared = ops_first(shared)
         item = np.where(item < sends, n + item, item - sends).astype(I4)
+    if len(shared):
+        rank[shared >= 0] ^= -1
     return rank, shared, item
 
 

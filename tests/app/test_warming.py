@@ -44,7 +44,7 @@ def test_a_first_drag_needs_no_other_kernel(called, monkeypatch):
     drag(explorer, 1e9, 2e9)
     explorer.gantt.selection = 5
     first = {name for names in compile_command.FIRST for name in names}
-    of_others = {"join_across_borders", "sort_falling"}  # where ranks lie at the border of a step; of more than 500 ops
+    of_others = {"join_across_borders"}  # where ranks lie at the border of a step
     wait_for(lambda: explorer.gantt.detail and called >= first - of_others)  # the picture has a thread of its own
     explorer.close()
     assert called | of_others == first

@@ -19,7 +19,8 @@ REPLAY = Path(translate.__file__).with_name("replay.mjs")
 LEFT_OUT = {  # kernels that a page cannot have, and why
     "least_shared": "its sets of reads have 62 bits each",
     "falling_key": "the bits of a float are 64; pages sort by sorted.ts",
-    "digit_of": "likewise",
+    "differing_bits": "likewise",
+    "rank_falling": "likewise",
 }
 
 

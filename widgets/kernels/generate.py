@@ -25,7 +25,7 @@ WANTED = (  # by what calls them
     *("sum_of", "row_means", "mean_times", "mean_transfer", "total_times", "durations", "delays", "speed_ups"),
     *("add_by", "decimal_places", "longest_time", "decimal_unit", "whole_again", "path_by_means", "device_of_path"),
     *("memory_waits", "queue_bases", "in_sequence"),
-    *("upward", "downward", "round_to_steps", "join_across_borders", "repair_ties", "precedence_order", "in_order"),
+    *("upward", "downward", "round_to_steps", "join_across_borders", "precedence_order", "in_order"),
     *("as_ready", "earliest_first", "optimistic_cost", "choose_ready", "choose_least", "one_by_one"),
     *("path_computation_time", "group_transfers", "run_events", "link_items", "walk_back", "idle_gaps"),
     *("memory_changes", "memory_levels", "mark_before_and_behind", "order_all", "heads", "least_span"),

@@ -661,40 +661,6 @@ function join_across_borders(near, exact, rising, same, steps) {
   join(near, exact, rising, rising.length, same, steps);
 }
 
-function repair_ties(priority, order, run, start, rank, item, shared) {
-  let first, i, last, n, p, r, v;
-  n = order.length;
-  r = (-1);
-  last = 0.0;
-  for (let i_1 = 0, end_1 = n; i_1 < end_1; i_1 += 1) {
-    i = i_1;
-    p = priority[order[i]];
-    if (((i === 0) || (p !== last))) {
-      r = (r + 1);
-      start[r] = i;
-      last = p;
-    }
-    run[order[i]] = r;
-  }
-  for (let v_2 = 0, end_2 = n; v_2 < end_2; v_2 += 1) {
-    v = v_2;
-    i = start[run[v]];
-    start[run[v]] = (i + 1);
-    item[i] = v;
-    rank[v] = i;
-  }
-  if (((r + 1) === n)) {
-    return false;
-  }
-  for (let v_3 = 0, end_3 = n; v_3 < end_3; v_3 += 1) {
-    v = v_3;
-    r = run[v];
-    first = ((r > 0) ? start[(r - 1)] : 0);
-    shared[v] = (((start[r] - first) > 1) ? first : (-1));
-  }
-  return true;
-}
-
 function push_key(heap, base, size, key) {
   let i, k, parent;
   i = size;
@@ -2812,8 +2778,8 @@ function number_transfers(device, succ, producer, sorting, receivers, transfers)
     v = v_7;
     transfers.ptr[v] = x;
     home = device[v];
-    receivers.local_start[v] = succ.ptr[v];
-    receivers.local_end[v] = succ.ptr[v];
+    receivers.local[(2 * v)] = succ.ptr[v];
+    receivers.local[((2 * v) + 1)] = succ.ptr[v];
     last_device = (-1);
     last_tensor = (-1);
     for (let i_8 = succ.ptr[v], end_8 = succ.ptr[(v + 1)]; i_8 < end_8; i_8 += 1) {
@@ -2824,9 +2790,9 @@ function number_transfers(device, succ, producer, sorting, receivers, transfers)
       receivers.op[i] = w;
       if ((d === home)) {
         if ((last_device !== home)) {
-          receivers.local_start[v] = i;
+          receivers.local[(2 * v)] = i;
         }
-        receivers.local_end[v] = (i + 1);
+        receivers.local[((2 * v) + 1)] = (i + 1);
         by_device[e] = (-1);
       } else {
         t = succ.tensor[e];
@@ -3240,18 +3206,15 @@ function begin_waiting(item, d, instant, ops, receivers, static_, consumers, fac
 function by_priority(item, instant, rank, classes) {
   let c, number;
   number = rank[item];
-  if ((classes.first.length === 0)) {
-    return number;
+  if ((number >= 0)) {
+    return $key(number, number);
   }
   c = classes.first[item];
-  if ((c >= 0)) {
-    if ((classes.since[c] !== instant)) {
-      classes.since[c] = instant;
-      classes.turn[c] = (classes.turn[c] + 1);
-    }
-    number = (c + classes.turn[c]);
+  if ((classes.since[c] !== instant)) {
+    classes.since[c] = instant;
+    classes.turn[c] = (classes.turn[c] + 1);
   }
-  return $key(number, rank[item]);
+  return $key((c + classes.turn[c]), ((-1) - number));
 }
 
 function queue_item(item, d, instant, rule, classes, ready) {
@@ -3808,7 +3771,7 @@ function end_op(v, instant, pred, copies, receivers, ops, order, memory, devices
   d = ops.device[v];
   devices.busy[d] = 0;
   add_to(devices.touched, d);
-  for (let i_1 = receivers.local_start[v], end_1 = receivers.local_end[v]; i_1 < end_1; i_1 += 1) {
+  for (let i_1 = receivers.local[(2 * v)], end_1 = receivers.local[((2 * v) + 1)]; i_1 < end_1; i_1 += 1) {
     i = i_1;
     arrive(receivers.op[i], d, instant, pred, copies, receivers, ops, order);
   }
@@ -5246,4 +5209,4 @@ function shorter(makespans, tried, least, saves) {
   return best;
 }
 
-export { sum_of, row_means, mean_times, mean_transfer, total_times, durations, delays, speed_ups, add_by, decimal_places, longest_time, decimal_unit, whole_again, path_by_means, device_of_path, memory_waits, queue_bases, in_sequence, upward, downward, round_to_steps, join_across_borders, repair_ties, precedence_order, in_order, as_ready, earliest_first, optimistic_cost, choose_ready, choose_least, one_by_one, path_computation_time, group_transfers, run_events, link_items, walk_back, idle_gaps, memory_changes, memory_levels, mark_before_and_behind, order_all, heads, least_span, least_times, least_transfers, longest_window, first_gap, shorter };
+export { sum_of, row_means, mean_times, mean_transfer, total_times, durations, delays, speed_ups, add_by, decimal_places, longest_time, decimal_unit, whole_again, path_by_means, device_of_path, memory_waits, queue_bases, in_sequence, upward, downward, round_to_steps, join_across_borders, precedence_order, in_order, as_ready, earliest_first, optimistic_cost, choose_ready, choose_least, one_by_one, path_computation_time, group_transfers, run_events, link_items, walk_back, idle_gaps, memory_changes, memory_levels, mark_before_and_behind, order_all, heads, least_span, least_times, least_transfers, longest_window, first_gap, shorter };

@@ -6,7 +6,6 @@ import {
   mean_transfer,
   path_computation_time,
   precedence_order,
-  repair_ties,
   round_to_steps,
   sum_of,
   upward,
@@ -106,14 +105,19 @@ export function precedenceOrder(problem: Problem, priority: Float64Array): Int32
 /** Ops by falling priority, ties by number; the place of each; and the first place of those of equal priority, empty without ties. */
 export function inClasses(priority: Float64Array): { order: Int32Array; place: Int32Array; shared: Int32Array } {
   const n = priority.length;
-  const [order, place, shared, run, start] = Array.from({ length: 5 }, () => new Int32Array(n)) as [
-    Int32Array,
-    Int32Array,
-    Int32Array,
-    Int32Array,
-    Int32Array,
-  ];
-  const falling = ascending(priority.map((x) => -x));
-  const ties: boolean = repair_ties(priority, falling, run, start, place, order, shared);
+  const order = ascending(priority.map((x) => -x));
+  const place = new Int32Array(n);
+  const shared = new Int32Array(n).fill(-1);
+  let first = 0;
+  let ties = false;
+  for (let i = 0; i < n; i++) {
+    place[order[i]!] = i;
+    if (priority[order[i]!] !== priority[order[first]!]) first = i;
+    if (i > first) {
+      shared[order[first]!] = first;
+      shared[order[i]!] = first;
+      ties = true;
+    }
+  }
   return { order, place, shared: ties ? shared : new Int32Array(0) };
 }

@@ -19,7 +19,7 @@ from placelab.kernels import jit
 PARTITIONERS = ("single", "heft", "cpop", "etf", "m-etf", "tf-greedy", "peft", "min-min")
 SCHEDULERS = ("fifo", "pct", "msr", "planned")
 TRANSFERS = ("parallel", "sequential", "channel", "fair")
-LEFT_OUT = ("sort_falling",)  # kernels that are not translated: pages sort by sorted.ts
+LEFT_OUT = ("rank_falling",)  # kernels that are not translated: pages sort by sorted.ts
 
 
 class Call(NamedTuple):

@@ -102,7 +102,7 @@ const worklist = (n: number) => ({ number: whole(n), flag: whole(n), size: float
 /** Transfers of a placement, and who receives what they bring. */
 export function moves(problem: Problem, device: Int32Array) {
   const { nOps: n, nEdges: m, nDevices: k, producer } = problem.shape;
-  const receivers = { op: whole(m), local_start: whole(n), local_end: whole(n), ptr: whole(2 * m) };
+  const receivers = { op: whole(m), local: whole(2 * n), ptr: whole(2 * m) };
   const all = { ptr: whole(n + 1), tensor: whole(m), destination: whole(m), source: whole(m), of_edge: whole(m) };
   const work = { count: whole(k + 1), by_device: whole(m), cursor: whole(n) };
   const x: number = group_transfers(device, successors(problem), producer, work, receivers, all);
@@ -113,12 +113,16 @@ export function moves(problem: Problem, device: Int32Array) {
   return { receivers, copies: { ptr, tensor, destination, source, of_edge } };
 }
 
-/** Place of each op in its queue, the op of each place, and the first place of its equals. */
+/** Place of each op in its queue, its complement where the op has equals; the op of each place; the first place of its equals. */
 function ranks(problem: Problem, device: Int32Array, rule: number) {
   const n = problem.shape.nOps;
   if (rule !== RULES.pct) return { rank: numbers(n), item: numbers(n), first: whole(0) };
   const { order, place, shared } = inClasses(pathComputationTime(problem, device));
-  return { rank: place, item: order, first: shared };
+  return {
+    rank: place.map((rank, v) => (shared.length && shared[v]! >= 0 ? ~rank : rank)),
+    item: order,
+    first: shared,
+  };
 }
 
 /** What the rule MSR reads, with its default weights, and its empty heaps. */

@@ -18,7 +18,7 @@ from placelab.kernels import jit
 
 FIRST = (  # what each of two processes compiles, since numba compiles one kernel at a time
     ("run_events",),
-    ("upward", "round_to_steps", "join_across_borders", "sort_falling", "repair_ties", "in_order", "group_transfers")
+    ("upward", "round_to_steps", "join_across_borders", "rank_falling", "in_order", "group_transfers")
     + ("carriers", "link_items", "walk_back", "idle_gaps", "memory_changes", "memory_levels")
     + ("heads", "least_span", "least_times", "least_transfers", "longest_window", "sum_of", "mean_times")
     + ("mean_transfer", "durations", "delays", "decimal_places", "speed_ups", "add_by")

@@ -28,7 +28,6 @@ from placelab.base.errors import PlacelabError
 from placelab.graphs import generators
 from placelab.kernels import jit
 from placelab.planning.lower_bounds import bounds
-from placelab.planning.ranks import FEW, by_falling
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
@@ -67,7 +66,6 @@ def calls() -> Iterator[None]:
     measured()
     simulate(small, Placement(small, np.zeros(small.graph.n_ops, int)), "fifo")
     yield
-    by_falling(np.arange(FEW + 1.0))
     schedule = solve(small, "heft", "planned")
     yield
     by_hand(schedule).places(small.graph.names[0], 0)

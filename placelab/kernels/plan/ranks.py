@@ -95,9 +95,7 @@ def precedence_order(place, item, succ, missing, heap, order):
                 size += 1
 
 
-DIGIT = 11  # bits of a key by which items are sorted at a time: as many counters stay in the nearest cache
-DIGITS = 6  # which hold the 64 bits of a float
-COUNTERS = DIGITS << DIGIT
+BITS = 64  # of a priority, a float
 
 
 @inlined
@@ -106,82 +104,81 @@ def falling_key(bits):
     return ~(bits if bits >= 0 else bits ^ 0x7FFFFFFFFFFFFFFF)
 
 
-@inlined
-def digit_of(key, p):
-    """Digit p of a key, from the lowest; the sign is turned in the highest, so that negative keys come first."""
-    digit = (key >> DIGIT * p) & ((1 << DIGIT) - 1)
-    return digit ^ (1 << DIGIT - 1) if p == DIGITS - 1 else digit
+@helper
+def differing_bits(key):
+    """The lowest bit in which any two keys differ, and the one after the highest; (0, 0) where all are equal."""
+    differ = 0
+    for i in range(len(key)):
+        differ |= key[i] ^ key[0]
+    low = 0
+    high = 0
+    if differ != 0:
+        high = BITS
+        while (differ >> low) & 1 == 0:
+            low += 1
+        while (differ >> high - 1) & 1 == 0:
+            high -= 1
+    return low, high
 
 
 @kernel
-def sort_falling(bits, key, item, other_key, other_item, counter):
-    """Items by falling priority, equal priorities by item number, to `item`: digit by digit, from the lowest. O(n).
+def rank_falling(bits, width, item, rank, shared, key, other_key, other_item, counter):
+    """Rank items by falling priority, equal priorities by item number: sort them digit by digit, from the lowest. O(n).
 
-    `bits`: those of the priorities, floats without -0.0, as whole numbers. Workspace: `key`, `other_key`, `other_item`,
-    `counter`.
+    `bits`: those of the priorities, floats without -0.0, as whole numbers. Results: ``item[rank]``, ``rank[item]``, and
+    ``shared[item]``, the lowest rank among the items of equal priority, -1 where there is no other. Returns whether any are
+    equal; where not, `shared` is left alone.
+    `width`: bits of a digit. Workspace: `key`, `other_key`, `other_item`, and `counter`, of ``2**width``.
     """
     n = len(bits)
-    for i in range(COUNTERS):
-        counter[i] = 0
     for v in range(n):
         key[v] = falling_key(bits[v])
         item[v] = v
-        for p in range(DIGITS):
-            counter[(p << DIGIT) + digit_of(key[v], p)] += 1
-    swapped = False
-    for p in range(DIGITS):
-        base = p << DIGIT
-        if counter[base + digit_of(key[0], p)] == n:  # all alike
-            continue
+    low, high = differing_bits(key)
+    mask = (1 << width) - 1
+    sorted_item = item
+    for shift in range(low, high, width):
+        sign = 1 << width - 1 if shift + width >= BITS else 0  # turned, so that negative keys come first
+        for i in range(1 << width):
+            counter[i] = 0
+        for i in range(n):
+            counter[(key[i] >> shift) & mask ^ sign] += 1
         below = 0
-        for i in range(base, base + (1 << DIGIT)):
+        for i in range(1 << width):
             count = counter[i]
             counter[i] = below
             below += count
         for i in range(n):
-            digit = base + digit_of(key[i], p)
+            digit = (key[i] >> shift) & mask ^ sign
             at = counter[digit]
             counter[digit] = at + 1
             other_key[at] = key[i]
-            other_item[at] = item[i]
+            other_item[at] = sorted_item[i]
         key, other_key = other_key, key
-        item, other_item = other_item, item
-        swapped = not swapped
-    if swapped:
-        for i in range(n):
-            other_item[i] = item[i]
-
-
-@kernel
-def repair_ties(priority, order, run, start, rank, item, shared):
-    """Ranks of items by falling priority, equal priorities by item number.
-
-    `order` sorts the items by falling priority, equal ones in any order. Results: ``item[rank]``, ``rank[item]``, and
-    ``shared[item]``, the lowest rank among the items of equal priority, -1 where there is no other. Workspace: `run`, `start`.
-    Returns whether any are equal; where not, `shared` is left alone. O(n).
-    """
-    n = len(order)
-    r = -1
-    last = 0.0
+        sorted_item, other_item = other_item, sorted_item
+    equal = False
     for i in range(n):
-        p = priority[order[i]]
-        if i == 0 or p != last:
-            r += 1
-            start[r] = i
-            last = p
-        run[order[i]] = r
-    for v in range(n):
-        i = start[run[v]]
-        start[run[v]] = i + 1
+        v = sorted_item[i]
         item[i] = v
         rank[v] = i
-    if r + 1 == n:
-        return False
-    for v in range(n):  # by now a run's start is where the next run starts
-        r = run[v]
-        first = start[r - 1] if r > 0 else 0
-        shared[v] = first if start[r] - first > 1 else -1
-    return True
+        equal = equal or (i > 0 and key[i] == key[i - 1])
+    if equal:
+        share(key, item, shared)
+    return equal
+
+
+@helper
+def share(key, item, shared):
+    """``shared[item]``: the lowest rank among the items of the same key, -1 where there is no other; keys and items by rank."""
+    for v in range(len(item)):
+        shared[v] = -1
+    first = 0
+    for i in range(1, len(item)):
+        if key[i] != key[i - 1]:
+            first = i
+        else:
+            shared[item[first]] = first
+            shared[item[i]] = first
 
 
 @helper

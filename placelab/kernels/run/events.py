@@ -244,7 +244,7 @@ def end_op(v, instant, pred, copies, receivers, ops, order, memory, devices):
     d = ops.device[v]
     devices.busy[d] = 0
     add_to(devices.touched, d)
-    for i in range(receivers.local_start[v], receivers.local_end[v]):
+    for i in range(receivers.local[2 * v], receivers.local[2 * v + 1]):
         arrive(receivers.op[i], d, instant, pred, copies, receivers, ops, order)
     leave_room(v, d, pred, copies.of_edge, memory)
     if order.rule.with_sends:

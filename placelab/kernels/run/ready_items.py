@@ -18,18 +18,17 @@ def by_priority(item, instant, rank, classes):
     """The key of an item that is queued now: by class of equal priority, within it first come, then by rank.
 
     A class owns the numbers from its first rank on, one per item; each instant at which one of its items is queued takes
-    the next. Where no two priorities are equal there are no classes, and the rank is the key.
+    the next. The rank of an item that is alone in its class is the key; one with equals has ``-1 - rank`` in its place, so that
+    nothing else is read for the others.
     """
     number = rank[item]
-    if len(classes.first) == 0:
-        return number
+    if number >= 0:
+        return number << 32 | number
     c = classes.first[item]
-    if c >= 0:
-        if classes.since[c] != instant:
-            classes.since[c] = instant
-            classes.turn[c] += 1
-        number = c + classes.turn[c]
-    return number << 32 | rank[item]
+    if classes.since[c] != instant:
+        classes.since[c] = instant
+        classes.turn[c] += 1
+    return (c + classes.turn[c]) << 32 | -1 - number
 
 
 @inlined

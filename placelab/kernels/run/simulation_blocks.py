@@ -72,7 +72,7 @@ class Rule(NamedTuple):
 
     kind: int  # PRIORITY, FIFO, MSR, PLANNED or ASK
     with_sends: bool
-    rank: np.ndarray  # int32 (items,): place of each item among all; of equals the lower goes first
+    rank: np.ndarray  # int32 (items,): place of each item among all; its complement where it has equals
     item: np.ndarray  # int32 (items,): item of each rank
 
 

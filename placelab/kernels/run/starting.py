@@ -52,8 +52,8 @@ def number_transfers(device, succ, producer, sorting, receivers, transfers):
     for v in range(n_ops):
         transfers.ptr[v] = x
         home = device[v]
-        receivers.local_start[v] = succ.ptr[v]
-        receivers.local_end[v] = succ.ptr[v]
+        receivers.local[2 * v] = succ.ptr[v]
+        receivers.local[2 * v + 1] = succ.ptr[v]
         last_device = -1
         last_tensor = -1
         for i in range(succ.ptr[v], succ.ptr[v + 1]):
@@ -63,8 +63,8 @@ def number_transfers(device, succ, producer, sorting, receivers, transfers):
             receivers.op[i] = w
             if d == home:
                 if last_device != home:
-                    receivers.local_start[v] = i
-                receivers.local_end[v] = i + 1
+                    receivers.local[2 * v] = i
+                receivers.local[2 * v + 1] = i + 1
                 by_device[e] = -1
             else:
                 t = succ.tensor[e]
