@@ -225,3 +225,10 @@ def test_tables_have_the_colour_of_their_page(page: Page):
         assert inside == around
     finally:
         explorer.close()
+
+
+def test_a_host_that_takes_its_height_away_does_not_hide_the_explorer(page: Page, explorer):
+    """Its content gives it no height: it would be a line."""
+    bare_page.show(page, explorer)
+    page.add_style_tag(content=".placelab-explorer { height: auto !important; }")
+    assert page.locator(".placelab-explorer").bounding_box()["height"] >= 360

@@ -92,8 +92,8 @@ def upload(explorer: Explorer, name: str, data: bytes, piece: int = 1 << 20) -> 
 
 
 def wait_for(holds: Any) -> None:
-    """Wait until a background thread has made the condition true."""
-    until = time.monotonic() + 30
+    """Wait until a background thread has made the condition true: on a busy machine one of least priority takes half a minute."""
+    until = time.monotonic() + 90
     while not holds():
         assert time.monotonic() < until
         time.sleep(0.005)
