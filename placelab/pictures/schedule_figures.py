@@ -12,8 +12,7 @@ from placelab.analysis.two_schedules import difference as differing
 from placelab.base.errors import FormatError, expect
 from placelab.base.interrupts import need
 from placelab.base.units import Units
-from placelab.pictures.schedule_cells import gantt as chart
-from placelab.pictures.schedule_cells import key
+from placelab.pictures.schedule_chart import gantt as chart
 from placelab.pictures.style import (
     ALARM,
     INK,
@@ -55,9 +54,10 @@ class Image(str):
 def gantt(schedule: Schedule) -> Image:
     """A static Gantt chart in SVG, for papers and slides: the text of a file of at most 100 KB.
 
-    A lane per device, the lowest number on top, with the share of the time in which it is busy. A column of pixels has the
-    colour of the kind of ops that takes most of its time, and is pale where the device is busy for less than half of it. Ops on
-    the realised critical path have a red line below.
+    A lane per device, the lowest number on top, with the share of the time in which it is busy. A bar is an op in the colour of
+    its kind, with its name where there is room. Ops that are too narrow to be seen are drawn together: a column of pixels has the
+    colour of the kind that takes most of its time, and is pale where they take less than half of it. The legend says how many
+    ops these are. Ops on the realised critical path have a red line below.
 
     Examples
     --------
@@ -68,8 +68,8 @@ def gantt(schedule: Schedule) -> Image:
     '<svg'
     """
     expect(schedule, Schedule, "plots.gantt")
-    drawn = chart(schedule, critical_steps(schedule), key(schedule))
-    return Image(drawn.replace('style="', 'style="color:#111;font-family:sans-serif;', 1))
+    drawn = chart(schedule, critical_steps(schedule), with_legend=True)
+    return Image(drawn.svg.replace('style="', 'style="color:#111;font-family:sans-serif;', 1))
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,17 @@ def colours_by_work(labels: list[str], index: np.ndarray, compute: np.ndarray) -
     return colour[index], legend + [""] * (most - len(legend)) + ["other"]
 
 
+def ink_on(colour: str) -> str:
+    """Black or white, whichever reads better on "#rrggbb"; `inkOn` of widgets/shared/palette.ts has the same threshold.
+
+    >>> ink_on("#F0E442"), ink_on("#0072B2")
+    ('#000', '#fff')
+    """
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+    return "#000" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 else "#fff"
+
+
 def new_plot(*, glyphs: int = 0, **options: Any) -> figure:
     """A figure that a hand moves and enlarges, drawn by WebGL if it has very many glyphs; `options` are those of Bokeh."""
     need("bokeh.plotting")

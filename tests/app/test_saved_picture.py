@@ -62,7 +62,8 @@ def test_the_picture_is_an_image_that_needs_no_script(schedule):
     (image,) = [attributes for tag, attributes in Elements(html).found if tag == "img"]
     svg = ElementTree.fromstring(base64.b64decode(image["src"].partition("base64,")[2]))
     assert svg.tag.endswith("svg") and "gpu" not in image["alt"]
-    assert "P1" in "".join(svg.itertext())
+    assert {"P1", *(f"T{i}" for i in range(1, 11))} <= set(svg.itertext())
+    assert "critical path" in html and "pale" not in html.partition("<script")[0]  # the legend has what is drawn
 
 
 def test_a_hostile_name_stays_text():
@@ -207,4 +208,5 @@ def test_of_a_plan_by_hand_the_picture_has_what_is_placed(schedule):
     titles = re.findall(r"<title>(P\d): busy [^,]*, (\d+) ops?,", svg)
     assert sorted(titles) == [("P1", "0"), ("P2", "0"), ("P3", "1")]
     assert len(re.findall(r"[Mm]\S+ \S+h\d+", svg)) == 1  # a bar, and no critical path
+    assert "critical path" not in html.partition("<img")[0]
     assert "plan so far 1 of 10 ops" in html and "80 s" not in html.partition("<img")[0]

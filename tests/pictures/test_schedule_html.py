@@ -13,17 +13,19 @@ from pictures import HOSTILE, cells, find, html_of, read, words
 
 import placelab as pl
 from placelab.base.units import percent
-from placelab.pictures.schedule_cells import PIXELS, covered
+from placelab.pictures.schedule_chart import PIXELS, covered, gantt
 from placelab.pictures.style import CRITICAL, PALETTE
+from placelab.schedule.critical_steps import STEP
 from placelab.schedule.schedule import TRANSFER, Schedule, busy_time
 
 NONE = np.empty(0, TRANSFER)
+NO_STEPS = np.empty(0, STEP)
 
 
-def by_hand(kinds, device, start, took, names=None):
+def by_hand(kinds, device, start, took, names=None, op_names=None):
     """A schedule of independent ops."""
     n, names = len(start), names or [f"dev{i}" for i in range(max(device) + 1)]
-    graph = pl.OpGraph.from_arrays([f"op{v}" for v in range(n)], took, [], kind=kinds)
+    graph = pl.OpGraph.from_arrays(op_names or [f"op{v}" for v in range(n)], took, [], kind=kinds)
     placement = pl.Placement(pl.Problem(graph, pl.Cluster([1e6] * len(names), names=names)), np.array(device))
     return Schedule(placement, np.array(start), np.array(start) + np.array(took), NONE, NONE)
 
@@ -39,27 +41,75 @@ def scattered(n_ops, devices, names=None):
 def drawn(schedule):
     """(colour, column, lane's y, length) of each bar, in pixels; those of the critical path have its colour."""
     found = []
-    for path in find(read(schedule), "path"):
-        scale = 1
-        if path.get("stroke") == CRITICAL:
-            scale = int(re.search(r"scale\((\d+) 1\)", path.get("transform"))[1])
-        x = y = 0
-        for command, a, b, length in re.findall(r"([mM])(\d+) (\d+)h(\d+)", path.get("d")):
-            x, y = (int(a), int(b)) if command == "M" else (x + int(a), y)
-            found.append((path.get("stroke"), x * scale, y, int(length) * scale))
-            x += int(length)
+    for group in (element for element in read(schedule).iter() if "scale" in element.get("transform", "")):
+        scale = float(re.search(r"scale\((\S+) 1\)", group.get("transform"))[1])
+        for path in find(group, "path"):
+            x = y = 0
+            for command, a, b, length in re.findall(r"([mM])(-?\d+) (\d+)h(\d+)", path.get("d")):
+                x, y = (int(a), int(b)) if command == "M" else (x + int(a), y)
+                found.append((path.get("stroke"), x * scale, y, int(length) * scale))
+                x += int(length)
     return found
 
 
+def legend_of(schedule):
+    """Texts of the legend in a cell, in their order."""
+    return [item.strip() for item in find(read(schedule), "div")[-1].itertext() if item.strip()]
+
+
 def test_the_chart_of_ten_tasks():
-    """Topcuoglu's schedule, bar by bar: where times divide the width, bars have exactly their length."""
+    """Topcuoglu's schedule, bar by bar: a seam of a pixel keeps each named task from the next one of its kind."""
     schedule = pl.solve(pl.datasets.problem("topcuoglu"), "heft", "planned")
+    second = PIXELS / 80
     third = [bar for bar in drawn(schedule) if bar[0] == PALETTE[0] and bar[2] == 52]
-    assert third == [(PALETTE[0], 0, 52, 49 * PIXELS // 80)]
+    spans = [(0, 9), (9, 28), (28, 38), (38, 49)]
+    assert third == [(PALETTE[0], start * second, 52, (finish - start) * second - 1) for start, finish in spans]
+    root = read(schedule)
+    names = {text.text: float(text.get("x")) for text in find(root, "text") if text.text.startswith("T")}
+    left = min(float(rect.get("x")) for rect in find(root, "rect"))
+    assert names == {f"T{i + 1}": left + start * second + 3 for i, start in enumerate(schedule.start.tolist())}
     steps = pl.critical_path(schedule).query("kind == 'op'")
     red = sum(length for colour, *_, length in drawn(schedule) if colour == CRITICAL)
     assert red == pytest.approx((steps.finish - steps.start).sum() * PIXELS / 80, abs=len(steps))
-    assert "makespan 80 ·" in words(read(schedule))
+    assert "makespan 80 ·" in words(root)
+
+
+def test_the_legend_has_only_what_is_drawn():
+    """Neither paleness, nor merged ops, nor a kind whose ops are nowhere the most, nor a critical path that is left out."""
+    schedule = pl.solve(pl.datasets.problem("topcuoglu"), "heft", "planned")
+    assert legend_of(schedule) == ["op", "critical path"]
+    took = np.append([1e6], np.tile([2.0, 1.0], 50))
+    rare = by_hand(["wide", *["most", "least"] * 50], [0] * 101, np.cumsum(took) - took, took)
+    assert legend_of(rare) == ["wide", "most", "critical path", "drawn together: 100 ops narrower than ½ px"]
+    part = gantt(rare, NO_STEPS, drawn=np.arange(101) == 0)
+    assert [words for *_, words in part.key] == ["wide"]
+
+
+def test_bars_that_can_be_seen_are_apart_and_the_others_counted():
+    """Ops of half a pixel are bars of their own; a thousandth narrower they are columns, whose number the legend has."""
+    n = 2 * PIXELS
+    for width, bars in ((0.5, n), (0.499, 1)):
+        start = np.arange(n) / 2
+        schedule = by_hand("k", [0] * n, start, np.append([width] * (n - 1), PIXELS - start[-1]))
+        assert len([bar for bar in drawn(schedule) if bar[0] == PALETTE[0] and bar[3] < 1]) == bars
+        said = f"drawn together: {n - 1:,} ops narrower than ½ px"
+        assert (said in legend_of(schedule)) == (bars == 1)
+
+
+def test_a_name_keeps_its_end_and_stays_on_its_bar():
+    """Whole, then without the scopes before its last parts, then the last part without its middle; none on a narrow bar."""
+    name = "model/encoder/block_7/attention/MatMulAndAdd"
+    expected = {
+        400: name,
+        250: "…/block_7/attention/MatMulAndAdd",
+        100: "MatMulAndAdd",
+        70: "Mat…dAdd",
+        30: None,
+    }
+    for width, shown in expected.items():
+        schedule = by_hand("k", [0, 0], [0.0, width], [width, PIXELS - width], op_names=[name, "other"])
+        found = [text.text for text in find(read(schedule), "text") if text.text[0] in "mM…"]
+        assert found == ([shown] if shown else []), width
 
 
 @pytest.mark.parametrize("transfer_ops", [0, 5])
@@ -78,8 +128,8 @@ def test_lanes_tell_the_busy_time_of_the_library(transfer_ops):
     ]
     assert f"devices busy {percent(pl.metrics(schedule)['utilisation'])}" in words(root)
     assert ("Send" in words(root)) == bool(transfer_ops)
-    bars = sum(length for colour, *_, length in drawn(schedule) if colour != CRITICAL)
-    assert bars >= PIXELS * share.sum() - 1
+    bars = [length for colour, *_, length in drawn(schedule) if colour != CRITICAL]
+    assert sum(bars) + len(bars) >= PIXELS * share.sum() >= sum(bars) - len(bars)  # with a seam of at most a pixel each
 
 
 spans = st.lists(st.tuples(st.floats(0, 8), st.floats(0, 8), st.integers(0, 2)), max_size=20)
@@ -130,7 +180,7 @@ def test_names_of_strangers_are_text(devices):
     names = [f"{HOSTILE[i % len(HOSTILE)]}{i}" for i in range(devices)]
     schedule = scattered(5000, devices, names)
     graph = pl.OpGraph.from_arrays(
-        [f"op{v}" for v in range(5000)],
+        [f"{HOSTILE[v % 8]}{v}" for v in range(5000)],
         1.0,
         [],
         kind=[HOSTILE[v % 8] for v in range(5000)],

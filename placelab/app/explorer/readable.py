@@ -28,7 +28,8 @@ from placelab.app.export import page, without
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.app.widgets.whole import Whole
 from placelab.base.threads import Background, Worker, ending
-from placelab.pictures.schedule_cells import entries, gantt
+from placelab.pictures.schedule_cells import entries
+from placelab.pictures.schedule_chart import gantt
 from placelab.pictures.style import aside, picture, text
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import PLANNED
@@ -146,7 +147,7 @@ def saved_html(title: str, schedule: Schedule, numbers: Numbers, token: str, wai
     part, placed = without(schedule, waiting)
     steps = critical_steps(part)
     drawn = gantt(part, steps[:0], drawn=placed) if len(waiting) else gantt(part, steps)
-    svg = drawn.replace('style="', 'style="color:#111;font-family:sans-serif;', 1)
+    svg = drawn.svg.replace('style="', 'style="color:#111;font-family:sans-serif;', 1)
     label = f"Gantt chart of {title}"
     image = (
         f'<img alt="{text(label, 200)}" src="data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}" '
@@ -158,7 +159,7 @@ def saved_html(title: str, schedule: Schedule, numbers: Numbers, token: str, wai
     said = "The explorer as it was when this notebook was saved. Run the cell to make it live."
     return _box(
         token,
-        picture(text(title), facts, entries(part), image, aside(said), _page(schedule, numbers, token, waiting)),
+        picture(text(title), facts, entries(drawn.key), image, aside(said), _page(schedule, numbers, token, waiting)),
     )
 
 
