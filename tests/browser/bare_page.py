@@ -23,7 +23,7 @@ MODEL = """async ([source, traits, theme]) => {
   const known = structuredClone(traits), values = {};  // as Python wrote them, and as the widget reads them
   for (const name in known) values[name] = revive(known[name]);
   const listeners = {}, changed = {};
-  const fire = (event) => (listeners[event] ?? []).forEach((then) => then());
+  const fire = (event, ...said) => (listeners[event] ?? []).forEach((then) => then(...said));
   const model = window.model = {
     sent: [],
     get: (name) => values[name],
@@ -39,6 +39,7 @@ MODEL = """async ([source, traits, theme]) => {
       model.answered = Promise.all([model.answered, answer]);
       return answer;
     },
+    tell: (message) => fire("msg:custom", message, []),  // a message of Python's
     receive(news) {
       const fresh = Object.keys(news).filter((name) => JSON.stringify(news[name]) !== JSON.stringify(known[name]));
       for (const name of fresh) values[name] = revive(known[name] = news[name]);

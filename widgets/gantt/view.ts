@@ -15,7 +15,7 @@ import { drawer } from "./hands/drawer.ts";
 import { Drawing } from "./hands/drawing.ts";
 import { actionOf, KEY_HELP } from "./hands/keyboard.ts";
 import { minimap } from "./hands/minimap.ts";
-import { savePicture, type Wanted } from "./hands/picture.ts";
+import type { Save, Wanted } from "./hands/picture.ts";
 import { Player } from "./hands/playing.ts";
 import { NOTHING, type Picked, Pointing } from "./hands/pointing.ts";
 import { proofLane } from "./hands/prooflane.ts";
@@ -456,10 +456,8 @@ export class GanttView {
   }
 
   /** Has the browser download the chart as it is shown. */
-  savePicture(wanted: Wanted): void {
-    savePicture(this.#board, { ...this.#drawing.moving, hover: -1 }, wanted).catch((error: Error) =>
-      this.warn(error.message),
-    );
+  savePicture(save: Save, wanted: Wanted): void {
+    save(this.#board, { ...this.#drawing.moving, hover: -1 }, wanted).catch((error: Error) => this.warn(error.message));
   }
 
   #onTheme(): void {

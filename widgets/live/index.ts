@@ -1,5 +1,5 @@
 /** A page that recomputes: the kernels in the browser, and controls above the chart. Written by placelab/app/export.py. */
-import "../gantt/index.ts"; // shows the schedule of the page, and tells of its model
+import "../gantt/page.ts"; // shows the schedule of the page, and tells of its model
 import type { Hand } from "../gantt/wire/traits.ts";
 import { bestMoves } from "../kernels/best.ts";
 import { bestBound } from "../kernels/bounds.ts";

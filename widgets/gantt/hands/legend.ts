@@ -1,6 +1,6 @@
 /** The meaning of the colours and patterns that the schedule on show contains. */
 import { h, listen } from "../../shared/dom.ts";
-import { IDLE_LOOK, IDLE_TEXT, isAwaited, TRANSFER } from "../scene/colours.ts";
+import { IDLE_LOOK, IDLE_TEXT, isAwaited, MEANING, TRANSFER } from "../scene/colours.ts";
 import { CRITICAL, IDLE_REASONS } from "../wire/decode.ts";
 import type { Board } from "./board.ts";
 
@@ -14,10 +14,10 @@ export function showLegend(box: HTMLElement, board: Board, gather: Gather): void
   const { columns } = chart;
   const present = new Set(colours.index);
   const items = colours.names.flatMap((name, i) => (name && present.has(i) ? [ofColour(i, name, board, gather)] : []));
-  if (columns.nTransfers) items.push(item(swatch(look.barCss[TRANSFER]!), "transfer"));
-  if (columns.critical.kind.length) items.push(item(h("i.swatch.underline"), "critical path"));
+  if (columns.nTransfers) items.push(item(swatch(look.barCss[TRANSFER]!), MEANING.transfer));
+  if (columns.critical.kind.length) items.push(item(h("i.swatch.underline"), MEANING.critical));
   const has = (kind: number) => columns.critical.kind.includes(kind);
-  if (has(CRITICAL.wait)) items.push(item(h("i.swatch.waiting"), "critical path waits in line"));
+  if (has(CRITICAL.wait)) items.push(item(h("i.swatch.waiting"), MEANING.waits));
   const reasons = new Set(columns.idle.reason);
   IDLE_REASONS.forEach((reason, i) => {
     if (!reasons.has(i) || !isAwaited(reason)) return;
@@ -25,10 +25,10 @@ export function showLegend(box: HTMLElement, board: Board, gather: Gather): void
     box.style.setProperty("--pl-mark", IDLE_LOOK[reason].colour);
     items.push(item(box, `idle: ${IDLE_TEXT[reason]}`));
   });
-  if (board.kept) items.push(item(h("i.swatch.kept"), "kept schedule"));
-  if (board.laned) items.push(item(h("i.swatch.usage"), "memory in use, and its capacity"));
-  if (memory?.short.start.length) items.push(item(h("i.swatch.short"), "out of memory"));
-  if (board.merged) items.push(item(h("i.swatch.merged"), "merged: height shows the busy share"));
+  if (board.kept) items.push(item(h("i.swatch.kept"), MEANING.kept));
+  if (board.laned) items.push(item(h("i.swatch.usage"), MEANING.memory));
+  if (memory?.short.start.length) items.push(item(h("i.swatch.short"), MEANING.short));
+  if (board.merged) items.push(item(h("i.swatch.merged"), MEANING.merged));
   if (board.picked >= 0 && columns.nTransfers)
     items.push(item(h("i.swatch.incoming"), "inputs of the selected op; its outputs undashed"));
   box.replaceChildren(...items);

@@ -2,11 +2,14 @@
 import { h } from "../../shared/dom.ts";
 import { download } from "../../shared/download.ts";
 import { painter } from "../paint/draw.ts";
+import { shareFor } from "../paint/level.ts";
 import { drawOverlay, type Moving } from "../paint/overlay.ts";
+import { raster } from "../paint/raster.ts";
+import { paintRows } from "../paint/rows.ts";
 import { escaped, hex, SvgContext } from "../paint/vector.ts";
-import { FONT, IDLE_LOOK, IDLE_TEXT, isAwaited, type Pattern, TRANSFER } from "../scene/colours.ts";
+import { FONT, IDLE_TEXT, isAwaited, MEANING, type Pattern, TRANSFER } from "../scene/colours.ts";
 import type { Scene } from "../scene/scene.ts";
-import { IDLE_REASONS } from "../wire/decode.ts";
+import { CRITICAL, IDLE_REASONS } from "../wire/decode.ts";
 import type { Board } from "./board.ts";
 import { withDensity } from "./density.ts";
 
@@ -29,8 +32,9 @@ interface Entry {
   readonly colour: string;
   readonly text: string;
   /** Drawn in the swatch; solid where none is given. */
-  readonly pattern?: Pattern | "line";
+  readonly pattern?: Look;
 }
+type Look = Pattern | "line" | "waits" | "merged";
 interface Placed extends Entry {
   readonly x: number;
   readonly y: number;
@@ -46,6 +50,8 @@ interface Sheet {
   /** Width on paper; 0: none. */
   readonly mm: number;
 }
+
+export type Save = typeof savePicture;
 
 /** Saves what `board` shows. */
 export async function savePicture(board: Board, moving: Moving, wanted: Wanted): Promise<void> {
@@ -81,26 +87,37 @@ function print(page: string): void {
   document.body.append(frame);
 }
 
-function entriesOf({ colours, chart }: Board, { paint }: Scene): Entry[] {
-  const { columns } = chart!;
-  const present = new Set(colours.index);
-  const kinds = colours.names.flatMap((text, i) =>
-    text && present.has(i) ? [{ colour: paint.barCss[i]!, text }] : [],
+/** The meaning of what the picture shows: its pixels tell which colours these are. */
+function entriesOf({ colours }: Board, scene: Scene): Entry[] {
+  const { paint, layout, chart, span, memory } = scene;
+  const rows = raster(layout.width, layout.height, layout.gutter, layout.axis);
+  const merged = paintRows(rows, scene, shareFor(layout.width, paint.bars.length), []);
+  const pixels = new Set(rows.pixels);
+  const entries: Entry[] = [];
+  const add = (shown: unknown, colour: string, text: string, pattern?: Look) => {
+    if (shown) entries.push(pattern ? { colour, text, pattern } : { colour, text });
+  };
+  const { kind, start, duration } = chart.columns.critical;
+  const waits = (_: number, i: number) =>
+    kind[i] === CRITICAL.wait && start[i]! < span.to && start[i]! + duration[i]! > span.from;
+  colours.names.forEach((text, i) => add(text && pixels.has(paint.bars[i]!), paint.barCss[i]!, text));
+  add(pixels.has(paint.bars[TRANSFER]!), paint.barCss[TRANSFER]!, MEANING.transfer);
+  add(pixels.has(paint.critical) && kind.length, paint.theme.critical, MEANING.critical, "line");
+  add(kind.some(waits), paint.theme.critical, MEANING.waits, "waits");
+  for (const reason of IDLE_REASONS) {
+    if (!isAwaited(reason)) continue;
+    const { mark, pattern } = paint.idle[reason];
+    add(pixels.has(mark), hex(mark), `idle: ${IDLE_TEXT[reason]}`, pattern);
+  }
+  add(pixels.has(paint.kept[0]!), hex(paint.kept[0]!), MEANING.kept);
+  add(
+    paint.memory.some((colour) => pixels.has(colour)),
+    hex(paint.memory[0]),
+    MEANING.memory,
   );
-  const moved = columns.nTransfers ? [{ colour: paint.barCss[TRANSFER]!, text: "transfer" }] : [];
-  const reasons = new Set(columns.idle.reason);
-  const idle = IDLE_REASONS.flatMap((reason, i) =>
-    isAwaited(reason) && reasons.has(i)
-      ? [
-          {
-            colour: hex(paint.idle[reason].mark),
-            text: `idle: ${IDLE_TEXT[reason]}`,
-            pattern: IDLE_LOOK[reason].pattern,
-          },
-        ]
-      : [],
-  );
-  return [...kinds, ...moved, { colour: paint.theme.critical, text: "critical path", pattern: "line" }, ...idle];
+  add(memory?.short.start.length, paint.theme.critical, MEANING.short, "diagonal");
+  add(merged, paint.theme.faint, MEANING.merged, "merged");
+  return entries;
 }
 
 /** Where title, chart and legend are. */
@@ -154,8 +171,16 @@ function swatch(
   context.lineWidth = ratio;
   if (pattern === undefined || pattern === "solid") return context.fillRect(x, top, size, size);
   if (pattern === "line") return context.fillRect(x, y + size / 2 - 2 * ratio, size, 2 * ratio);
-  context.strokeRect(x, top, size, size);
+  if (pattern === "merged") {
+    context.fillRect(x, y, size / 2, size / 2);
+    return context.fillRect(x + size / 2, top, size / 2, size);
+  }
   context.beginPath();
+  if (pattern === "waits") {
+    for (let at = 0; at < size; at += size / 3) line(context, x + at, y + size / 2, x + at + size / 4, y + size / 4);
+    return context.stroke();
+  }
+  context.strokeRect(x, top, size, size);
   for (let at = size / 4; at < size; at += size / 4) {
     if (pattern === "dots")
       for (let down = size / 4; down < size; down += size / 4) dot(context, x + at, top + down, ratio);

@@ -3,10 +3,14 @@ import { ticks } from "../../shared/scale.ts";
 import { FONT } from "../scene/colours.ts";
 import { type Scene, xOf } from "../scene/scene.ts";
 
-/** Ticks at round times, about a finger's width apart. */
-export function axisTicks(scene: Scene) {
-  const { layout, span } = scene;
-  return ticks(span, (layout.width - layout.gutter) / (90 * layout.ratio));
+/** Ticks at round times, about a finger's width apart; closer where that leaves two or three, and their texts have room. */
+export function axisTicks({ layout, span, labels }: Scene) {
+  const plot = (layout.width - layout.gutter) / layout.ratio;
+  const few = ticks(span, plot / 90);
+  const more = ticks(span, plot / 50);
+  const text = labels.units.axis(Math.max(span.to, more.step), more.step)(more.values.at(-1) ?? 0);
+  const room = (plot * more.step) / (span.to - span.from);
+  return few.values.length < 4 && 7 * text.length + 8 < room ? more : few;
 }
 
 export function drawAxis(context: CanvasRenderingContext2D, scene: Scene): void {

@@ -43,6 +43,7 @@ export function painter(canvas: HTMLCanvasElement): (scene: Scene) => boolean {
   };
 }
 
+const CUT_FROM = 34; // CSS pixels of a bar whose name may be cut; a narrower one has a whole name or none
 const SURE = 0.6; // a label that is estimated to need less of its bar has room, whatever its letters
 
 function drawBarLabels(context: CanvasRenderingContext2D, scene: Scene, labels: Label[]): void {
@@ -58,6 +59,7 @@ function drawBarLabels(context: CanvasRenderingContext2D, scene: Scene, labels: 
     const from = Math.max(x, scene.layout.gutter);
     const room = x + width - from - 8 * ratio;
     const short = shorten(nameOf(scene.labels, bar), Math.floor(room / perChar));
+    if (width < CUT_FROM * ratio && short.endsWith("…")) continue;
     const text = short.length * perChar < SURE * room ? short : cut(context, short, room); // of few labels the width is asked
     context.fillStyle = scene.paint.inks[colourOf(scene, bar)]!;
     if (text && y >= scene.layout.axis - height / 2) context.fillText(text, from + 4 * ratio, y + height / 2 + 0.5);

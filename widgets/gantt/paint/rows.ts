@@ -10,7 +10,7 @@ import { paintLinks } from "./linklanes.ts";
 import { fill, hatch, type Raster } from "./raster.ts";
 import { paintShort, paintUsage } from "./usage.ts";
 
-const LABEL_FROM = 34; // CSS pixels that a bar needs to carry text
+const LABEL_FROM = 14; // CSS pixels that a bar needs to carry text
 
 /** Paints all rows in view, reports bars with room for text, and says whether any columns had to be merged. */
 export function paintRows(r: Raster, scene: Scene, share: Float32Array, labels: Label[]): boolean {

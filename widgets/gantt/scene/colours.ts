@@ -31,6 +31,17 @@ export const IDLE_TEXT: Record<Reason, string> = {
   never: "never chosen",
 };
 
+/** What is drawn beside ops and gaps, as a legend says it. */
+export const MEANING = {
+  transfer: "transfer",
+  critical: "critical path",
+  waits: "critical path waits in line",
+  kept: "kept schedule",
+  memory: "memory in use, and its capacity",
+  short: "out of memory",
+  merged: "merged: height shows the busy share",
+};
+
 /** Whether a gap is drawn, and told in the legend. */
 export function isAwaited(reason: Reason | undefined): reason is Awaited {
   return reason !== undefined && reason in IDLE_LOOK;
