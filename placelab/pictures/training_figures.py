@@ -409,7 +409,8 @@ def iterations(
         columns = dict(
             step=np.repeat(steps, 2) / size, share=np.repeat(np.arange(len(steps) + 1) / len(steps), 2)[1:-1]
         )
-        label = f"{name}: {written.time(steps.mean())}, sd {written.time(steps.std())}".removeprefix(": ")
+        apart = (steps - steps[0]).std()  # exactly 0 where all are the same
+        label = f"{name}: {written.time(steps.mean())}, sd {written.time(apart)}".removeprefix(": ")
         source = ColumnDataSource(columns | dict(name=[name] * len(columns["step"])))
         drawn.append(
             plot.line("step", "share", source=source, line_width=2, color=PALETTE[i % len(PALETTE)], legend_label=label)

@@ -12,11 +12,12 @@ from explorer_hands import edit, press, reproduces, wait_for
 import placelab as pl
 from placelab.app.explorer.jobs import one_step, with_job
 from placelab.app.explorer.offered import ALL_REDUCE, PIPELINE, SERVERS, Job, preset
-from placelab.app.explorer.panels.job_panel import JobPanel
+from placelab.app.explorer.panels.job_panel import JobPanel, distribution
 from placelab.app.explorer.panels.numbers import job_details, job_items, numbers, strip
 from placelab.app.explorer.panels.training_run import TrainingRun, lasting, shares
 from placelab.app.explorer.state import initial_state
 from placelab.app.widgets.gantt_wire import job_ways, pack_job
+from placelab.base.units import SI
 
 PATIENCE = 120
 JOBS = [
@@ -256,6 +257,13 @@ def test_a_step_of_no_time_has_no_run():
 
 def optimum(page: TrainingRun) -> float:
     return page.chart.optimum
+
+
+def test_orders_that_are_alike_have_no_deviation():
+    """Rounding is none: the mean of three times 0.1 s is not 0.1 s."""
+    step = np.full(3, 0.1)
+    assert step.std() > 0
+    assert "100 ms ± 0 s," in distribution(step, np.ones(3), np.zeros(3), makespan=0.1, units=SI)
 
 
 @pytest.mark.slow

@@ -109,6 +109,15 @@ def test_bars_say_what_was_saved_and_lost(change, by):
     assert sum(saved["moved"]) == len(change.moved)
 
 
+def test_runs_that_are_alike_have_no_deviation():
+    """Rounding is none: the mean of three times 0.1 is not 0.1."""
+    problem = pl.Problem(pl.OpGraph.from_arrays(["a"], [0.1], []), pl.Cluster([1.0], bandwidth=1e9))
+    frame = pl.iterations(problem, pl.place(problem, "single"), "fifo", runs=3)
+    assert frame["step"].to_numpy().std() > 0
+    (entry,) = pl.plots.iterations(frame).legend[0].items
+    assert entry.label.value.partition(", ")[2] in ("sd 0", "sd 0 s")
+
+
 def test_each_op_is_a_point(change):
     """When it finished, how much earlier it does; two schedules are as good as their difference."""
     _, shifts = panels(pl.plots.difference(change.a, change.b))
