@@ -21,6 +21,7 @@ from placelab.pictures.style import (
     byte_unit,
     dress,
     hover,
+    middle_cut,
     move_legend,
     new_plot,
     quad,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 HEIGHT = 130  # of a panel in pixels, without the axis under the lowest
 PANELS = 16  # greatest number of devices drawn
 FAR = 3  # times the largest peak; a capacity above that is written, not drawn, so that the curves stay readable
+LABEL = 40  # columns of text of a label beside bars, which leave the bars their room
 SAVED = PALETTE[0]
 LOST = PALETTE[5]
 NEEDED = ("partitioner", "scheduler", "over", "value", "relative", "makespan", "oom", "error")
@@ -220,7 +222,7 @@ def difference(
         expect(b, Schedule, "plots.difference of one schedule")
     d = a if isinstance(a, Difference) else differing(a, b)  # type: ignore[arg-type]
     table = d.by_kind() if by == "kind" else d.by_scope(depth)
-    panels = [_saved_and_lost(d, table, by, rows, width), _shifts(d, width)]
+    panels = [_saved_and_lost(d, table, by, rows, width), _shifts(d, width, dark)]
     for panel in panels:
         dress(panel, dark)
     return gridplot([*panels], ncols=1, toolbar_options=dict(logo=None))
@@ -246,7 +248,7 @@ def _saved_and_lost(d: Difference, table: pd.DataFrame, by: str, rows: int, widt
         tools="save",
     )
     plot.yaxis.ticker = list(range(len(names)))
-    plot.yaxis.major_label_overrides = dict(enumerate(name or f"(no {by})" for name in names))
+    plot.yaxis.major_label_overrides = dict(enumerate(middle_cut(name, LABEL) or f"(no {by})" for name in names))
     plot.ygrid.visible = False
     lane = np.arange(len(names))
     nothing = np.zeros(len(names))
@@ -274,7 +276,7 @@ def _rows(table: pd.DataFrame, by: str, rows: int) -> tuple[list[str], np.ndarra
     return names, saved, lost, moved.astype(int)
 
 
-def _shifts(d: Difference, width: int) -> figure:
+def _shifts(d: Difference, width: int, dark: bool | None) -> figure:
     """How much earlier each op finishes."""
     need("bokeh.models.annotations")
     from bokeh.models import ColumnDataSource
@@ -294,7 +296,10 @@ def _shifts(d: Difference, width: int) -> figure:
         glyphs=len(ops),
     )
     drawn: list[Any] = []
-    for moved, label, colour in ((False, "same device", PALETTE[7]), (True, "another device", SAVED)):
+    for moved, label, colour in (
+        (False, "same device", PALETTE[7]),
+        (True, "another device", PALETTE[4] if dark else SAVED),
+    ):
         mine = ops["moved"].to_numpy() == moved
         part = ops[mine]
         columns = dict(

@@ -221,10 +221,15 @@ def text(name: Any, most: int = 60) -> str:
     """
     given = str(name)
     clean = UNFIT.sub("\ufffd", given if len(given) <= 2 * most else given[:most] + given[-most:])
-    if columns_of(clean) > most:
-        half = (most - 1) // 2
-        clean = f"{_within(clean, half)}…{_within(clean[::-1], most - 1 - half)[::-1]}"
-    return escape(isolated(clean))
+    return escape(isolated(middle_cut(clean, most)))
+
+
+def middle_cut(given: str, most: int) -> str:
+    """A text, its middle left out beyond `most` columns."""
+    if columns_of(given) <= most:
+        return given
+    half = (most - 1) // 2
+    return f"{_within(given[:most], half)}…{_within(given[: -most - 1 : -1], most - 1 - half)[::-1]}"
 
 
 def columns_of(given: str) -> int:

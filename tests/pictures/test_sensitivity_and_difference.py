@@ -9,7 +9,7 @@ from bokeh.models.annotations import Span
 from bokeh.resources import INLINE
 
 import placelab as pl
-from placelab.pictures.style import INK
+from placelab.pictures.style import INK, PALETTE
 
 UNITS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "GB/s": 1e9, "MB/s": 1e6, "GB": 1e9, "MB": 1e6, "T operations/s": 1e12}
 
@@ -109,6 +109,18 @@ def test_bars_say_what_was_saved_and_lost(change, by):
     assert sum(saved["moved"]) == len(change.moved)
 
 
+def test_long_names_leave_the_bars_their_room():
+    """Their middle is left out beside the axis, and whole on hover."""
+    scope = "model/" + "very_long_scope_of_a_name/" * 4 + "attention"
+    graph = pl.OpGraph.from_arrays([f"{scope}/op"], [1.0], [])
+    problem = pl.Problem(graph, pl.Cluster([1.0, 2.0]))
+    runs = [pl.simulate(problem, pl.Placement(problem, [device]), "fifo") for device in (0, 1)]
+    bars, _ = panels(pl.plots.difference(*runs, by="scope", depth=9))
+    (label,) = bars.yaxis[0].major_label_overrides.values()
+    assert len(label) == 40 and label.startswith("model/") and "…" in label and label.endswith("/attention")
+    assert bars.select_one({"name": "saved"}).data_source.data["name"] == [scope]
+
+
 def test_runs_that_are_alike_have_no_deviation():
     """Rounding is none: the mean of three times 0.1 is not 0.1."""
     problem = pl.Problem(pl.OpGraph.from_arrays(["a"], [0.1], []), pl.Cluster([1.0], bandwidth=1e9))
@@ -137,6 +149,8 @@ def test_each_op_is_a_point(change):
 def test_they_take_the_colours_of_the_page(problem, change, dark):
     """Ink that reads on a light or dark page; nothing that changed is a figure, too."""
     figure = pl.plots.sensitivity(pl.sensitivity(problem, "single", values=[1e9, 2e9]), dark=dark)
+    (moved, *_) = panels(pl.plots.difference(change.a, change.b, dark=dark))[1].select({"name": "another device"})
+    assert moved.glyph.fill_color == PALETTE[4 if dark else 0]  # the darker blue is hardly seen on a dark page
     grids = [pl.plots.difference(x, y, dark=dark) for x, y in ((change.a, change.b), (change.a, change.a))]
     for drawn in (figure, *panels(grids[0]), *panels(grids[1])):
         assert drawn.background_fill_color is None
