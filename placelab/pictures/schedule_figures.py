@@ -71,7 +71,8 @@ def gantt(schedule: Schedule) -> Image:
     """
     expect(schedule, Schedule, "plots.gantt")
     drawn = chart(schedule, critical_steps(schedule), with_legend=True)
-    return Image(drawn.svg.replace('style="', 'style="color:#111;font-family:sans-serif;', 1))
+    paper = 'style="background:#fff;color:#111;font-family:sans-serif;'  # readable in a dark notebook, too
+    return Image(drawn.svg.replace('style="', paper, 1))
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def test_gantt_is_the_picture_of_the_schedule_as_an_image(schedule):
     assert max(words.values()) < int(root.get("width"))
     used = {path.get("stroke") for path in find(root, "path")} - {None, "currentColor"}  # the grid is in the text's
     assert used <= {patch.get("fill") for patch in find(root, "rect")}
-    assert image._repr_svg_() == image and "color:#111" in root.get("style")
+    assert image._repr_svg_() == image and "background:#fff;color:#111" in root.get("style")
 
 
 def test_gantt_of_many_ops_of_one_and_of_nothing_that_takes_time():
