@@ -82,3 +82,23 @@ def test_merged_bars_are_in_the_legend(page: Page):
     schedule = pl.solve(pl.Problem(pl.generators.layered(3000, seed=1), pl.Cluster.uniform(2)), "round-robin", "fifo")
     opened(page, Gantt.of(schedule))
     assert "merged: height shows the busy share" in saved(page)
+
+
+def test_long_names_of_devices_keep_their_ends(page: Page):
+    """They differ there: beside a device's lane, and at both ends of a link."""
+    names = [f"/job:worker/replica:0/task:0/device:GPU:{i}" for i in range(3)]
+    problem = pl.Problem(pl.generators.layered(30, seed=1), pl.Cluster([1e12] * 3, bandwidth=1e9, names=names))
+    gantt = Gantt.of(pl.solve(problem, "round-robin", "fifo"))
+    gantt.links_shown = True
+    opened(page, gantt)
+    found = [text for text in saved(page) if text.startswith("/")]
+    devices = [text for text in found if "→" not in text]
+    assert [text[-6:] for text in devices] == [f":GPU:{i}"[-6:] for i in range(3)] and all(
+        "…" in text for text in devices
+    )
+    links = [[end.strip()[-1] for end in text.split("→")] for text in found if "→" in text]
+    assert sorted(links) == [[a, b] for a in "012" for b in "012" if a != b]
+    opened(page, shown := Gantt.of(pl.solve(pl.Problem(problem.graph, pl.clusters.pcie_box(2)), "round-robin", "fifo")))
+    shown.links_shown = True
+    bare_page.receive(page, shown, "links_shown")
+    assert "gpu:0 → gpu:1" in saved(page)  # a little too wide, which is squeezed

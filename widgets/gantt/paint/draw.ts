@@ -9,6 +9,7 @@ import { busySeconds } from "../scene/rows.ts";
 import { colourOf, deviceOf, nameOf, type Scene, xOf } from "../scene/scene.ts";
 import { CRITICAL } from "../wire/decode.ts";
 import { drawAxis } from "./axis.ts";
+import { cut, cutInside, shorten } from "./cut.ts";
 import { type Label, shareFor } from "./level.ts";
 import { drawLinkNames } from "./linklanes.ts";
 import { raster } from "./raster.ts";
@@ -64,26 +65,6 @@ function drawBarLabels(context: CanvasRenderingContext2D, scene: Scene, labels: 
     context.fillStyle = scene.paint.inks[colourOf(scene, bar)]!;
     if (text && y >= scene.layout.axis - height / 2) context.fillText(text, from + 4 * ratio, y + height / 2 + 0.5);
   }
-}
-
-/** `name` in at most `room` characters: whole, its last component, or the beginning of that; "" below three. */
-export function shorten(name: string, room: number): string {
-  if (name.length <= room) return name;
-  const last = name.slice(name.lastIndexOf("/") + 1);
-  if (last.length <= room) return last;
-  return room >= 3 ? `${last.slice(0, room - 1)}…` : "";
-}
-
-/** `text` in at most `room` pixels of the canvas, with an ellipsis where it is cut. */
-export function cut(context: Pick<CanvasRenderingContext2D, "measureText">, text: string, room: number): string {
-  if (context.measureText(text).width <= room) return text;
-  let [fits, none] = [0, text.length]; // letters that fit, and that do not
-  while (none - fits > 1) {
-    const middle = (fits + none) >> 1;
-    if (context.measureText(`${text.slice(0, middle)}…`).width <= room) fits = middle;
-    else none = middle;
-  }
-  return fits ? `${text.slice(0, fits).replace(/…$/, "")}…` : "";
 }
 
 /** The transfers of the critical path as arrows between rows, when few enough are in view to be read. */
@@ -150,7 +131,7 @@ function drawGutter(context: CanvasRenderingContext2D, scene: Scene): void {
     context.textAlign = "left";
     const pin = row < layout.rows.pinned ? "⚲ " : "";
     const name = host ? `▸ ${host.name} (${host.devices.length})` : pin + deviceOf(labels, which);
-    const short = cut(context, name, gutter - (two ? 22 : 52) * ratio);
+    const short = cutInside(context, name, gutter - (two ? 22 : 52) * ratio);
     context.fillText(short, 16 * ratio, two ? y + 8 * ratio : middle);
     context.font = `${Math.min(11 * ratio, size)}px ${FONT}`;
     context.fillStyle = paint.theme.faint;

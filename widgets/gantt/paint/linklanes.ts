@@ -4,8 +4,10 @@ import { FONT, TRANSFER } from "../scene/colours.ts";
 import { firstAfter } from "../scene/lanes.ts";
 import { linkBox } from "../scene/places.ts";
 import { deviceOf, type Scene, windowOf } from "../scene/scene.ts";
+import { cutInside } from "./cut.ts";
 import { fill, type Raster } from "./raster.ts";
 
+const SQUEEZED = 1.25; // times its room; a name that needs more is cut
 let change = new Float64Array(0); // workspace: by how much the load of each column differs from the one before
 
 /**
@@ -62,9 +64,13 @@ export function drawLinkNames(context: CanvasRenderingContext2D, scene: Scene): 
   context.textBaseline = "middle";
   context.fillStyle = paint.theme.faint;
   eachLink(scene, (k, y) => {
-    const [source, destination] = scene.links!.pairs[k]!;
-    const name = `${deviceOf(labels, source)} → ${deviceOf(labels, destination)}`;
-    context.fillText(name, 16 * ratio, y + layout.link / 2, gutter - 20 * ratio);
+    const ends = scene.links!.pairs[k]!.map((device) => deviceOf(labels, device));
+    const room = gutter - 20 * ratio;
+    const whole = ends.join(" → ");
+    const each = (room - context.measureText(" → ").width) / 2;
+    const cut = () => ends.map((name) => cutInside(context, name, each)).join(" → ");
+    const name = context.measureText(whole).width > SQUEEZED * room ? cut() : whole;
+    context.fillText(name, 16 * ratio, y + layout.link / 2, room);
   });
 }
 
