@@ -66,6 +66,14 @@ def test_the_picture_is_an_image_that_needs_no_script(schedule):
     assert "critical path" in html and "pale" not in html.partition("<script")[0]  # the legend has what is drawn
 
 
+def test_parts_of_a_long_number_may_stand_on_several_lines(schedule):
+    """A phone breaks lines between the parts of the critical path; within none of them."""
+    path = {"key": "path", "label": "Critical path", "value": "compute 46 % · transfer 44 % · wait 10 %"}
+    html = saved_html("topcuoglu", schedule, [path], "ab")
+    parts = re.findall(r'<span style="white-space:nowrap">([^<]*)</span>', html)
+    assert parts == ["Critical path compute 46 %", "transfer 44 %", "wait 10 %"]
+
+
 def test_a_hostile_name_stays_text():
     """Names of models, ops and devices cannot leave their place in the picture or in the page that plays."""
     graph = pl.OpGraph.from_arrays([HOSTILE], [1.0], [])

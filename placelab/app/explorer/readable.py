@@ -153,7 +153,8 @@ def saved_html(title: str, schedule: Schedule, numbers: Numbers, token: str, wai
         f'<img alt="{text(label, 200)}" src="data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}" '
         'style="display:block;box-sizing:border-box;max-width:100%;padding:8px;margin:6px 0;background:#fff"/>'
     )
-    facts = [f"{text(item['label'])} {text(item['value'])}" for item in numbers if item.get("value")]
+    lines = [f"{item['label']} {item['value']}" for item in numbers if item.get("value")]
+    facts = [text(part) for line in lines for part in line.split(" · ")]  # where a narrow page breaks the line
     if len(waiting):  # the numbers are of a plan that is whole
         facts = [f"plan so far {placed.sum():,} of {len(placed):,} ops"]
     said = "The explorer as it was when this notebook was saved. Run the cell to make it live."
