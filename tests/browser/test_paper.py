@@ -102,3 +102,16 @@ def test_long_names_of_devices_keep_their_ends(page: Page):
     shown.links_shown = True
     bare_page.receive(page, shown, "links_shown")
     assert "gpu:0 → gpu:1" in saved(page)  # a little too wide, which is squeezed
+
+
+@pytest.mark.parametrize(("capacity", "said"), [(1e9, "memory in use, and its capacity"), (1e12, "memory in use")])
+def test_a_capacity_is_in_the_legend_where_it_is_drawn(page: Page, capacity: float, said: str):
+    """Far above the curve there is none. What is short of it is named."""
+    graph = pl.OpGraph.from_arrays(["a", "b"], [1e9, 1e9], [(0, 1)], edge_bytes=[1e8], persistent=[9e8, 9e8])
+    problem = pl.Problem(graph, pl.Cluster([1e9], memory=[capacity]), memory="dynamic")
+    gantt = Gantt.of(pl.simulate(problem, pl.Placement(problem, [0, 0]), "fifo"))
+    gantt.memory_shown = True
+    opened(page, gantt)
+    found = saved(page)
+    assert [text for text in found if text.startswith("memory")] == [said]
+    assert ("out of memory" in found) == (capacity < 2e9)

@@ -110,10 +110,11 @@ function entriesOf({ colours }: Board, scene: Scene): Entry[] {
     add(pixels.has(mark), hex(mark), `idle: ${IDLE_TEXT[reason]}`, pattern);
   }
   add(pixels.has(paint.kept[0]!), hex(paint.kept[0]!), MEANING.kept);
+  const used = pixels.has(paint.line) ? MEANING.memory : MEANING.used;
   add(
     paint.memory.some((colour) => pixels.has(colour)),
     hex(paint.memory[0]),
-    MEANING.memory,
+    used,
   );
   add(memory?.short.start.length, paint.theme.critical, MEANING.short, "diagonal");
   add(merged, paint.theme.faint, MEANING.merged, "merged");

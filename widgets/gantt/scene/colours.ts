@@ -38,6 +38,7 @@ export const MEANING = {
   waits: "critical path waits in line",
   kept: "kept schedule",
   memory: "memory in use, and its capacity",
+  used: "memory in use", // where the capacity is far above
   short: "out of memory",
   merged: "merged: height shows the busy share",
 };
