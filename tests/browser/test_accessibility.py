@@ -85,11 +85,6 @@ def with_job() -> Explorer:
     return pl.explore(pl.models.read("gpt2"), gpus(), tab="Job")
 
 
-def plan(page: Page, _: Explorer) -> None:
-    page.locator(".pl-job-head").get_by_role("button", name="Plan", exact=True).click()
-    bare_page.heard(page)
-
-
 def with_layers() -> Explorer:
     return pl.explore(pl.models.read("gpt2"), gpus(), tab="Layers")
 
@@ -103,7 +98,7 @@ STATES: dict[str, tuple[Callable[[], Explorer], Callable[[Page, Explorer], objec
     "a failure": (with_failure, lambda *_: None, "[role=alert]"),
     "what an edit did": (of_small, lambda _, e: e.change(lambda s: s.with_strategy("partitioner", "cpop")), ".pl-note"),
     "a decision": (lambda: of_small(tab="Decisions"), lambda *_: None, ".pl-decisions"),
-    "a plan": (with_job, plan, ".pl-plans .stage"),
+    "a plan": (with_job, lambda _, e: e.tabs.panels["Job"].to_plan.click(), ".pl-plans .stage"),
     "layers": (with_layers, lambda *_: None, ".pl-layers .row"),
 }
 

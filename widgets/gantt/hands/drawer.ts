@@ -76,7 +76,7 @@ export function drawer(on: DrawerEvents): Drawer {
     const done = () => on.say("copied");
     navigator.clipboard?.writeText(asText(shown)).then(done, () => on.say("the browser does not let this page copy"));
   });
-  resizing(grip, element);
+  const tellSize = resizing(grip, element);
   const show = (details: Details, nothing: Nothing) => {
     shown = details;
     title.replaceChildren(name(details.title ?? "Details"));
@@ -108,6 +108,7 @@ export function drawer(on: DrawerEvents): Drawer {
     },
     reveal(open) {
       element.hidden = !open;
+      if (open) tellSize();
     },
   };
 }
@@ -164,14 +165,24 @@ function name(text: string): HTMLElement {
   return h("bdi", { dir: "ltr" }, text);
 }
 
-/** Lets the edge be dragged, and moved by arrows; the drawer is below the chart, or where the page is wide beside it. */
-function resizing(grip: HTMLElement, element: HTMLElement): void {
+/**
+ * Lets the edge be dragged, and moved by arrows; the drawer is below the chart, or where the page is wide beside it.
+ *
+ * Returns a function that tells a screen reader how large the drawer is.
+ */
+function resizing(grip: HTMLElement, element: HTMLElement): () => void {
   const beside = () => getComputedStyle(element.parentElement!).flexDirection === "row";
   const size = () => (beside() ? element.offsetWidth : element.offsetHeight);
+  const all = () => (beside() ? element.parentElement!.offsetWidth : element.parentElement!.offsetHeight);
+  const tell = () => {
+    const share = Math.round((100 * size()) / (all() || 1));
+    const orientation = beside() ? "vertical" : "horizontal"; // of the edge
+    set(grip, { "aria-orientation": orientation, "aria-valuenow": share, "aria-valuetext": `${share} %` });
+  };
   const resize = (to: number) => {
-    const all = beside() ? element.parentElement!.offsetWidth : element.parentElement!.offsetHeight;
-    const most = Math.max(all - LEAST, LEAST);
+    const most = Math.max(all() - LEAST, LEAST);
     element.style.setProperty(beside() ? "--wide" : "--high", `${Math.min(Math.max(to, LEAST), most)}px`);
+    tell();
   };
   listen(grip, "pointerdown", (event) => {
     const began = beside() ? event.clientX : event.clientY;
@@ -191,5 +202,5 @@ function resizing(grip: HTMLElement, element: HTMLElement): void {
     event.preventDefault();
     event.stopPropagation();
   });
-  set(grip, { "aria-orientation": "horizontal" });
+  return tell;
 }
