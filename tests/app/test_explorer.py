@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -885,6 +886,17 @@ def test_it_opens_on_a_schedule_and_on_the_name_of_a_cluster():
     explorer.close()
     with pytest.raises(pl.FormatError, match="pcie_boxx"):
         pl.explore("alexnet", "pcie_boxx")
+
+
+def test_it_opens_on_a_graph_of_networkx_whose_nodes_have_times():
+    """Seconds on any device; the makespan is the library's."""
+    graph = nx.DiGraph()
+    graph.add_node("read", time=2.0)
+    graph.add_node("write", time=3.0)
+    graph.add_edge("read", "write")
+    explorer = pl.explore(graph)
+    assert explorer.schedule.makespan == 5 and explorer.problem.graph.names.tolist() == ["read", "write"]
+    explorer.close()
 
 
 def test_a_planner_that_is_stuck_denies_no_plan():

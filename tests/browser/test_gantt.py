@@ -237,6 +237,24 @@ def test_the_drawer_answers_a_click_and_a_link_in_it_leads_on(page, theme, scree
     expect(drawer).to_be_visible()
 
 
+@pytest.mark.parametrize("width", [1280, 1440, 1920])
+def test_the_drawer_lies_below_the_chart_or_right_of_it(page, rnn, width):
+    """Below where there is little width, beside from 1440 pixels on; the lanes keep room for themselves, and its edge is told."""
+    page.set_viewport_size({"width": width, "height": 900})
+    bare_page.show(page, Gantt.of(rnn, height=-1, drawer=True))
+    page.locator(".pl-gantt-fill").evaluate("element => element.style.height = '420px'")
+    bare_page.still(page)
+    drawer, stage = (box_of(page.locator(part)) for part in (".drawer", ".stage"))
+    if width >= 1440:
+        assert drawer["x"] >= stage["x"] + stage["width"] and 280 <= drawer["width"] <= 560
+    else:
+        assert drawer["y"] >= stage["y"] + stage["height"]
+    assert stage["height"] >= 100
+    edge = page.locator(".drawer .grip")
+    expect(edge).to_have_attribute("aria-orientation", "vertical" if width >= 1440 else "horizontal")
+    expect(edge).to_have_attribute("aria-valuenow", f"{drawer['width' if width >= 1440 else 'height']:.0f}")
+
+
 def test_lanes_are_put_in_order_pinned_hidden_and_folded(page):
     """By the box in the foot, by p, and by the name of a folded host; Python knows what was chosen."""
     cluster = pl.Cluster.from_hosts({"a": 2, "b": 3})

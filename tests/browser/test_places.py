@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -189,10 +189,17 @@ def _(mo, pl):
 )
 def marimo(request, tmp_path) -> Iterator[str]:
     """Address of a marimo app that shows the explorer."""
-    (tmp_path / "app.py").write_text(MARIMO.format(shown=request.param))
+    with served(MARIMO.format(shown=request.param), tmp_path) as address:
+        yield address
+
+
+@contextmanager
+def served(app: str, folder: Path) -> Iterator[str]:
+    """Run a marimo app; its address."""
+    (folder / "app.py").write_text(app)
     port = jupyterlab.free_port()
     command = [sys.executable, "-m", "marimo", "run", "app.py", "--headless", "--no-token", "--port", str(port)]
-    server = subprocess.Popen(command, cwd=tmp_path, env=jupyterlab.environment(tmp_path, ""))
+    server = subprocess.Popen(command, cwd=folder, env=jupyterlab.environment(folder, ""))
     try:
         jupyterlab.wait_until_listening(port, server)
         yield f"http://127.0.0.1:{port}"
@@ -218,6 +225,39 @@ def test_marimo(marimo, page: Page, screenshot):
     screenshot("marimo")
 
 
+ALONE_IN_MARIMO = """
+import marimo
+
+app = marimo.App()
+
+
+@app.cell
+def _():
+    import placelab as pl
+    from placelab.app.widgets import ClusterCanvas, Gantt
+    problem = pl.datasets.problem("topcuoglu")
+    Gantt.of(pl.solve(problem, "heft", "planned"))
+    return ClusterCanvas, problem
+
+
+@app.cell
+def _(ClusterCanvas, problem):
+    ClusterCanvas(problem.cluster)
+    return
+"""
+
+
+@pytest.mark.slow
+def test_a_chart_and_a_canvas_alone_have_a_height_in_marimo(tmp_path, page: Page, screenshot):
+    """Without the explorer around them; the console stays empty."""
+    with served(ALONE_IN_MARIMO, tmp_path) as address:
+        page.goto(address)
+        expect(page.locator(".pl-gantt")).to_have_attribute("data-makespan", "80")
+        assert box_of(page.locator(".pl-gantt"))["height"] > 200
+        assert box_of(page.locator(".cluster").first)["height"] > 200
+        screenshot("alone")
+
+
 def kernels(server: psutil.Process) -> list[psutil.Process]:
     """The kernels that the server runs."""
     found = []
@@ -240,6 +280,11 @@ def test_the_page_alone(hand_in, alone, page: Page, screenshot):
         page.emulate_media(color_scheme=scheme)
         expect(hand.root.locator(".pl-gantt").first).to_have_attribute("data-theme", scheme)
         screenshot(scheme)
+    hand.button("Code").click()
+    code = box_of(hand.root.locator(".pl-code"))
+    assert code["x"] >= 0 and code["x"] + code["width"] <= WINDOW["width"]
+    assert code["y"] >= 0 and code["y"] + code["height"] <= WINDOW["height"]
+    page.keyboard.press("Escape")
     hand.button("Open…").click()
     path = hand.root.get_by_label("Path on the kernel's machine")
     path.fill("nowhere.json")

@@ -76,7 +76,7 @@ export function drawer(on: DrawerEvents): Drawer {
     const done = () => on.say("copied");
     navigator.clipboard?.writeText(asText(shown)).then(done, () => on.say("the browser does not let this page copy"));
   });
-  const tellSize = resizing(grip, element);
+  resizing(grip, element);
   const show = (details: Details, nothing: Nothing) => {
     shown = details;
     title.replaceChildren(name(details.title ?? "Details"));
@@ -108,7 +108,6 @@ export function drawer(on: DrawerEvents): Drawer {
     },
     reveal(open) {
       element.hidden = !open;
-      if (open) tellSize();
     },
   };
 }
@@ -165,25 +164,19 @@ function name(text: string): HTMLElement {
   return h("bdi", { dir: "ltr" }, text);
 }
 
-/**
- * Lets the edge be dragged, and moved by arrows; the drawer is below the chart, or where the page is wide beside it.
- *
- * Returns a function that tells a screen reader how large the drawer is.
- */
-function resizing(grip: HTMLElement, element: HTMLElement): () => void {
+/** Lets the edge be dragged, and moved by arrows; the drawer is below the chart, or where the page is wide beside it. */
+function resizing(grip: HTMLElement, element: HTMLElement): void {
   const beside = () => getComputedStyle(element.parentElement!).flexDirection === "row";
   const size = () => (beside() ? element.offsetWidth : element.offsetHeight);
   const all = () => (beside() ? element.parentElement!.offsetWidth : element.parentElement!.offsetHeight);
-  const tell = () => {
-    const share = Math.round((100 * size()) / (all() || 1));
+  const most = () => Math.max(all() - LEAST, LEAST);
+  new ResizeObserver(() => {
     const orientation = beside() ? "vertical" : "horizontal"; // of the edge
-    set(grip, { "aria-orientation": orientation, "aria-valuenow": share, "aria-valuetext": `${share} %` });
-  };
-  const resize = (to: number) => {
-    const most = Math.max(all() - LEAST, LEAST);
-    element.style.setProperty(beside() ? "--wide" : "--high", `${Math.min(Math.max(to, LEAST), most)}px`);
-    tell();
-  };
+    const range = { "aria-valuemin": LEAST, "aria-valuemax": most(), "aria-valuetext": `${size()} pixels` };
+    set(grip, { "aria-orientation": orientation, "aria-valuenow": size(), ...range });
+  }).observe(element);
+  const resize = (to: number) =>
+    element.style.setProperty(beside() ? "--wide" : "--high", `${Math.min(Math.max(to, LEAST), most())}px`);
   listen(grip, "pointerdown", (event) => {
     const began = beside() ? event.clientX : event.clientY;
     const before = size();
@@ -202,5 +195,4 @@ function resizing(grip: HTMLElement, element: HTMLElement): () => void {
     event.preventDefault();
     event.stopPropagation();
   });
-  return tell;
 }
