@@ -26,6 +26,7 @@ EXTRAS = {
     "pyarrow": "studies",
     "onnx": "onnx",
     "torch": "torch",
+    "yaml": "yaml",
 }
 GOOGLE = "google.protobuf"  # in a namespace that other packages share
 

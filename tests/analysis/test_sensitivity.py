@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -166,6 +168,25 @@ def test_failures_are_rows():
     assert "expected more than 0" in frame["error"][2]
     frame = pl.sensitivity(problem, "single", over="memory", values=[9.0, 4.0])
     assert frame["error"].str.contains("short by 5 bytes").tolist() == [False, True]
+
+
+def test_a_speed_that_no_time_depends_on_is_said():
+    """Measured times hold at any speed, unless they say at which they were taken; one device that counts is enough."""
+    given = dict(time={"cpu": [1.0, 2.0]}, edge_bytes=[1.0])
+    measured = pl.OpGraph.from_arrays(["a", "b"], [1.0, 1.0], [(0, 1)], **given)
+    cluster = pl.Cluster([1.0, 1.0], types=["cpu", "gpu"])
+    problem = pl.Problem(measured, cluster)
+    for of, name in (("dev0", "'dev0'"), ("cpu", "'cpu'")):
+        with pytest.warns(UserWarning, match=f"speed of {name}: the graph's times were measured"):
+            frame = pl.sensitivity(problem, "single", over="speed", of=of, values=[1.0, 10.0])
+        assert frame["makespan"].nunique() == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pl.sensitivity(problem, "single", over="speed", values=[1.0, 10.0])  # the gpu has no times
+        pl.sensitivity(problem, "single", over="bandwidth", values=[1.0, 10.0])
+    alike = pl.Problem(measured, cluster.replace(types=["cpu", "cpu"]))
+    with pytest.warns(UserWarning, match="speed of any device"):
+        pl.sensitivity(alike, "single", over="speed", values=[1.0, 10.0])
 
 
 def test_progress_and_cancel():

@@ -77,6 +77,7 @@ NEEDING = {  # what each package is for
     "scipy": [f"pl.place(problem, {name!r})" for name in ("sct", "m-sct", "ilp", "min-cut")]
     + [f"pl.place(problem, 'heft', prepare={name!r})" for name in ("colocate", "coplace")],
     "torch": ["__import__('placelab.formats.torch.module').formats.torch.module.from_module(3)"],
+    "yaml": ["__import__('placelab.formats.task_graphs.pegasus').formats.task_graphs.pegasus.yaml_of('a: 1')"],
     "voila": ["command('explore', 'topcuoglu', '--no-browser')"],
 }
 

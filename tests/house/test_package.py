@@ -150,6 +150,26 @@ def test_a_release_names_its_repository(job, before, tmp_path):
     assert named == PROJECT["project"]
 
 
+def test_a_release_has_a_readme_of_absolute_links(tmp_path):
+    """The package's page has no repository around it: pictures are raw files, links lead to the release's."""
+    steps = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]["build"]["steps"]
+    (command,) = (step["run"] for step in steps if "README.md" in step.get("run", ""))
+    before = (ROOT / "README.md").read_text()
+    (tmp_path / "README.md").write_text(before)
+    host = {
+        "GITHUB_SERVER_URL": "https://example.org",
+        "GITHUB_REPOSITORY": "lab/placelab",
+        "GITHUB_REF_NAME": "v1.2.3",
+    }
+    subprocess.run(["bash", "-c", command], cwd=tmp_path, env=os.environ | host, check=True)
+    after = (tmp_path / "README.md").read_text()
+    assert "](https://example.org/lab/placelab/raw/v1.2.3/docs/explorer.png)" in after
+    assert "](https://example.org/lab/placelab/blob/v1.2.3/CONTRIBUTING.md)" in after
+    links = re.findall(r"\]\(([^)]*)\)", after)
+    assert len(links) == len(re.findall(r"\]\(([^)]*)\)", before)) > 10
+    assert all(link.startswith("https://") for link in links)
+
+
 def test_bundles_are_small():
     """Gzipped, a view stays under 60 KB; those that have views in them, the explorer and the live page, under 250 and 127 KB."""
     larger = {"explorer": 250_000, "live": 127_000}

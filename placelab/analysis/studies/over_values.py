@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 import numpy as np
 
@@ -92,6 +93,11 @@ def sensitivity(
         No such parameter, device or strategy; the memory of a problem that counts none, or links where there are none. What
         fails for one value is a row.
 
+    Warns
+    -----
+    UserWarning
+        No time depends on the speeds that are varied (``problem.speed_matters``), so that the makespans may be all the same.
+
     Notes
     -----
     Placed and simulated anew for each value, on all cores where placelab's own strategies do so within seconds. A shared link
@@ -117,6 +123,13 @@ def sensitivity(
     expect(problem, Problem, "sensitivity")
     pairs = _pairs(partitioner, scheduler)
     meant = parameter(problem, over, of)
+    if over == "speed" and not (meant.where & problem.speed_matters).any():
+        named = "any device" if of is None else f"{of!r:.60}"
+        warn(
+            f"no time depends on the speed of {named}: the graph's times were measured on devices of unknown speed, and "
+            "hold at any; OpGraph.time_speed says at which speed they were",
+            stacklevel=2,
+        )
     common: Row = dict(prepare=prepare, seed=seed, preview=preview, cancel=cancel or never)
     common |= dict(partitioner_options=partitioner_options, scheduler_options=scheduler_options)
     for pair in pairs:
