@@ -112,6 +112,24 @@ def test_an_illegal_place_says_who_forbids_it(explorer):
     assert pl.validate(explorer.schedule) == []
 
 
+def test_the_op_that_forbids_a_place_is_marked(explorer):
+    """The chart hatches its lane up to its end, from its start on, or it alone; nothing once the op is held where it may be."""
+    index = explorer.problem.graph.index
+    barred = lambda: explorer.gantt.hand["barred"]  # noqa: E731
+    grip = hold(explorer, "T10", "P3", 0)
+    assert barred() == [index("T7"), -1]
+    hold(explorer, "T10", "P3", 60, grip)
+    assert barred() == []
+    hold(explorer, "T10", "P3", 0, grip)
+    hold(explorer, "T10", "P3", 1, grip, swap=True)
+    assert barred() == [index("T1"), 0]
+    hold(explorer, "T10", "P3", 99, grip, swap=True)
+    assert "No bar" in explorer.gantt.hand["said"] and barred() == []
+    say(explorer, grip, "T10", do="return")
+    hold(explorer, "T1", "P2", 70)
+    assert barred() == [index("T4"), 1]
+
+
 def test_a_forbidden_device_says_why():
     """A device constraint refuses its lane in words, and the op stays where it was legal last."""
     graph = pl.datasets.load("topcuoglu")
@@ -221,6 +239,7 @@ def test_several_ops_move_together(explorer):
     assert explorer.schedule.makespan == 80
     hold(explorer, "T1", "P3", 0, ops=[number("T1"), number("T7")])
     assert "2 ops have no place together on P3: T3 must run between them" in explorer.gantt.hand["said"]
+    assert explorer.gantt.hand["refused"] == ["", "", explorer.gantt.hand["said"]]
     assert explorer.schedule.makespan == 80 and pl.validate(explorer.schedule) == []
 
 

@@ -486,6 +486,48 @@ def test_a_plan_by_hand_is_the_librarys(page, tmp_path, browser):
     fresh.context.close()
 
 
+RED = """(canvas, [x0, x1, y, red]) => {
+  const ratio = canvas.width / canvas.getBoundingClientRect().width;
+  const part = [x0, y, x1 - x0, 14].map((size) => Math.round(size * ratio));
+  const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+  const context = copy.getContext("2d", { willReadFrequently: true });
+  context.drawImage(canvas, 0, 0);
+  const { data } = context.getImageData(...part);
+  let found = 0;
+  for (let i = 0; i < data.length; i += 4)
+    if (data[i + 3] > 200 && red.every((colour, j) => Math.abs(data[i + j] - colour) < 8)) found++;
+  return found;
+}"""
+
+
+@pytest.mark.parametrize(("theme", "red"), [("light", (0xC4, 0x16, 0x1C)), ("dark", (0xFF, 0x5A, 0x52))])
+def test_a_forbidden_part_of_a_lane_is_hatched_in_red(page, tmp_path, theme, red, screenshot):
+    """T10 may not run before T7 ends: the lane is red up to there, while it is held there; then nothing is."""
+    page.emulate_media(color_scheme=theme)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    opened(page, pl.solve(pl.datasets.problem("topcuoglu"), "heft"), tmp_path)
+    page.get_by_role("button", name="✎ By hand").click()
+    settled(page)
+    stage = box_of(page.locator(".pl-gantt .stage"))
+    left = float(page.locator(".pl-gantt .stage .plot").evaluate("plot => parseFloat(plot.style.left)"))
+    row = float(page.locator(".pl-gantt").get_attribute("data-row"))
+    at = lambda time: left + time / 80 * (stage["width"] - left)  # noqa: E731
+    overlay = page.locator(".pl-gantt .stage canvas").nth(1)
+    hatched = lambda start, end: overlay.evaluate(RED, [at(start), at(end), 24 + 2 * row + 6, red])  # noqa: E731
+    page.mouse.move(stage["x"] + at(74), stage["y"] + 24 + row + 8)
+    page.mouse.down()
+    page.mouse.move(stage["x"] + at(1), stage["y"] + 24 + 2 * row + 8, steps=6)
+    expect(page.locator(".pl-gantt .tooltip")).to_contain_text("T10 cannot run before T7, which must run first")
+    settled(page)
+    screenshot(theme)
+    assert hatched(20, 40) > 100 and hatched(50, 66) == 0
+    page.mouse.move(stage["x"] + at(60), stage["y"] + 24 + 2 * row + 8, steps=6)
+    expect(page.locator(".pl-gantt .tooltip")).not_to_contain_text("must run first")
+    settled(page)
+    assert hatched(20, 40) == 0
+    page.mouse.up()
+
+
 @pytest.mark.slow
 def test_a_move_by_hand_after_undo_goes_on_from_what_is_shown(page, tmp_path):
     """Not from the plan that was taken back."""

@@ -44,6 +44,7 @@ export class Held {
   #ghost?: Candidate[];
   #said = "";
   #stopped = false;
+  #barred: readonly number[] = [];
 
   constructor(ground: Ground, op: number, grip: number, others: readonly number[] = []) {
     this.#ground = ground;
@@ -90,10 +91,11 @@ export class Held {
       device,
       ...(this.fresh && { fresh: true, ghosts: hidden ? [] : this.#ghosts() }),
       ready: this.landed ? this.#placesOn(device).ready : 0,
-      refused: setting.names.map((_, d) => this.#refusal(d)),
+      refused: setting.names.map((_, d) => this.#noPlace(d)),
       said: told ? `${names[this.op]}: ${this.#said}, ${span}` : this.#said,
       makespan: plan.run.makespan,
       stopped: this.#stopped,
+      barred: this.#barred,
       offer: this.#offer !== null,
       start: start[this.op]!,
       finish: finish[this.op]!,
@@ -104,7 +106,7 @@ export class Held {
   #ghosts(): Candidate[] {
     this.#ghost ??= this.#ground.setting.names.flatMap((_, device) => {
       const there = this.#placesOn(device);
-      if (this.#refusal(device) || there.first > there.last) return [];
+      if (this.#noPlace(device)) return [];
       const { start, finish } = this.#runWith(this.#movedTo(device, there, there.start));
       return [{ device, start: start[this.op]!, finish: finish[this.op]! }];
     });
@@ -144,7 +146,7 @@ export class Held {
     if (there !== undefined) return this.#swap(there);
     this.plan = this.#ground.plan;
     this.#moving = this.#block;
-    this.#refuse(NO_BAR);
+    this.#say(NO_BAR, true);
   }
 
   /** Lets it change places with the next op of its device, or with one of the next device that runs at its time. */
@@ -156,12 +158,12 @@ export class Held {
       if (this.#placedOn(device)[position] === this.op) position += by;
     } else {
       device += by;
-      if (!(device in this.#ground.setting.names)) return this.#refuse("There is no device");
+      if (!(device in this.#ground.setting.names)) return this.#say("There is no device", true);
       const lane = this.#placedOn(device);
       position = Math.min(this.#position(lane, this.#ground.plan.run.start[this.op]!), lane.length - 1);
     }
     const other = this.#placedOn(device)[position];
-    if (other === undefined) return this.#refuse(NO_BAR);
+    if (other === undefined) return this.#say(NO_BAR, true);
     this.#partner = { device, position };
     this.#swap(other);
   }
@@ -169,20 +171,23 @@ export class Held {
   #swap(other: number): void {
     const { problem, plan, names } = this.#ground;
     if (other === this.op) {
-      [this.plan, this.#said, this.#stopped, this.#moving] = [plan, "", false, this.#block];
-      return;
+      [this.plan, this.#moving] = [plan, this.#block];
+      return this.#say("");
     }
     const [one, two] = [plan.device[this.op]!, plan.device[other]!];
     const refusal = one === two ? "" : this.#refusalOf([this.op], two) || this.#refusalOf([other], one);
     const there = refusal ? null : swapped(problem.shape, plan, this.op, other);
     const pair = `${names[this.op]} and ${names[other]}`;
     if (!there)
-      return this.#refuse(`${pair} cannot change places: ${refusal || "ops would wait for each other in a circle"}`);
+      return this.#say(
+        `${pair} cannot change places: ${refusal || "ops would wait for each other in a circle"}`,
+        true,
+        [other, 0],
+      );
     this.plan = this.#tidy(there);
     this.#moving = [this.op, other];
     this.#target = { device: two, position: this.#target.position };
-    this.#said = `${pair} change places`;
-    this.#stopped = false;
+    this.#say(`${pair} change places`);
   }
 
   /** How many ops of a lane have their middle before a time. */
@@ -202,29 +207,25 @@ export class Held {
     const from = this.landed || by > 0 ? device : k;
     for (let d = from + by; d >= 0 && d < k; d += by) {
       const there = this.#placesOn(d);
-      if (!this.#refusal(d) && there.first <= there.last)
+      if (!this.#noPlace(d))
         return this.#put(d === this.#home.device ? this.#home : { device: d, position: there.start });
       why ||= this.#refusal(d);
     }
-    if (why) this.#refuse(why);
+    if (why) this.#say(why, true);
   }
 
   /** Puts it at the legal place that is nearest to one, and says what forbids that one. */
   #put(wanted: Target): void {
     const places = this.#placesOn(wanted.device);
-    const refusal = this.#refusal(wanted.device);
-    const { names, setting, plan } = this.#ground;
+    const refusal = this.#noPlace(wanted.device);
     this.#moving = this.#block;
-    const where = `${this.#what} have no place together on ${setting.names[wanted.device]}`;
-    if (refusal || places.first > places.last)
-      return this.#refuse(refusal || `${where}: ${names[places.lane[places.last]!]} must run between them`);
+    if (refusal) return this.#say(refusal, true);
     const position = Math.min(Math.max(wanted.position, places.first), places.last);
     const { device } = wanted;
     this.#target = { device, position };
     const home = device === this.#home.device && position === this.#home.position && this.#block.length === 1;
-    this.plan = home ? plan : this.#movedTo(device, places, position);
-    this.#stopped = position !== wanted.position;
-    this.#said = this.#words(wanted, places);
+    this.plan = home ? this.#ground.plan : this.#movedTo(device, places, position);
+    this.#tell(wanted, places);
   }
 
   #movedTo(device: number, places: Places, position: number): Placed {
@@ -237,31 +238,44 @@ export class Held {
     return this.placed ? behind(this.#ground.problem.shape, plan, this.placed) : plan;
   }
 
-  #refuse(why: string): void {
-    this.#said = why;
-    this.#stopped = true;
+  #say(said: string, stopped = false, barred: readonly number[] = []): void {
+    [this.#said, this.#stopped, this.#barred] = [said, stopped, barred];
   }
 
-  #words(wanted: Target, places: Places): string {
+  /** Says where it is, or what forbids the place where it was wanted. */
+  #tell(wanted: Target, places: Places): void {
     const { first, last } = places;
     const { names, setting, placed } = this.#ground;
     const lane = placed ? places.lane.filter((v) => placed[v]) : places.lane;
     const name = this.#what;
-    if (wanted.position < first && first > 0)
-      return `${name} cannot run before ${names[lane[first - 1]!]}, which must run first`;
-    if (wanted.position > last && last < lane.length)
-      return `${name} cannot run behind ${names[lane[last]!]}, which must run later`;
+    const early = wanted.position < first;
+    const wall = early ? lane[first - 1] : wanted.position > last ? lane[last] : undefined;
+    if (wall !== undefined)
+      return this.#say(
+        `${name} cannot run ${early ? "before" : "behind"} ${names[wall]}, which must run ${early ? "first" : "later"}`,
+        true,
+        [wall, early ? -1 : 1],
+      );
     const { device, position } = this.#target;
     const [before, after] = [lane[position - 1], lane[position]];
     const parts = [...(this.#block.length > 1 ? [name] : []), setting.names[device]!];
     if (before !== undefined) parts.push(`after ${names[before]}`);
     if (after !== undefined) parts.push(`before ${names[after]}`);
-    return parts.join(", ");
+    this.#say(parts.join(", "), position !== wanted.position);
   }
 
   /** The op by its name, or how many there are. */
   get #what(): string {
     return this.#block.length === 1 ? this.#ground.names[this.op]! : `${this.#block.length} ops`;
+  }
+
+  /** Why a device has no place for it, or "". */
+  #noPlace(device: number): string {
+    const { names, setting } = this.#ground;
+    const { first, last, lane } = this.#placesOn(device);
+    const why = this.#refusal(device);
+    if (why || first <= last) return why;
+    return `${this.#what} have no place together on ${setting.names[device]}: ${names[lane[last]!]} must run between them`;
   }
 
   /** Why a device may not run it, or "". */

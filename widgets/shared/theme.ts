@@ -10,7 +10,7 @@ import { devicePalette } from "./palette.ts";
 export type Theme = { readonly dark: boolean } & { readonly [name in (typeof NAMES)[number]]: string };
 
 /** Colours that a canvas needs to know, too; each is the custom property `--pl-…` in the style sheets. */
-const NAMES = ["bg", "surface", "line", "ink", "faint", "accent", "critical"] as const;
+const NAMES = ["bg", "surface", "line", "ink", "faint", "accent", "critical", "good"] as const;
 
 /**
  * Style declarations that a root element includes, so that its style sheet and its canvas use the same colours:
@@ -35,6 +35,7 @@ export const PAPER: Theme = {
   faint: "#616161",
   accent: "#1976d2",
   critical: "#c4161c",
+  good: "#00734f",
 };
 
 /** The colours of devices as `--pl-device-0` and so on. */

@@ -7,7 +7,6 @@ import { colourOf, nameOf, type Scene, xOf } from "../scene/scene.ts";
 import { isDrawn } from "../scene/sofar.ts";
 import type { Hand } from "../wire/traits.ts";
 
-const GOOD = { light: "#00734f", dark: "#4cc38a" }; // as in shared/theme.ts
 type Box = readonly [x: number, y: number, width: number, height: number];
 
 export function drawHeld(context: CanvasRenderingContext2D, scene: Scene, held: Held): void {
@@ -16,6 +15,7 @@ export function drawHeld(context: CanvasRenderingContext2D, scene: Scene, held: 
   if (op >= chart.bars.nOps) return;
   if (hand?.offer && was) return offer(context, scene, op, was, hand);
   hand?.refused.forEach((why, device) => why && forbid(context, scene, device));
+  if (hand) forbidBeside(context, scene, hand.barred);
   for (const { device, start, finish } of was ? [was, ...others] : others)
     dashed(context, scene, boxOf(scene, device, start, finish), paint.theme.faint);
   for (const v of hand?.moving ?? []) if (v !== op) dashed(context, scene, placeOf(scene, v), paint.theme.accent, 2);
@@ -33,7 +33,7 @@ export function drawHeld(context: CanvasRenderingContext2D, scene: Scene, held: 
 /** A ghost where the op would run with the move that is proposed, and an arrow to it. */
 function offer(context: CanvasRenderingContext2D, scene: Scene, op: number, was: Was, hand: Hand): void {
   const { layout, paint, labels } = scene;
-  const good = paint.theme.dark ? GOOD.dark : GOOD.light;
+  const { good } = paint.theme;
   const from = boxOf(scene, was.device, was.start, was.finish);
   const to = boxOf(scene, hand.device, hand.start, hand.finish);
   const [x, y, width, height] = to;
@@ -91,26 +91,37 @@ function carry(context: CanvasRenderingContext2D, scene: Scene, { op, ops }: Hel
   if (room > context.measureText(name).width) context.fillText(name, x + 6 * layout.ratio, y + height / 2);
 }
 
-/** Hatches the lane of a device that may not run the op. */
-function forbid(context: CanvasRenderingContext2D, scene: Scene, device: number): void {
+/** Hatches the part of a lane in which an op forbids to stand. */
+function forbidBeside(context: CanvasRenderingContext2D, scene: Scene, [op, side]: readonly number[]): void {
+  const { bars, columns } = scene.chart;
+  if (op === undefined || !isDrawn(scene.chart, op)) return;
+  const from = side! < 0 ? 0 : xOf(scene, bars.start[op]!);
+  forbid(context, scene, columns.ops.device[op]!, from, side! > 0 ? Infinity : xOf(scene, bars.finish[op]!));
+}
+
+/** Hatches the lane of a device that may not run the op, or a part of it. */
+function forbid(context: CanvasRenderingContext2D, scene: Scene, device: number, from = 0, to = Infinity): void {
   const { layout, paint } = scene;
-  const [left, top, right, bottom] = [layout.gutter, yOf(scene, device), layout.width, yOf(scene, device) + layout.ops];
+  const { ops, ratio, gutter, width } = layout;
+  const [left, right, top] = [Math.max(from, gutter), Math.min(to, width), yOf(scene, device)];
+  if (left >= right) return;
+  const box = [left, top, right - left, ops] as const;
   context.save();
   context.beginPath();
-  context.rect(left, top, right - left, bottom - top);
+  context.rect(...box);
   context.clip();
-  context.strokeStyle = paint.theme.critical;
-  context.globalAlpha = 0.5;
-  context.lineWidth = layout.ratio;
-  const step = 9 * layout.ratio;
+  context.fillStyle = context.strokeStyle = paint.theme.critical;
+  context.globalAlpha = 0.15;
+  context.fillRect(...box);
+  context.globalAlpha = 1;
+  context.lineWidth = ratio;
   context.beginPath();
-  for (let x = left - (bottom - top); x < right; x += step) {
-    context.moveTo(x, bottom);
-    context.lineTo(x + bottom - top, top);
+  for (let x = left - ops; x < right; x += 12 * ratio) {
+    context.moveTo(x, top + ops);
+    context.lineTo(x + ops, top);
   }
   context.stroke();
-  context.globalAlpha = 1;
-  context.strokeRect(left, top, right - left, bottom - top);
+  context.strokeRect(...box);
   context.restore();
 }
 

@@ -144,11 +144,13 @@ export interface Hand {
   readonly device: number;
   /** When its inputs would be there, in seconds. */
   readonly ready: number;
-  /** Of each device why it may not run the op, or "". */
+  /** Of each device why it has no place for the op, or "". */
   readonly refused: readonly string[];
   /** Where it would stand, or what forbids another place, as `stopped` says. */
   readonly said: string;
   readonly stopped: boolean;
+  /** The op that forbids it, and on which side of that: -1 up to its end, 1 from its start on, 0 where it stands; empty for none. */
+  readonly barred: readonly number[];
   /** Whether it is a move that Python proposes; the schedule on show is without it. */
   readonly offer: boolean;
   /** Seconds, of the op with the move. */

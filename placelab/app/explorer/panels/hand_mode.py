@@ -338,6 +338,7 @@ class ByHandMode(Background):
             "refused": held.refused,
             "said": said,
             "stopped": held.stopped,
+            "barred": list(held.barred),
             "offer": held.offer is not None,
             "start": start,
             "finish": finish,

@@ -45,6 +45,9 @@ class Held:
         Where it would stand now; `plan` is the plan with that move, and `said` says where it is, or what forbids another place.
     stopped
         Whether something forbids where it was wanted.
+    barred
+        Number of the op that forbids it, and on which side of it: -1 up to its end, 1 from its start on, 0 where it stands;
+        empty where no op does.
     moving
         Numbers of the ops that move, in the order of the plan; those of an exchange are two.
     offer
@@ -58,6 +61,7 @@ class Held:
         self.name = self._name(op)
         self.said = ""
         self.stopped = False
+        self.barred: tuple[int, ...] = ()
         self.offer: HandMove | None = None
         together = {op, *others}
         self.moving = self.block = [v for v in plan.planned.tolist() if v in together]
@@ -90,7 +94,8 @@ class Held:
     @property
     def refused(self) -> list[str]:
         """Of each device why it may not run the op, or ""."""
-        return [self.places(d).reason for d in range(self.before.placement.problem.cluster.n_devices)]
+        each = [self.places(d) for d in range(self.before.placement.problem.cluster.n_devices)]
+        return ["" if places.legal else places.reason or self._said_of_no_place(places) for places in each]
 
     # ---------------------------------------------------------------- moves
 
@@ -122,6 +127,7 @@ class Held:
         target = Target(wanted.device, min(max(wanted.position, places.first), places.last))
         self.target = target
         self.plan = self._moved(target)
+        self.barred = self._barred(wanted, places)
         self.said = self._said(wanted, places)
         self.stopped = target != wanted
 
@@ -165,23 +171,28 @@ class Held:
             self.plan = self.before
             self.said = ""
             self.stopped = False
+            self.barred = ()
             self.moving = self.block
             return
         name = self._name(other)
         try:
             self.plan = self.before.swap(self.name, name)
         except InfeasibleError as error:
-            return self._refuse(f"{self.name} and {name} cannot change places: {error}")
+            self._refuse(f"{self.name} and {name} cannot change places: {error}")
+            self.barred = (other, 0)
+            return
         self.moving = [self.op, other]
         self.target = Target(int(self.before.placement.device[other]), self.target.position)
         self.said = f"{self.name} and {name} change places"
         self.stopped = False
+        self.barred = ()
 
     # ---------------------------------------------------------------- where, and why not
 
     def _refuse(self, said: str) -> None:
         self.said = said
         self.stopped = True
+        self.barred = ()
 
     def _moved(self, target: Target) -> ByHand:
         if target == self.home and len(self.block) == 1:
@@ -207,6 +218,13 @@ class Held:
     def _said_of_no_place(self, places: Places) -> str:
         between = f": {places.before} must run between them" if places.before and len(self.block) > 1 else ""
         return f"{self.what} have no place together on {places.device}{between}"
+
+    def _barred(self, wanted: Target, places: Places) -> tuple[int, ...]:
+        """The op that forbids a place, and its side."""
+        index = self.before.placement.problem.graph.index
+        if wanted.position < places.first and places.after:
+            return index(places.after), -1
+        return (index(places.before), 1) if wanted.position > places.last and places.before else ()
 
     def _said(self, wanted: Target, places: Places) -> str:
         """Where it is, in words; or why not where it was wanted."""
