@@ -133,6 +133,17 @@ class ListScheduler:
         allowed = self._allowed(v)
         return [d for d in allowed if self.est(v, d) < inf] if self._memory else allowed
 
+    def next_candidate(self, op: int | str, device: int | str) -> int | None:
+        """The first of :meth:`candidates` from a device on, those before it last; None where there is none.
+
+        Devices behind it are not looked at.
+        """
+        v = self._op(op)
+        first = self.problem.cluster.index(device)
+        k = self.problem.cluster.n_devices
+        allowed = sorted(self._allowed(v), key=lambda d: (d - first) % k)
+        return next((d for d in allowed if self._memory is None or self.est(v, d) < inf), None)
+
     def feasible(self, op: int | str) -> list[int]:
         """As :meth:`candidates`, but at least one.
 

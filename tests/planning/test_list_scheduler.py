@@ -298,3 +298,18 @@ def test_a_member_that_follows_its_group_is_named_itself():
         pl.InfeasibleError, match=r"op 'b' finds no room.*dev0 is short by 5 bytes; dev1 is not where its group is"
     ):
         s.feasible("b")
+
+
+def test_the_next_candidate_is_the_first_in_the_circle():
+    """From a device on, those before it last, it is the first of all candidates; none where there is none."""
+    for problem in problems.many(fewer(40), seed=29, memory=("dynamic", "edges", "none"), transfer_ops=(0,)):
+        s = ListScheduler(problem)
+        k = problem.cluster.n_devices
+        for v in range(problem.graph.n_ops):
+            candidates = s.candidates(v)
+            for first in range(k):
+                expected = min(candidates, key=lambda d: (d - first) % k, default=None)
+                assert s.next_candidate(v, first) == expected
+            if not candidates:
+                break
+            s.place(v, candidates[v % len(candidates)])

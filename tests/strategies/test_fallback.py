@@ -11,6 +11,7 @@ from problems import many
 import placelab as pl
 from placelab.planning.capacity import fits_nowhere
 from placelab.planning.depth_first import depth_first_order
+from placelab.strategies.searches import fallback
 
 AWARE = ("heft", "peft", "min-min", "cpop", "tf-greedy", "m-etf", "m-sct")
 
@@ -197,6 +198,33 @@ def test_many_random_graphs_at_little_more_than_depth_first_needs():
         cluster = pl.Cluster([1.0] * int(random.integers(1, 4)), bandwidth=10.0, memory=1.05 * need(graph))
         problem = pl.Problem(graph, cluster, memory="dynamic")
         within(problem, pl.place(problem, AWARE[i % len(AWARE)]))
+
+
+def test_what_stands_in_is_looked_for_once(monkeypatch):
+    """All strategies that are stuck on a problem get one answer; what was cut short is no answer."""
+    looked = []
+    whole = fallback.depth_first_plan
+
+    def counted(*arguments):
+        looked.append(arguments)
+        return whole(*arguments)
+
+    monkeypatch.setattr(fallback, "depth_first_plan", counted)
+    graph = reduction(32)
+    least = need(graph)
+    roomy = pl.Problem(graph, pl.Cluster([1.0], memory=1.05 * least), memory="dynamic")
+    plans = [pl.place(roomy, name) for name in ("min-min", "m-etf", "max-min")]
+    assert [plan.notes[0].partition(" ")[0] for plan in plans] == ["min-min", "m-etf", "max-min"] and len(looked) == 1
+    tight = pl.Problem(graph, pl.Cluster([1.0], memory=0.9 * least), memory="dynamic")
+    for name in ("min-min", "m-etf"):
+        with pytest.raises(pl.InfeasibleError, match=f"{name} is stuck, and so is") as said:
+            pl.place(tight, name)
+        assert said.value.suffices == least
+    assert len(looked) == 2
+    other = pl.Problem(graph, pl.Cluster([1.0], memory=1.05 * least), memory="dynamic")
+    with pytest.raises(pl.InfeasibleError):
+        pl.place(other, "min-min", cancel=lambda: True)
+    within(other, pl.place(other, "m-etf"))
 
 
 def test_the_order_holds_least_on_small_trees():

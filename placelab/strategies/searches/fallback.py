@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,7 +45,8 @@ def instead(
     Notes
     -----
     Tried one after the other, until there is a plan: :func:`depth_first_plan`; for up to 12 ops, all sequences of an op and a
-    device, depth first ones first, up to 3,000 partial plans; the same problem by ``cp-sat``, for at most 20 s.
+    device, depth first ones first, up to 3,000 partial plans; the same problem by ``cp-sat``, for at most 20 s. The problem keeps
+    the answer, which is the same for all strategies.
 
     Raises
     ------
@@ -53,19 +54,56 @@ def instead(
         None has a plan: the error, which says that the strategy is stuck, and the least memory that suffices to the first; or
         that ``cp-sat`` has proven that there is none.
     """
-    about = f"{name} was stuck; this is "
+    plan, note, proof, least = _answer(problem, progress, cancel)
+    if proof:
+        raise _said_anew(f"{proof}: {error}", error)
+    if plan is None:
+        raise stuck(name, error, least)
+    said = f"{name} was stuck; this is {note}"
+    return replace(plan, notes=(said,), trace=_trace(plan, note) if trace else None)
+
+
+class Answer(NamedTuple):
+    """What stands in on a problem for any strategy that is stuck.
+
+    Attributes
+    ----------
+    plan, note
+        A plan within memory, and which it is; None where none was found.
+    proof
+        Why there is none, else "".
+    least
+        Bytes on each device that suffice to the depth-first plan; 0 where there is a plan or a proof.
+    """
+
+    plan: Placement | None
+    note: str
+    proof: str = ""
+    least: float = 0.0
+
+
+KEPT = "_what_stands_in"  # of a problem, beside its cached properties
+
+
+def _answer(problem: Problem, progress: Report, cancel: Callable[[], bool]) -> Answer:
+    """What stands in, looked for once in a problem that all strategies are tried on; not kept where it was cut short."""
+    kept = vars(problem)
+    if KEPT not in kept:
+        answer = _looked_for(problem, progress, cancel)
+        if cancel():
+            return answer
+        kept[KEPT] = answer
+    return kept[KEPT]
+
+
+def _looked_for(problem: Problem, progress: Report, cancel: Callable[[], bool]) -> Answer:
     order = depth_first_order(problem)
-    found = depth_first_plan(problem, order, progress, cancel)
-    note = "the depth-first plan"
-    if found is None and problem.graph.n_ops <= SMALL and not cancel():
-        found = _by_trial(problem, order, cancel)
-        note = "a plan found by trial"
-        if found is None and not cancel():
-            found = _by_cp_sat(problem, error, progress, cancel)
-            note = "a plan of cp-sat"
-    if found is None:
-        raise stuck(problem, order, name, error)
-    return replace(found, notes=(about + note,), trace=_trace(found, note) if trace else None)
+    found = Answer(depth_first_plan(problem, order, progress, cancel), "the depth-first plan")
+    if found.plan is None and problem.graph.n_ops <= SMALL and not cancel():
+        found = Answer(_by_trial(problem, order, cancel), "a plan found by trial")
+        if found.plan is None and not cancel():
+            found = _by_cp_sat(problem, progress, cancel)
+    return found if found.plan is not None or found.proof else found._replace(least=_least_memory(problem, order))
 
 
 def depth_first_plan(
@@ -99,10 +137,20 @@ def depth_first_plan(
     return best
 
 
-def stuck(problem: Problem, order: np.ndarray, name: str, error: InfeasibleError) -> InfeasibleError:
-    """The error of a strategy that is stuck where the depth-first plan is, too: names the least memory that suffices to that."""
+def depth_first_need(problem: Problem) -> float:
+    """Bytes on each device with which :func:`depth_first_plan` makes a plan, whatever they have."""
+    kept = vars(problem).get(KEPT)
+    return kept.least if kept is not None and kept.least else _least_memory(problem, depth_first_order(problem))
+
+
+def _least_memory(problem: Problem, order: np.ndarray) -> float:
+    """Bytes on each device with which one of the cuts runs."""
     runs = [simulate(problem, Placement(problem, device, order), "planned") for device in _cuts(problem, order)]
-    least = min(float(run.peak_memory.max()) for run in runs)
+    return min(float(run.peak_memory.max()) for run in runs)
+
+
+def stuck(name: str, error: InfeasibleError, least: float) -> InfeasibleError:
+    """The error of a strategy that is stuck where the depth-first plan is, too: names the least memory that suffices to that."""
     message = (
         f"{name} is stuck, and so is the depth-first plan, which proves no lack of plans; {least:.6g} bytes on each device "
         f"suffice to it; give them as much, or try 'cp-sat': {error}"
@@ -215,14 +263,12 @@ def _better(a: Placement | None, b: Placement | None) -> Placement | None:
 def _one_by_one(problem: Problem, order: np.ndarray, device: np.ndarray | None) -> Placement | None:
     """Ops planned in this order, each on its device if that has room, else the next one; without `device` on that of the last."""
     plan = ListScheduler(problem)
-    k = problem.cluster.n_devices
     last = 0
     for v in order.tolist():
-        wished = last if device is None else int(device[v])
-        candidates = plan.candidates(v)
-        if not candidates:
+        found = plan.next_candidate(v, last if device is None else int(device[v]))
+        if found is None:
             return None
-        last = min(candidates, key=lambda d: (d - wished) % k)
+        last = found
         plan.place(v, last)
     return _run(problem, plan.placement())
 
@@ -251,18 +297,16 @@ def _by_trial(problem: Problem, order: np.ndarray, cancel: Callable[[], bool]) -
     return None
 
 
-def _by_cp_sat(
-    problem: Problem, error: InfeasibleError, progress: Report, cancel: Callable[[], bool]
-) -> Placement | None:
-    """The plan of cp-sat, or None where it finds none, or is not installed; raise that there is none if it proves that."""
+def _by_cp_sat(problem: Problem, progress: Report, cancel: Callable[[], bool]) -> Answer:
+    """The plan of cp-sat, or none where it finds none, or is not installed; or its proof that there is none."""
     incumbent = Incumbent(problem, "searching", progress, left_out(problem))
     try:
         search(problem, incumbent, EFFORT, TIME_LIMIT, 0, cancel)
     except UnsupportedError:
-        return None
+        return Answer(None, "")
     except InfeasibleError as proof:
-        raise _said_anew(f"{proof}: {error}", error) from None
-    return incumbent.placement
+        return Answer(None, "", str(proof))
+    return Answer(incumbent.placement, "a plan of cp-sat")
 
 
 def _trace(placement: Placement, note: str) -> Trace:
