@@ -4,17 +4,34 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from explorer_hands import press, shown, wait_for, widgets
+from explorer_hands import press, shown, wait_for
 
 import placelab as pl
-from placelab.app.explorer.engine import failure
-from placelab.app.explorer.engine.failure import EXACT, least_memory
+from placelab.app.explorer.engine import remedies
+from placelab.app.explorer.engine.remedies import (
+    EXACT,
+    LONG,
+    MEMORY,
+    PLENTY,
+    RECOMPUTE,
+    ROUGH,
+    STRATEGY,
+    Remedies,
+    Remedy,
+    in_turn,
+    least_memory,
+    more_memory,
+    remedies_of,
+)
 from placelab.app.explorer.jobs import with_job
 from placelab.app.explorer.offered import PIPELINE, Job
 from placelab.app.explorer.panels.comparison import Comparison
+from placelab.app.explorer.state import initial_state
 from placelab.schedule import catalogue as strategies
 from placelab.strategies import placing
 
@@ -44,7 +61,12 @@ def explorer(monkeypatch):
 
 def offers(explorer) -> list[str]:
     """Texts of the buttons that were found."""
-    return [x.description for x in widgets(explorer.rejection.offers) if hasattr(x, "description")]
+    return [place.description for place in explorer.rejection.offers.children if not place.disabled]
+
+
+def places_of(explorer) -> list[str]:
+    """Texts of all places, in their order."""
+    return [place.description for place in explorer.rejection.offers.children]
 
 
 def test_what_would_work_is_one_click_away(explorer):
@@ -54,7 +76,7 @@ def test_what_would_work_is_one_click_away(explorer):
     assert "where op &#x27;b&#x27; has no room" in explorer.rejection.text.value
     assert explorer.rejection.settled(60)
     found = [name for name in strategies.partitioners() if name != "cp-sat" and places(explorer.problem, name)]
-    assert found and [text.split(":")[0] for text in offers(explorer)[1:]] == found
+    assert found and [text.split()[0] for text in offers(explorer)[1:]] == found
     press(explorer.rejection.box, offers(explorer)[1])
     assert explorer.state.partitioner == found[0] and explorer.schedule and not shown(explorer.rejection.box)
 
@@ -121,14 +143,14 @@ def test_a_pipeline_without_room_is_offered_to_compute_activations_again():
 
 @pytest.mark.parametrize("least", [1.001, 1.4, 2.0, 2.0001, 37.0, 1e6])
 def test_the_least_factor_is_within_one_percent(least):
-    """From above; none where nothing suffices."""
-    assert least <= least_memory(lambda factor: factor >= least) <= least * EXACT
-    assert least_memory(lambda factor: False) is None
+    """From above; where the least is known to suffice, that."""
+    assert least <= least_memory(lambda factor: factor >= least, PLENTY) <= least * EXACT
+    assert least_memory(lambda factor: factor >= least, least) == least
 
 
 def test_strategies_that_hang_or_crash_offer_nothing(explorer, monkeypatch):
     """They are left after a while, the others are offered; a result ends the search."""
-    monkeypatch.setattr(failure, "LIMIT", 0.3)
+    monkeypatch.setattr(remedies, "LIMIT", 0.3)
 
     @pl.partitioner
     def hangs(problem: pl.Problem) -> pl.Placement:
@@ -144,9 +166,99 @@ def test_strategies_that_hang_or_crash_offer_nothing(explorer, monkeypatch):
         return pl.Placement(problem, np.ones(problem.graph.n_ops, int))
 
     explorer.change(lambda s: s.with_cluster(s.cluster.replace(memory=[4e9, 8e9]), s.layout))
-    wait_for(lambda: shown(explorer.rejection.box) and any(text.startswith("large:") for text in offers(explorer)))
-    assert explorer.rejection.settled(60) and not {"hangs", "exits"} & {text.split(":")[0] for text in offers(explorer)}
-    assert explorer.rejection.hint.value == ""
+    wait_for(lambda: shown(explorer.rejection.box) and any(text.startswith("large ") for text in offers(explorer)))
+    assert explorer.rejection.settled(60) and not {"hangs", "exits"} & {text.split()[0] for text in offers(explorer)}
+    assert "would work; a click does it" in explorer.rejection.hint.value
+    assert {"hangs", "exits"} < set(places_of(explorer))  # struck out
+
+
+def test_the_cheapest_are_tried_first(monkeypatch):
+    """Quick strategies, a pipeline's job made anew, the long ones, capacities, then a user's own, which may take seconds."""
+    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
+
+    @pl.partitioner
+    def own(problem: pl.Problem) -> pl.Placement:
+        return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
+
+    names = ("own", LONG[-1], LONG[0], "m-etf")
+    every = Remedy(MEMORY), Remedy(RECOMPUTE), *(Remedy(STRATEGY, name) for name in names)
+    problem = pl.Problem(TRAP, CLUSTER, memory="dynamic")
+    state = initial_state(problem)
+    called = lambda remedies: [remedy.name or remedy.kind for remedy in remedies]  # noqa: E731
+    assert called(in_turn(Remedies(state, every))) == ["m-etf", RECOMPUTE, LONG[0], LONG[-1], MEMORY, "own"]
+    offered = called(remedies_of(state, problem).every)
+    assert offered[0] == MEMORY and offered[-1] == "own" and offered[-2] == LONG[-1] and "heft" not in offered
+    assert set(LONG) < set(offered)
+
+
+def test_each_remedy_has_its_place_from_the_start(explorer, monkeypatch):
+    """What becomes of one changes that place alone: no other is made, moved or taken away, nor its words changed."""
+    wait_for(lambda: shown(explorer.rejection.box) and explorer.rejection.settled(60))
+    seen = []
+    whole = remedies.value_of
+
+    def watched(*arguments: object) -> float | None:
+        seen.append((explorer.rejection.offers.children, places_of(explorer)))
+        return whole(*arguments)
+
+    monkeypatch.setattr(remedies, "value_of", watched)
+    explorer.change(lambda s: s.with_cluster(s.cluster.replace(memory=[4e9, 8e9]), s.layout))
+    wait_for(lambda: len(seen) == 4 and explorer.rejection.settled(60))
+    assert seen[0][1] == ["more memory …", "single …", "m-etf …", "round-robin …"]
+    steps = [*(texts for _, texts in seen), places_of(explorer)]
+    for before, after in pairwise(steps):
+        assert sum(a != b for a, b in zip(before, after, strict=True)) == 1
+    assert all(children == explorer.rejection.offers.children for children, _ in seen)
+    assert not any("…" in text for text in places_of(explorer))
+
+
+def test_another_state_ends_the_search(explorer):
+    """What is tried then is left, what would come next is not begun, and no place tells of it."""
+    begun = []
+
+    @pl.partitioner
+    def hangs(problem: pl.Problem) -> pl.Placement:
+        begun.append("hangs")
+        while True:
+            time.sleep(0.01)
+
+    @pl.partitioner
+    def never(problem: pl.Problem) -> pl.Placement:
+        begun.append("never")
+        raise AssertionError
+
+    explorer.change(lambda s: s.with_cluster(s.cluster.replace(memory=[4e9, 8e9]), s.layout))
+    wait_for(lambda: begun == ["hangs"])
+    assert places_of(explorer)[-2:] == ["hangs …", "never …"]
+    explorer.change(lambda state: replace(state, memory="none"))
+    assert explorer.schedule and not shown(explorer.rejection.box)
+    assert explorer.rejection.settled(2) and begun == ["hangs"]
+    assert places_of(explorer)[-2:] == ["hangs …", "never …"]
+
+
+def test_bounds_spare_most_of_the_search_for_more_memory():
+    """Another plan is looked for a few times, where HEFT alone has no room; the factor suffices, and a little less does not."""
+    graph = pl.OpGraph.from_arrays(
+        [*"abcdefghijklmno"],
+        [1e9] * 15,
+        [(2 * i + j, 8 + i) for i in range(7) for j in (0, 1)],  # a binary reduction of eight
+        edge_bytes=1e9,
+    )
+    state = initial_state(pl.Problem(graph, pl.Cluster([1e12, 1e12], memory=[1.5e9] * 2), memory="dynamic"))
+    asked = []
+
+    def attempt(state, problem: pl.Problem, fallback: bool = True):
+        asked.append(fallback)
+        try:
+            schedule = pl.solve(problem, state.partitioner, state.scheduler, fallback=fallback)
+        except pl.InfeasibleError:
+            return None
+        return None if len(schedule.oom) else SimpleNamespace(schedule=schedule)
+
+    factor = more_memory(state, state.problem(), attempt)
+    assert sum(asked) <= 8 < len(asked)
+    works = lambda factor: attempt(*remedies._with_memory(state, factor)) is not None  # noqa: E731
+    assert factor > 1 and works(factor) and not works(factor / ROUGH / 1.001)
 
 
 def test_where_nothing_helps_the_panel_says_so(explorer, monkeypatch):

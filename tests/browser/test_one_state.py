@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from browser.bare_page import portable, show
@@ -11,6 +14,7 @@ from browser.boxes import box_of
 from playwright.sync_api import Locator, Page, expect
 
 import placelab as pl
+from placelab.app.explorer.engine import remedies
 from placelab.app.explorer.readable import Readable
 from placelab.app.widgets import controls as w
 
@@ -207,6 +211,58 @@ def test_a_rejection_leaves_the_charts_foot_in_sight(page: Page, theme: str, scr
         assert message["y"] + message["height"] <= foot["y"]
         screenshot(theme)
     finally:
+        opened.close()
+
+
+BOXES = """message => [message, ...message.querySelectorAll("button, table")].map((part) => {
+  const { x, y, width, height } = part.getBoundingClientRect();
+  return [x, y, width, height];
+})"""
+
+
+def test_places_of_remedies_do_not_move(page: Page, monkeypatch, screenshot):
+    """From "trying" to buttons and struck-out names: each stays where it was, as do all other buttons and the devices."""
+    turns = threading.Semaphore(0)
+    whole = remedies.value_of
+
+    def in_turn(*arguments: Any) -> float | None:
+        turns.acquire(timeout=30)
+        return whole(*arguments)
+
+    monkeypatch.setattr(remedies, "value_of", in_turn)
+    opened = pl.explore("alexnet", "pcie_box", partitioner="single")
+    try:
+        assert opened.schedule
+        small = lambda s: s.with_cluster(s.cluster.replace(memory=[358e6] * 4), s.layout)  # noqa: E731
+        opened.change(lambda state: replace(small(state), memory="dynamic"))
+        wait_for(lambda: not opened.rejection.box.hidden)
+        page.set_viewport_size({"width": 1280, "height": 720})
+        show(page, opened)
+        message = page.locator(".pl-rejection")
+        places = message.locator(".pl-places > button")
+        expect(places.first).to_have_text("more memory …")
+        count = places.count()
+        boxes = lambda: message.evaluate(BOXES)  # noqa: E731
+        box_of(message)  # at rest
+        before = boxes()
+        expect(message.locator(".pl-places > button:enabled")).to_have_count(0)
+        for more in (5, count):
+            for _ in range(more):
+                turns.release()
+            wait_for(lambda more=more: sum("…" not in p.description for p in opened.rejection.offers.children) >= more)
+            page.evaluate("news => model.receive(news)", state_of(opened))
+            expect(message.locator(".pl-trying")).to_have_count(count - more)
+            assert boxes() == before
+        assert opened.rejection.settled(60)
+        assert not message.evaluate("box => box.scrollHeight > box.clientHeight")
+        cut = "all => all.filter((place) => place.scrollWidth > place.clientWidth).map((place) => place.textContent)"
+        assert places.evaluate_all(cut) == []
+        expect(message.locator(".pl-unfit", has_text="critical-path")).to_have_css(
+            "text-decoration-line", "line-through"
+        )
+        screenshot("found")
+    finally:
+        turns.release(1000)
         opened.close()
 
 

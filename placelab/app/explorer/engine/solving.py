@@ -257,7 +257,14 @@ def simulate_state(state: State, placement: Placement) -> Schedule:
 
 
 def solve_state(
-    state: State, problem: Problem, search: RunningCall, *, preview: bool, trace: bool, check: bool
+    state: State,
+    problem: Problem,
+    search: RunningCall,
+    *,
+    preview: bool,
+    trace: bool,
+    check: bool,
+    fallback: bool = True,
 ) -> Result | None:
     """Place, simulate and validate; None when the search was superseded.
 
@@ -269,9 +276,11 @@ def solve_state(
         Record the partitioner's decisions.
     check
         Run the validator.
+    fallback
+        Whether another plan stands in where the partitioner is stuck for want of memory.
     """
     cancel = (lambda: search.stop() and search.superseded) if preview else search.cancel
-    extra = dict(preview=True) if preview else dict(trace=trace)
+    extra = dict(preview=True, fallback=fallback) if preview else dict(trace=trace, fallback=fallback)
     placement, ops = place_state(state, problem, progress=search.report, cancel=cancel, **extra)
     if search.superseded:
         return None

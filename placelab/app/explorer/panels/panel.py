@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from html import escape
 from math import inf
 from time import monotonic
@@ -14,6 +15,7 @@ from placelab.analysis.hand_plans import ByHand
 from placelab.app.explorer.engine.solving import Result, RunningCall
 from placelab.app.explorer.state import Change, State
 from placelab.app.widgets import controls as w
+from placelab.app.widgets.whole import Part, PartComm
 from placelab.base.errors import UnsupportedError, escaped
 from placelab.base.progress import COMPILING, compiling, never
 from placelab.base.threads import Background, Worker
@@ -46,6 +48,12 @@ def button(text: str, tip: str, act: Callable[[], object]) -> w.Button:
     made = w.Button(description=text, tooltip=tip)
     made.on_click(lambda _: act())
     return made
+
+
+def together(part: Part) -> AbstractContextManager[None]:
+    """What the parts of a whole show meanwhile as one message: each takes the page a millisecond or two, whatever is in it."""
+    comm = part.comm
+    return comm.whole.in_one_message() if isinstance(comm, PartComm) and comm.whole else nullcontext()
 
 
 def opens(toggle: w.ToggleButton, panel: w.Box, first: Callable[[], object] = never) -> None:

@@ -9,8 +9,19 @@ from html import escape
 
 import numpy as np
 
-from placelab.app.explorer.engine.failure import Failure, Remedies, RemedySearch, with_memory, with_recomputing
-from placelab.app.explorer.panels.panel import Shared, button
+from placelab.app.explorer.engine.failure import Failure
+from placelab.app.explorer.engine.remedies import (
+    MEMORY,
+    RECOMPUTE,
+    STRATEGY,
+    Remedies,
+    Remedy,
+    RemedySearch,
+    remedies_of,
+    with_memory,
+    with_recomputing,
+)
+from placelab.app.explorer.panels.panel import Shared, button, together
 from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
 from placelab.base.errors import InfeasibleError
@@ -18,7 +29,6 @@ from placelab.base.units import SI
 from placelab.problem.problem import Problem
 
 LISTED = 6  # devices that are short of memory, one by one
-OFFERED = 3  # strategies that would place it
 RECOMPUTE_TIP = "Compute activations again where they are needed, rather than keep them"
 LONGEST = 40  # characters of an op's name on a button
 
@@ -29,8 +39,8 @@ class Rejection:
     Attributes
     ----------
     box
-        The panel; `text` is the headline, `hint` says what is tried, `offers` has a button for each remedy, `devices` says why
-        each device was ruled out.
+        The panel; `text` is the headline, `hint` says how much is tried, `offers` has a place for each remedy from the start,
+        which becomes a button or is struck out, so that none moves; `devices` says why each device was ruled out.
     back
         The button to undo.
     """
@@ -42,15 +52,18 @@ class Rejection:
         self._sizes: list[float] = []  # of the devices' memories
         self.text = w.HTML()
         self.hint = w.HTML()
-        self.offers = w.HBox().add_class("pl-remedies")
+        self.offers = w.HBox().add_class("pl-places")
+        self._remedies: Remedies | None = None  # what the places show
         self._show_op = button("", "Select it in all views", lambda: shared.set_trait("selection", self._op))
         tip = "Memory model none: place as if every device had room for everything"
         ignore = button("Ignore memory", tip, lambda: shared.change(lambda s: replace(s, memory="none")))
         self.back = button("Undo", "Back to what was there before", shared.undo)
-        self._remedies = RemedySearch(self._offer)
+        self._search = RemedySearch(self._offer)
         always = w.HBox([self._show_op, ignore, self.back]).add_class("pl-remedies")
         self.devices = w.Table(head=["Device", "Why not", "Its memory"])
-        self.box = w.VBox([self.text, self.hint, self.offers, always, self.devices]).add_class("pl-rejection")
+        head = w.HBox([self.text, always]).add_class("pl-refused")
+        below = w.HBox([self.offers, self.devices]).add_class("pl-why")
+        self.box = w.VBox([head, self.hint, below]).add_class("pl-rejection")
         self.hide()
 
     def show(self, error: InfeasibleError, state: State, problem: Problem, selectable: bool) -> None:
@@ -64,52 +77,97 @@ class Rejection:
         self._op = problem.graph.index(error.op) if named else -1
         self._show_op.description = f"Show {_short(error.op)}"
         self._show_op.hidden = not (named and selectable)
-        self._offer(Remedies())
+        remedies = remedies_of(state, problem)
+        self._reserve(remedies)
         self.box.hidden = False
-        self._remedies.begin(state, problem)
+        self._search.begin(remedies, problem)
 
     def hide(self) -> None:
         """Take the panel away."""
         self.box.hidden = True
-        self._remedies.end()
+        self._remedies = None
+        self._search.end()
 
     def settled(self, timeout: float | None = None) -> bool:
         """Wait until all remedies have been tried; return False when that takes longer."""
-        return self._remedies.settled(timeout)
+        return self._search.settled(timeout)
 
     def close(self) -> None:
         """End the thread."""
-        self._remedies.close()
+        self._search.close()
+
+    def _reserve(self, remedies: Remedies) -> None:
+        """A place for each remedy; those that are there stay, so that a hand which changes the problem meets them again."""
+        places = [*self.offers.children[: len(remedies.every)]]
+        for i in range(len(places), len(remedies.every)):
+            places.append(button("", "", partial(self._take, i)))
+        self._remedies = remedies
+        if len(places) != len(self.offers.children):
+            self.offers.children = places
+        self._show_all(remedies)
 
     def _offer(self, remedies: Remedies) -> None:
-        """A button for each of the best remedies."""
+        """Show what has been found; of a state before the newest failure it is outdated."""
+        if self._remedies is not None and remedies.state is self._remedies.state:
+            self._remedies = remedies
+            self._show_all(remedies)
+
+    def _show_all(self, remedies: Remedies) -> None:
+        tried = sum(remedy.tried for remedy in remedies.every)
+        helpful = remedies.helpful
+        hint = f"Trying what would work: {tried} of {len(remedies.every)}"
         if remedies.ended:
             hint = (
-                "" if remedies.strategies or remedies.memory or remedies.recompute else "No quick strategy places it."
+                f"{len(helpful)} of {tried} would work; a click does it" if helpful else "No quick strategy places it."
             )
-        else:
-            hint = "Trying what would work …"
-        self.hint.value = f'<div role="status">{hint}</div>' if hint else ""
-        offers = [] if remedies.memory is None else [self._grow(remedies.memory)]
-        if remedies.recompute is not None:
-            text = f"Recompute: {self._written.time(remedies.recompute)}"
-            offers.append(button(text, RECOMPUTE_TIP, partial(self._change, with_recomputing)))
-        for name, makespan in remedies.strategies[:OFFERED]:
-            act = partial(self._change, partial(State.with_strategy, kind="partitioner", name=name))
-            text = f"{name}: {self._written.time(makespan)}"
-            offers.append(button(text, f"Place it with {name}, which finds room", act))
-        self.offers.children = offers
+        with together(self.hint):
+            self.hint.value = f'<div role="status">{hint}</div>'
+            for place, remedy in zip(self.offers.children, remedies.every, strict=True):
+                place.description, place.tooltip = self._words(remedy)
+                place.disabled = remedy.value is None
+                place.classes = _look(remedy)
 
-    def _grow(self, factor: float) -> w.Button:
+    def _words(self, remedy: Remedy) -> tuple[str, str]:
+        """What is written on a place, and what is said under the pointer."""
+        name = {MEMORY: "more memory", RECOMPUTE: "recompute", STRATEGY: remedy.name}[remedy.kind]
+        if not remedy.tried:
+            return f"{name} …", f"Trying {name}"
+        if remedy.value is None:
+            return name, f"{name} does not fit"
+        if remedy.kind == MEMORY:
+            return self._grown(remedy.value)
+        time = self._written.time(remedy.value)
+        if remedy.kind == RECOMPUTE:
+            return f"Recompute: {time}", RECOMPUTE_TIP
+        return f"{name} {time}", f"Place it with {name}, which finds room: {time}"
+
+    def _grown(self, factor: float) -> tuple[str, str]:
         tip = (
-            "The least memory with which the strategies shown would place it, to 1 %, or HEFT where they search for long: "
-            f"× {factor:.3g} for every device"
+            "The least memory with which the strategies shown would place it, to 1 %, or HEFT where they search for long; to 5 % "
+            f"where a plan made depth first stands in: × {factor:.3g} for every device"
         )
-        text = f"Memory × {factor:.3g}"
-        if len(self._sizes) == 1:
-            now, least = (self._written.amount(self._sizes[0] * times, "B") for times in (1.0, factor))
-            text = f"≥ {least} a device (now {now})"
-        return button(text, tip, lambda: self._change(lambda s: with_memory(s, factor)))
+        if len(self._sizes) > 1:
+            return f"Memory × {factor:.3g}", tip
+        now, least = (self._written.amount(self._sizes[0] * times, "B") for times in (1.0, factor))
+        return f"≥ {least} a device (now {now})", tip
+
+    def _take(self, place: int) -> None:
+        """Do what the button in a place says."""
+        remedy = self._remedies.every[place] if self._remedies is not None else None
+        if remedy is None or remedy.value is None:
+            return
+        act: dict[str, Callable[[State], State]] = {
+            MEMORY: partial(with_memory, factor=remedy.value),
+            RECOMPUTE: with_recomputing,
+            STRATEGY: partial(State.with_strategy, kind="partitioner", name=remedy.name),
+        }
+        self._change(act[remedy.kind])
+
+
+def _look(remedy: Remedy) -> list[str]:
+    """Classes of a place: what is not known yet is faint, what does not fit struck out; words that are long have two columns."""
+    state = "pl-known" if remedy.value is not None else "pl-unfit" if remedy.tried else "pl-trying"
+    return [state, *["pl-wide"] * (remedy.kind == MEMORY)]
 
 
 def reasons(error: InfeasibleError, problem: Problem) -> list[dict[str, list[str]]]:

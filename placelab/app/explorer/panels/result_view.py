@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from time import sleep
 from typing import Any
 
@@ -32,7 +32,7 @@ from placelab.app.explorer.panels.numbers import (
     with_proof,
     with_stars,
 )
-from placelab.app.explorer.panels.panel import Item, Message, Panel, Puzzle, SearchLine, Shared
+from placelab.app.explorer.panels.panel import Item, Message, Panel, Puzzle, SearchLine, Shared, together
 from placelab.app.explorer.panels.pickers import Pickers
 from placelab.app.explorer.panels.refusals import FailurePanel, Rejection
 from placelab.app.explorer.panels.what_matters import WhatMatters
@@ -275,14 +275,9 @@ class ResultView:
         if result.state.spread is not None and result.state.memory != "none":
             numbers = with_held(numbers, _used(result), result.state.cluster)
         self._shown = result.schedule, of, numbers, warning
-        with self._together():
+        with together(self.gantt):
             self.gantt.take(numbers=numbers, warning=warning)
             self._write_numbers()
-
-    def _together(self) -> AbstractContextManager[None]:
-        """What parts show meanwhile as one message: each takes the page a millisecond or two, whatever is in it."""
-        comm = self.gantt.comm
-        return comm.whole.in_one_message() if isinstance(comm, PartComm) and comm.whole else nullcontext()
 
     def learn(self, schedule: Schedule) -> None:
         """Remember a legal schedule; show what else is known of its problem, the order of a pipeline, the stars of a puzzle."""
