@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from math import sqrt
+from time import monotonic
 from typing import Protocol
 
 import numpy as np
@@ -186,7 +187,8 @@ def more_memory(state: State, problem: Problem, attempt: Attempt) -> float | Non
     Notes
     -----
     What a depth-first plan needs, or one made with plenty of memory, is a bound. Below it the strategy is first tried alone: what
-    stands in for one that is stuck takes a hundred times as long to look for, and is asked only below what that needs.
+    stands in for one that is stuck takes a hundred times as long to look for, and is asked only below what that needs, for some
+    seconds.
     """
     # What HEFT places within memory an exact search places, too.
     quick = state.with_strategy("partitioner", QUICK) if function_of(state).slow else state
@@ -195,7 +197,8 @@ def more_memory(state: State, problem: Problem, attempt: Attempt) -> float | Non
         return None
     enough = _bound(quick, problem, room, attempt)
     alone = least_memory(lambda factor: _has_room(quick, factor, attempt, fallback=False), enough)
-    return least_memory(lambda factor: _has_room(quick, factor, attempt), alone, ROUGH)
+    until = monotonic() + LIMIT  # of large graphs a single answer may take as long
+    return least_memory(lambda factor: monotonic() < until and _has_room(quick, factor, attempt), alone, ROUGH)
 
 
 def _bound(state: State, problem: Problem, room: Result, attempt: Attempt) -> float:
