@@ -52,19 +52,24 @@ export function proofLane(choose: (op: number, ops: readonly number[]) => void):
       name.style.width = `${gutter / ratio}px`;
       const end = width / ratio;
       const at = (time: number) => Math.min(Math.max(xOf(scene, time) / ratio, gutter / ratio), end) - gutter / ratio;
+      const last = proof.at(-1)?.finish ?? Number.NaN;
+      bound.textContent = Number.isNaN(last) ? "" : `≥ ${scene.labels.units.time(last)}`;
+      bound.style.left = `${at(last)}px`;
+      const wide = LETTER * bound.textContent.length;
+      const before = end - gutter / ratio - at(last) < wide;
+      bound.classList.toggle("before", before);
+      const covered = before ? at(last) - wide : Number.POSITIVE_INFINITY; // from there on
       proof.forEach(({ start, finish, label }, i) => {
         const [from, to] = [at(start), at(finish)];
         const { style } = segments[i]!;
         style.display = to - from >= LEAST ? "" : "none";
         style.left = `${from}px`;
         style.width = `${to - from}px`;
+        const room = Math.min(to, covered) - from;
+        style.paddingRight = room < to - from ? `${to - from - room}px` : "";
         const whole = PER_LETTER * label.length + AROUND;
-        segments[i]!.textContent = to - from >= Math.min(WORDS, whole) ? label : "";
+        segments[i]!.textContent = room >= Math.min(WORDS, whole) ? label : "";
       });
-      const last = proof.at(-1)?.finish ?? Number.NaN;
-      bound.textContent = Number.isNaN(last) ? "" : `≥ ${scene.labels.units.time(last)}`;
-      bound.style.left = `${at(last)}px`;
-      bound.classList.toggle("before", end - gutter / ratio - at(last) < LETTER * bound.textContent.length);
       bound.hidden = !(last <= scene.span.to && last >= scene.span.from);
     },
   };
