@@ -1,4 +1,4 @@
-"""Every tab at four sizes, light and dark: nothing lies outside, no text is cut without a sign, no two texts lie on each other."""
+"""Every tab at four sizes, light and dark: no text is outside, on another one, or cut without a sign."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FAULTS = """() => {
     const range = document.createRange();
     range.selectNodeContents(node);
     let { left, right, top, bottom } = range.getBoundingClientRect();
-    // By an ellipsis, a tooltip that has it whole, or as it scrolls; figures drop out whole; labels of one pixel are for readers of screens.
+    // By an ellipsis, a tooltip that has it whole, or as it scrolls. Figures drop out whole; some labels are for readers alone.
     let told = element.closest(".pl-figures") !== null;
     const full = right - left;
     for (let part = element; part !== root; part = part.parentElement) {
