@@ -39,6 +39,60 @@ def test_each_button_that_a_command_presses_is_there(page: Page) -> None:
     explorer.close()
 
 
+def test_arrows_reach_the_chart_from_anywhere_inside(page: Page) -> None:
+    """From beside all controls and from a button they lead along a lane; what needs arrows itself keeps them."""
+    explorer = pl.explore("topcuoglu", tab="Comparison")
+    assert explorer.settled(60)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    show(page, explorer)
+    root = page.locator(".placelab-explorer")
+    stage = root.locator(".pl-gantt .stage")
+
+    def selected(key: str) -> int:
+        page.keyboard.press(key)
+        heard(page)
+        return explorer.gantt.selection
+
+    def device() -> int:
+        assert explorer.schedule is not None
+        return int(explorer.schedule.device[explorer.gantt.selection])
+
+    root.locator(".pl-numbers").click()
+    first = selected("ArrowRight")
+    assert first >= 0
+    expect(stage).to_be_focused()
+    for place in (
+        root.locator(".pl-titles button").first,
+        root.get_by_role("button", name="Commands"),
+        root.get_by_role("button", name="Play"),
+        root.locator("[data-key^='host:']").first,
+    ):
+        explorer.gantt.selection = first
+        page.evaluate("news => model.receive(news)", {f"{explorer.gantt.model_id}.selection": first})
+        place.focus()
+        assert selected("ArrowRight") not in (-1, first), place
+        expect(stage).to_be_focused()
+    lane = device()
+    root.locator(".pl-titles button").first.focus()
+    selected("ArrowDown" if lane == 0 else "ArrowUp")
+    assert device() != lane
+    before = explorer.gantt.selection
+    for place in (
+        root.get_by_label("Colour by"),
+        root.locator(".pl-gantt .scrub"),
+        root.locator(".pl-gantt .find"),
+        root.locator(".pl-canvas [role=slider]").first,
+        root.locator("[data-key='card:0']"),
+        root.locator(".pl-comparison [role=grid] [tabindex='0']").first,
+        root.locator(".pl-comparison [type=radio]:checked"),
+        root.locator(".pl-splitter"),
+    ):
+        place.focus()
+        assert selected("ArrowRight") == before, place
+        expect(place).to_be_focused()
+    explorer.close()
+
+
 @pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_open_has_a_zone_to_drop_on_and_three_examples(page: Page, screenshot, theme: str) -> None:
     """An example is one click; the panel closes behind it."""

@@ -68,7 +68,7 @@ export function decisionsView(on: Events) {
   const main = h("div.main", {}, rows.element, detail);
   const element = h(
     "div.placelab.pl-decisions",
-    { "data-lm-suppress-shortcuts": "true", role: "region", "aria-label": "Decisions" },
+    { "data-lm-suppress-shortcuts": "true", "data-keys": "", role: "region", "aria-label": "Decisions" },
     style(THEME_CSS, css),
     bar.element,
     note,

@@ -170,7 +170,7 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
       if (isForChart(event, event.target, found)) {
         const stage = found.querySelector<HTMLElement>(".pl-gantt .stage");
         stage?.focus({ preventScroll: true });
-        stage?.dispatchEvent(new KeyboardEvent("keydown", { key: event.key }));
+        stage?.dispatchEvent(new KeyboardEvent("keydown", { key: event.key, shiftKey: event.shiftKey }));
         return event.preventDefault();
       }
       const command = commandOf(event);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { commandOf, isTyping, moved } from "./keys.ts";
+import { commandOf, isForChart, isTyping, moved } from "./keys.ts";
 
 const key = (key: string, more = {}) => ({
   key,
@@ -32,4 +32,61 @@ it("leaves text fields their own undo", () => {
 it("goes around the offers", () => {
   expect([moved("ArrowDown", 0, 3), moved("ArrowDown", 2, 3), moved("ArrowUp", 0, 3)]).toEqual([1, 0, 2]);
   expect([moved("ArrowDown", 0, 0), moved("a", 0, 3)]).toEqual([0, null]);
+});
+
+/** An element as far as the decision looks: `at("input", { type: "range" }, around)`. */
+function at(tag: string, attributes: Record<string, string> = {}, around: unknown = explorer) {
+  const getAttribute = (name: string) => attributes[name] ?? null;
+  return { tagName: tag.toUpperCase(), type: attributes.type ?? "", parentElement: around, getAttribute };
+}
+const cell = at("div", { tabindex: "0" }, null); // of a host
+const explorer = at("div", { tabindex: "-1" }, cell);
+const ARROWS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
+const CHART = [...ARROWS, " ", "/", "w", "a", "s", "d"];
+const taken = (target: unknown) => CHART.filter((each) => !isForChart(key(each), target, explorer));
+
+it("gives the chart its keys from all that needs none", () => {
+  expect(taken(explorer)).toEqual([]);
+  expect(taken(at("p"))).toEqual([]);
+  expect(taken(at("text", {}, at("g")))).toEqual([]);
+});
+
+it("leaves buttons nothing but the Space that presses them", () => {
+  for (const button of [
+    at("button", { type: "button" }),
+    at("summary"),
+    at("input", { type: "checkbox" }),
+    at("text", { role: "button", tabindex: "0" }),
+    at("span", {}, at("button")),
+  ])
+    expect(taken(button)).toEqual([" "]);
+});
+
+it("leaves all keys to what needs arrows itself", () => {
+  for (const own of [
+    at("input", { type: "text" }),
+    at("input", { type: "number" }),
+    at("input", { type: "range" }),
+    at("input", { type: "radio" }),
+    at("select"),
+    at("textarea"),
+    at("div", { contenteditable: "" }),
+    at("g", { role: "slider", tabindex: "0" }),
+    at("g", { role: "group", tabindex: "0" }),
+    at("div", { role: "application", tabindex: "0" }),
+    at("pre", { tabindex: "0" }),
+    at("button", { role: "menuitem", tabindex: "-1" }, at("div", { role: "menu" })),
+    at("button", { role: "tab" }, at("div", { role: "tablist" })),
+    at("td", { tabindex: "-1" }, at("table", { role: "grid" })),
+    at("button", {}, at("div", { role: "dialog" })),
+    at("button", {}, at("div", { "data-keys": "" })),
+  ])
+    expect(taken(own)).toEqual(CHART);
+});
+
+it("leaves the page the keys with Ctrl, Command and Alt, and those that mean nothing in the chart", () => {
+  for (const more of [{ ctrlKey: true }, { metaKey: true }, { altKey: true }])
+    expect(isForChart(key("ArrowLeft", more), explorer, explorer)).toBe(false);
+  expect(isForChart(key("ArrowLeft", { shiftKey: true }), explorer, explorer)).toBe(true);
+  expect(isForChart(key("x"), explorer, explorer)).toBe(false);
 });

@@ -30,7 +30,11 @@ export class PlansView {
     this.#body,
   );
   readonly #winners = h("div.page.winners", {}, this.#table);
-  readonly #cells = h("div.cells", { role: "group", "aria-label": "Best plan of each pair of degrees" });
+  readonly #cells = h("div.cells", {
+    role: "group",
+    "data-keys": "",
+    "aria-label": "Best plan of each pair of degrees",
+  });
   readonly #plane = h("div.page.plane", {}, this.#cells);
   readonly #choose: Choose;
 
