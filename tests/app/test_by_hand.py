@@ -84,11 +84,13 @@ def test_what_is_held_is_shown_and_what_is_set_is_one_step(explorer):
 
 
 def test_the_note_on_an_edit_goes_with_the_edit(explorer):
-    """What Undo has taken back is no longer offered to be undone: that would undo the edit before it."""
+    """What Undo has taken back is no longer offered to be undone, which would undo the edit before it, but to be done again."""
     move(explorer, "T6", "P1", 41)
-    wait_for(lambda: "80 → 76" in explorer.commands.palette.done.get("text", ""))
+    done = lambda: explorer.commands.palette.done  # noqa: E731
+    wait_for(lambda: done().get("effect") == "80 → 76")
     explorer.undo()
-    assert explorer.commands.palette.done["text"] == ""
+    wait_for(lambda: done()["effect"] == "76 → 80")
+    assert done()["redo"] and done()["text"].startswith("Undo: ")
 
 
 def test_what_is_put_back_leaves_nothing(explorer):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.app.explorer.panels.commands import said_of_change
+from placelab.app.explorer.panels.effects import said_of_change
 from placelab.app.explorer.panels.layers_panel import INVITATION, LayersPanel
 from placelab.app.explorer.panels.pickers import decoder_of
 from placelab.app.explorer.spreads import CONTEXT, Layers, layers_of, moves

@@ -152,3 +152,21 @@ def test_a_note_stands_over_the_messages(page: Page, screenshot) -> None:
     page.wait_for_timeout(100)
     assert box_of(root.locator(".pl-note"))["y"] == low
     explorer.close()
+
+
+def test_a_long_note_keeps_its_effect_and_its_button(page: Page) -> None:
+    """What changed is cut, and whole in the tooltip; by how much is not. Of an undo the button does it again."""
+    explorer = pl.explore("topcuoglu", tab="Difference")
+    assert explorer.settled(60)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    show(page, explorer)
+    note = page.locator(".pl-note")
+    done = {"number": 1, "text": "<b>mixed</b> " * 30, "effect": "110 → 112 ms", "redo": True}
+    page.evaluate("news => model.receive(news)", {f"{explorer.commands.palette.model_id}.done": done})
+    effect = note.locator("b")
+    expect(effect).to_have_text("110 → 112 ms")
+    assert effect.evaluate("element => element.scrollWidth <= element.clientWidth + 1")
+    outer, redo = box_of(note), box_of(note.get_by_role("button", name="Redo"))
+    assert redo["x"] + redo["width"] < outer["x"] + outer["width"] < 1280
+    expect(note.locator("span")).to_have_attribute("title", str(done["text"]))
+    explorer.close()

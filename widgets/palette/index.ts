@@ -31,9 +31,10 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
   const list = h("ol", { role: "listbox", id: "pl-offers" });
   const dialog = h("div.pl-palette", { role: "dialog", "aria-label": "Commands", hidden: true }, input, list);
   const said = h("span");
-  const undo = h("button", { type: "button" }, "Undo");
+  const effect = h("b");
+  const undo = h("button", { type: "button" });
   const away = h("button", { type: "button", "aria-label": "Dismiss" }, "✕");
-  const note = h("div.pl-note", { role: "status", hidden: true }, said, undo, away);
+  const note = h("div.pl-note", { role: "status", hidden: true }, said, effect, undo, away);
   const over = h("div.placelab.pl-over", {}, style(THEME_CSS, css), dialog, note);
   const commands = h(
     "div.placelab.pl-commands",
@@ -142,10 +143,12 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
   const rising = new ResizeObserver(rise);
   let heard = model.get("done").number ?? 0;
   const tell = () => {
-    const { number = 0, text = "" } = model.get("done");
+    const { number = 0, text = "", effect: by = "", redo = false } = model.get("done");
     if (number === heard) return;
     heard = number;
-    said.textContent = text;
+    said.textContent = said.title = text;
+    effect.textContent = by;
+    undo.textContent = redo ? "Redo" : "Undo";
     note.hidden = !text;
     for (const each of root()?.querySelectorAll(STACKED) ?? []) rising.observe(each);
     rise();
@@ -154,7 +157,7 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
   for (const type of ["pointerenter", "focusin"] as const) listen(note, type, stay);
   for (const type of ["pointerleave", "focusout"] as const) listen(note, type, leave);
   listen(undo, "click", () => {
-    model.send("undo");
+    model.send(model.get("done").redo ? "redo" : "undo");
     dismiss();
   });
   listen(away, "click", dismiss);

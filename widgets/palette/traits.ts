@@ -20,4 +20,8 @@ export interface Offer {
 export interface Done {
   number?: number;
   text?: string;
+  /** How the makespan changed; whole where the text is too long. */
+  effect?: string;
+  /** Whether the button does again what was undone. */
+  redo?: boolean;
 }

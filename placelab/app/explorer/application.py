@@ -11,7 +11,8 @@ from placelab.app.explorer.computation import Computation
 from placelab.app.explorer.engine.curve import Curve
 from placelab.app.explorer.engine.failure import sentence
 from placelab.app.explorer.panels.actions import Actions
-from placelab.app.explorer.panels.commands import Command, Commands, said_of_change
+from placelab.app.explorer.panels.commands import Command, Commands
+from placelab.app.explorer.panels.effects import said_of_change, said_of_effect
 from placelab.app.explorer.panels.everyday import TABS, everyday
 from placelab.app.explorer.panels.hand_mode import ByHandMode
 from placelab.app.explorer.panels.held import PLACE_ALL
@@ -123,6 +124,7 @@ class Explorer(Readable):
             keep=self._keep_and_open,
         )
         self._told: tuple[State, float] | None = None  # state and makespan of the last full result
+        self._stepped: tuple[State | None, str] = None, ""  # what undo or redo led to last, and which of them
         self.saved = SavedPicture(self._pictured, self.actions.frame.expect_picture)
         tall = 0 if height is None else max(int(height), 400)
         super().__init__(self._assemble(), links=self._view.links, height=tall, hiding=self.saved.hiding)
@@ -134,11 +136,11 @@ class Explorer(Readable):
 
     def undo(self) -> None:
         """Go back one step, of the pickers or the canvas."""
-        self._step_to(Undoable.undo)
+        self._step_to(Undoable.undo, "Undo")
 
     def redo(self) -> None:
         """Go forward to the state that the last undo left."""
-        self._step_to(Undoable.redo)
+        self._step_to(Undoable.redo, "Redo")
 
     def change(self, change: Change, key: str = "") -> None:
         """Show ``change(state)`` as a new step.
@@ -231,14 +233,14 @@ class Explorer(Readable):
             for panel in (self.rejection, self.failure_panel):
                 panel.back.hidden = not self.steps.past
 
-    def _step_to(self, way: Callable[[Undoable], Undoable]) -> None:
-        self._told = None  # what undoes an edit needs no note, nor does what it has undone
+    def _step_to(self, way: Callable[[Undoable], Undoable], name: str) -> None:
         if self.commands.palette.done.get("text"):
             self.commands.palette.note("")
         with self._session.lock, self._changing():
             self.by_hand.let_go()
             self.gantt.undo_lanes()
             self._session.step(way)
+            self._stepped = self.state, name
         self._computation.wait()
 
     def _dragging(self) -> bool:
@@ -433,5 +435,7 @@ class Explorer(Readable):
         makespan = result.schedule.makespan
         if result.state.own_plan and not before[0].own_plan and makespan == before[1]:
             return  # the mode by hand has begun, with what was shown
-        time = self.problem.cluster.units.time
-        self.commands.palette.note(f"{what} · {time(before[1])} → {time(makespan)}")
+        stepped, name = self._stepped
+        way = name if stepped is result.state else ""
+        effect = said_of_effect(before[1], makespan, self.problem.cluster.units.time)
+        self.commands.palette.note(f"{way}: {what}" if way else what, effect, redo=way == "Undo")

@@ -256,18 +256,19 @@ class State:
         return replace(self, cluster=cluster, layout=layout, memory=memory, pins=pins, spread=spread)
 
     def with_pin(self, ops: Iterable[str], device: str) -> State:
-        """Tie ops to a device, all members of their colocation groups with them; earlier pins of these ops no longer hold."""
-        moved = self._with_groups(ops)
+        """Tie ops to a device, all members of their colocation groups behind them; earlier pins of these ops no longer hold."""
+        asked = dict.fromkeys(ops)
+        moved = [*asked, *(op for op in self.with_groups(asked) if op not in asked)]
         kept = self.without_pin(moved).pins or ({},)
         return replace(self, pins=(*kept[:-1], {**kept[-1], **dict.fromkeys(moved, (device,))}))
 
     def without_pin(self, ops: Iterable[str]) -> State:
         """Take the pins of ops away, and those of all members of their colocation groups."""
-        free = set(self._with_groups(ops))
+        free = set(self.with_groups(ops))
         kept = ({op: names for op, names in where.items() if op not in free} for where in self.pins)
         return replace(self, pins=tuple(where for where in kept if where))
 
-    def _with_groups(self, ops: Iterable[str]) -> list[str]:
+    def with_groups(self, ops: Iterable[str]) -> list[str]:
         """Names of ops and of all that share a colocation group with one of them, in the graph's order."""
         graph = self.graph
         chosen = np.zeros(graph.n_ops, bool)

@@ -161,7 +161,7 @@ class CommandPalette(View):
     typed = traitlets.Unicode("").tag(sync=True)  # set by the browser
     offers = traitlets.List(traitlets.Dict()).tag(sync=True)  # phrase, says, kind, press; those for `answers`
     answers = traitlets.Unicode("").tag(sync=True)  # the text that the offers are for
-    done = traitlets.Dict().tag(sync=True)  # number, text: a note for some seconds; {} for none
+    done = traitlets.Dict().tag(sync=True)  # number, text, effect, redo: a note for some seconds; {} for none
 
     on_chosen: Callable[[int], object] = staticmethod(lambda number: None)
     on_undo: Callable[[], object] = staticmethod(lambda: None)
@@ -171,9 +171,9 @@ class CommandPalette(View):
         super().__init__(**traits)
         self.on_msg(self._hear)
 
-    def note(self, text: str) -> None:
-        """Say what an edit did, with a button that undoes it."""
-        self.done = {"number": self.done.get("number", 0) + 1, "text": text}
+    def note(self, text: str, effect: str = "", redo: bool = False) -> None:
+        """Say what an edit did and its effect, which is never cut, with a button that undoes it, or does it again."""
+        self.done = {"number": self.done.get("number", 0) + 1, "text": text, "effect": effect, "redo": redo}
 
     def _hear(self, _: object, content: Any, __: object) -> None:
         if content == "undo":

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from placelab.analysis.idle_time import idle_gaps
-from placelab.app.explorer.offered import HandPlan, model_names, preset
+from placelab.app.explorer.offered import model_names, preset
+from placelab.app.explorer.panels.effects import between, span, written
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.panels.pickers import TRANSFERS
 from placelab.app.explorer.session import Session
@@ -43,7 +44,6 @@ SYNONYMS = {
     "bandwidth": ("bus", "link", "links", "network", "rate", "all"),
     "latency": ("bus", "link", "links", "network", "delay", "all"),
 }
-NAMES = {"speed": "FLOP/s", "bandwidth": "B/s", "memory": "B", "latency": "s"}
 
 
 class Command(NamedTuple):
@@ -249,7 +249,7 @@ def _values(text: str, around: Commands) -> Iterator[Command]:
     if column in ("speed", "memory"):
         before = getattr(cluster, column)
         after = np.where(devices, value, before)
-        old = _range(before[devices], column, cluster.units.amount)
+        old = span(before[devices], column, cluster.units.amount)
         made = {column: after}
     else:
         both = devices[:, None] & devices[None, :] if devices.sum() > 1 else devices[:, None] | devices[None, :]
@@ -257,12 +257,12 @@ def _values(text: str, around: Commands) -> Iterator[Command]:
         if not both.any():
             return
         before = getattr(cluster, column)
-        old = _range(before[both], column, cluster.units.amount)
+        old = span(before[both], column, cluster.units.amount)
         made = {column: np.where(both, value, before)}
         says = f"{column} of the links of {whom}"
-    new = _written(value, column, cluster.units.amount)
+    new = written(value, column, cluster.units.amount)
     act = _changes(around, _with_columns, made)
-    yield Command(f"{match['what']} {new}".strip(), f"{says}: {old} → {new}", "edit", act)
+    yield Command(f"{match['what']} {new}".strip(), f"{says}: {between(old, new)}", "edit", act)
 
 
 def _means(word: str, column: str) -> bool:
@@ -298,23 +298,12 @@ def _bare(number: float, words: list[str], cluster: Cluster) -> tuple[str, float
         return column, number
     if not len(finite):
         return None
-    return _quantity(number, _written(float(np.median(finite)), column, cluster.units.amount).partition(" ")[2])
+    return _quantity(number, written(float(np.median(finite)), column, cluster.units.amount).partition(" ")[2])
 
 
 def _named(words: list[str], name: str, host: str) -> bool:
     """Whether all words are in the name of a device or of its host."""
     return bool(words) and all(word in name.lower() or word == host.lower() for word in words)
-
-
-def _range(values: np.ndarray, column: str, amount: Callable[[float, str], str]) -> str:
-    ends = [_written(float(value), column, amount) for value in (values.min(), values.max())]
-    return ends[0] if ends[0] == ends[1] else " … ".join(ends)
-
-
-def _written(value: float, column: str, amount: Callable[[float, str], str]) -> str:
-    if column == "latency":
-        return next((f"{value / scale:.3g} {unit}" for scale, unit in TIMES if value >= scale), f"{value:.3g} s")
-    return amount(value, NAMES[column])
 
 
 # -------------------------------------------------------------------- ops and questions
@@ -383,66 +372,3 @@ def _questions(text: str, around: Commands) -> Iterator[Command]:
 def _selects(around: Commands, op: int = -1, gap: int = -1, lane: int = -1) -> Callable[[], None]:
     """Selects in all views and opens the details."""
     return partial(around.gantt.take, drawer=True, gap=gap, transfer=-1, lane=lane, selection=op)
-
-
-# -------------------------------------------------------------------- what an edit did
-
-
-def said_of_change(before: State, after: State) -> str:
-    """What differs between two states, in a few words; "" for nothing that is known here."""
-    if before.model is not after.model:
-        return f"model {after.model.title}"
-    parts = [f"{a} → {b}" for a, b in ((before.placer, after.placer), (before.scheduler, after.scheduler)) if a != b]
-    if before.preset is not after.preset:
-        parts.append(f"cluster {after.preset.title}")
-    elif before.cluster is not after.cluster:
-        parts.append(_said_of_cluster(before, after))
-    named: Mapping[str, tuple[object, object]] = {
-        "memory": (before.memory, after.memory),
-        "transfers": (before.transfers, after.transfers),
-        "latency": (before.latency, after.latency),
-        "seed": (before.seed, after.seed),
-        "costs": (before.costs, after.costs),
-    }
-    parts += [f"{label} {a} → {b}" for label, (a, b) in named.items() if a != b]
-    if before.placed is not None or after.placed is not None:
-        return ""  # what is placed one by one has no makespan yet, and the numbers say how far it is
-    if before.own_plan and after.own_plan and before.hand is not after.hand:
-        parts.append(_said_of_move(before.own_plan, after.own_plan, after))
-    if after.spread is not None and before.spread != after.spread:
-        parts.append(after.spread.words(after.cluster))
-    if before.pins != after.pins:
-        parts.append("pins")
-    if before.prepare != after.prepare:
-        parts.append(f"prepare {', '.join(after.prepare) or 'nothing'}")
-    if before.options != after.options:
-        parts.append("options")
-    return ", ".join(part for part in parts if part)
-
-
-def _said_of_move(before: HandPlan, after: HandPlan, state: State) -> str:
-    """Which op has another device; "order" where none has."""
-    moved = np.flatnonzero(before.device != after.device)
-    if not len(moved):
-        return "a different order"
-    devices = [state.cluster.names[plan.device[moved[0]]] for plan in (before, after)]
-    more = f" and {len(moved) - 1} more" if len(moved) > 1 else ""
-    return f"{state.graph.names[moved[0]]}{more} {devices[0]} → {devices[1]}"
-
-
-def _said_of_cluster(before: State, after: State) -> str:
-    """The values of devices and links that differ."""
-    old = before.cluster
-    new = after.cluster
-    if old.n_devices != new.n_devices:
-        return f"{old.n_devices} → {new.n_devices} devices"
-    for column in ("speed", "memory", "bandwidth", "latency"):
-        a = getattr(old, column)
-        b = getattr(new, column)
-        changed = (a != b) & ~(np.isnan(a) & np.isnan(b)) if a.ndim == 1 else (a != b)
-        if changed.any():
-            d = int(np.argwhere(changed)[0][0])
-            whom = new.names[d] if a.ndim == 1 and changed.sum() == 1 else ""
-            values = [_written(float(x[changed].flat[0]), column, new.units.amount) for x in (a, b)]
-            return " ".join([whom, column, f"{values[0]} → {values[1]}"]).strip()
-    return "" if old.names == new.names else "names"
