@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from browser.bare_page import heard, portable, show
+from browser.bare_page import heard, portable, show, still
 from browser.boxes import box_of
 from playwright.sync_api import Page, expect
 
@@ -169,4 +171,50 @@ def test_a_long_note_keeps_its_effect_and_its_button(page: Page) -> None:
     outer, redo = box_of(note), box_of(note.get_by_role("button", name="Redo"))
     assert redo["x"] + redo["width"] < outer["x"] + outer["width"] < 1280
     expect(note.locator("span")).to_have_attribute("title", str(done["text"]))
+    explorer.close()
+
+
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+def test_there_is_one_help_of_all_views(page: Page, screenshot, theme: str) -> None:
+    """One `?` whatever tab is open, whole in a window of 1280 × 720, as is what it opens; the key does it, too."""
+    explorer = pl.explore("topcuoglu", tab="Comparison")
+    assert explorer.settled(60)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    show(page, explorer, theme)
+    root = page.locator(".placelab-explorer")
+    asks = root.locator(":is(button, .help):visible").filter(has_text=re.compile(r"^\?$"))
+    for title in explorer.tabs.panels:
+        root.locator(".pl-titles").get_by_role("button", name=title, exact=True).click()
+        heard(page)
+        still(page)
+        expect(asks, title).to_have_count(1)
+        box = box_of(asks)
+        assert box["x"] + box["width"] <= 1280 and box["y"] + box["height"] <= 720
+    asks.click()
+    dialog = root.get_by_role("dialog", name="Help")
+    expect(dialog).to_be_visible()
+    for words in (
+        "Ctrl+K",
+        "op by op, device by device",
+        "to another host",
+        "close what is around",
+        "predict a device",
+    ):
+        expect(dialog).to_contain_text(words)
+    box = box_of(dialog)
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 1280
+    assert box["y"] >= 0 and box["y"] + box["height"] <= 720
+    assert dialog.evaluate(
+        "each => each.scrollHeight <= each.clientHeight + 1 && each.scrollWidth <= each.clientWidth + 1"
+    )
+    screenshot(theme)
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(asks).to_be_focused()
+    root.locator(".pl-numbers").click()
+    page.keyboard.press("?")
+    expect(dialog).to_be_visible()
+    page.keyboard.press("Control+k")
+    expect(root.get_by_role("combobox", name="Command", exact=True)).to_be_focused()
+    expect(dialog).to_be_hidden()
     explorer.close()

@@ -33,7 +33,7 @@ export interface Controls {
 }
 
 export const KEYS =
-  "← → previous, next · Page ↑ ↓ ten · Home End first, last · Space play · p predict first · r ranks · 1–9 predict a device · d first difference";
+  "arrows: previous, next decision · Page ↑, ↓: ten at once · Home, End: first, last · Space: play · p: predict first · 1–9: predict a device · r: ranks · d: first difference";
 
 export function controls(on: ControlsEvents): Controls {
   let at = { row: 0, count: 0 };

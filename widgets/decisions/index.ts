@@ -98,4 +98,5 @@ function render({ model, el }: { model: Model<DecisionsTraits>; el: HTMLElement 
   };
 }
 
+export { KEYS as KEY_HELP } from "./controls.ts"; // the explorer's help lists it
 export default { render };

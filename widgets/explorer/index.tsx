@@ -4,6 +4,8 @@ import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
 import { Begin } from "./begin.tsx";
 import { Parts } from "./controls.tsx";
 import css from "./explorer.css";
+import helpCss from "./help.css";
+import { Help } from "./help.tsx";
 import type { Whole } from "./part.ts";
 import type { ExplorerTraits } from "./traits.ts";
 
@@ -19,9 +21,10 @@ function render({ model, el }: { model: Whole; el: HTMLElement }): () => void {
   const show = () =>
     draw(
       <>
-        <style nonce={nonce}>{[THEME_CSS, css, get("hiding")].join("\n")}</style>
+        <style nonce={nonce}>{[THEME_CSS, css, helpCss, get("hiding")].join("\n")}</style>
         <Parts whole={model} references={get("root")} />
         <Begin whole={model} root={el} hints={get("hints")} />
+        <Help root={el} />
       </>,
       el,
     );

@@ -1,6 +1,6 @@
 /** The chart as an element, from its parts. It knows no model; index.ts connects it to one. */
 
-import type { Together } from "../shared/bus.ts";
+import { HELP, publish, type Together } from "../shared/bus.ts";
 import { h, listen, style } from "../shared/dom.ts";
 import { type Damage, frames } from "../shared/frames.ts";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
@@ -524,9 +524,10 @@ export class GanttView {
     this.#tell[what](on);
   }
 
-  /** Says what keys do; where the line is short, in a box. */
+  /** Says what keys do: the explorer for all views; where the line is short, in a box. */
   #help(): void {
-    if (this.element.dataset.fill === "true") this.#open(this.#texts.keys.hidden ? "keys" : "");
+    if (this.element.closest(".placelab-explorer")) publish(this.element, HELP, null);
+    else if (this.element.dataset.fill === "true") this.#open(this.#texts.keys.hidden ? "keys" : "");
     else this.#report.note(KEY_HELP);
   }
 

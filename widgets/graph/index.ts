@@ -83,4 +83,5 @@ function render({ model, el }: { model: Model<GraphTraits>; el: HTMLElement }): 
 const copied = ({ buffer, byteOffset, byteLength }: DataView): ArrayBuffer =>
   (buffer as ArrayBuffer).slice(byteOffset, byteOffset + byteLength);
 
+export { KEY_HELP } from "./keyboard.ts"; // the explorer's help lists it
 export default { render };

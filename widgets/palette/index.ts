@@ -1,9 +1,10 @@
 /** Type what is to be done: a line over the explorer, opened by Ctrl+K anywhere in it; and the note on what an edit did. */
 
 import { h, listen, set, style } from "../shared/dom.ts";
+import { isTyping } from "../shared/keys.ts";
 import type { Render } from "../shared/model.ts";
 import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
-import { commandOf, isForChart, isTyping, moved } from "./keys.ts";
+import { commandOf, isForChart, moved } from "./keys.ts";
 import css from "./palette.css";
 import type { PaletteTraits } from "./traits.ts";
 
@@ -56,6 +57,7 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
     model.save_changes();
   };
   const open = () => {
+    root()?.querySelector<HTMLDialogElement>("dialog[open]")?.close(); // below it nothing can have the focus
     before = document.activeElement as HTMLElement | null;
     dialog.hidden = false;
     input.value = "";

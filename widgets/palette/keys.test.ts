@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { commandOf, isForChart, isTyping, moved } from "./keys.ts";
+import { isTyping } from "../shared/keys.ts";
+import { commandOf, isForChart, moved } from "./keys.ts";
 
 const key = (key: string, more = {}) => ({
   key,

@@ -41,13 +41,6 @@ function takes(element: Place, key: string): boolean {
   return WITH_KEYS.includes(has("role") ?? "") || has("contenteditable") !== null || has("data-keys") !== null;
 }
 
-/** Whether keys typed there are text, which has an undo of its own. */
-export function isTyping(target: unknown): boolean {
-  const { tagName = "", type = "", isContentEditable = false } = (target ?? {}) as Partial<HTMLInputElement>;
-  const text = tagName === "INPUT" && !["range", "checkbox", "radio", "button", "file", "color"].includes(type);
-  return text || tagName === "TEXTAREA" || isContentEditable;
-}
-
 /** The offer that a key leads to from number `at` of `n`; null for another key. */
 export function moved(key: string, at: number, n: number): number | null {
   if (key === "ArrowDown") return n ? (at + 1) % n : 0;

@@ -9,6 +9,9 @@ export interface Together {
   readonly ops?: readonly number[];
 }
 
+/** Topic of a wish for help: the explorer has one for all its views. */
+export const HELP = "help";
+
 /** Tells the other views of the explorer that `el` is in (of the page, outside one) about `topic`. */
 export function publish(el: Element, topic: string, detail: unknown): void {
   el.dispatchEvent(new CustomEvent(`placelab-${topic}`, { bubbles: true, detail }));

@@ -19,3 +19,10 @@ export type Key = Pick<KeyboardEvent, "key" | "ctrlKey" | "altKey" | "metaKey">;
 export function keyed<A>(keys: Record<string, A>, event: Key): A | undefined {
   return event.ctrlKey || event.altKey || event.metaKey ? undefined : keys[event.key];
 }
+
+/** Whether keys typed there are text, which has an undo of its own. */
+export function isTyping(target: unknown): boolean {
+  const { tagName = "", type = "", isContentEditable = false } = (target ?? {}) as Partial<HTMLInputElement>;
+  const text = tagName === "INPUT" && !["range", "checkbox", "radio", "button", "file", "color"].includes(type);
+  return text || tagName === "TEXTAREA" || isContentEditable;
+}

@@ -333,7 +333,7 @@ class Explorer(Readable):
             "Show what to do first, each hint at its place",
             "view",
             lambda: self.set_trait("hints", self.hints + 1),
-            "help start first tour newcomer keyboard shortcuts keys tutorial",
+            "start first tour newcomer tutorial introduction",
         )
         yield Command(
             "examples", "Drop a model, or open one of three", "file", self._begin, "start page example demo begin"

@@ -40,6 +40,12 @@ BUTTONS = (
     ("fit", "See the whole schedule", "[aria-label='Fit the whole schedule']", "zoom whole all everything"),
     ("table", "The chart as a table of ops", "[aria-label='Show as a table']", "list rows ops"),
     ("find ops", "Type a part of an op's name", ".pl-gantt .find", "search look filter"),
+    (
+        "help",
+        "What keys and pointer do, in all views",
+        ".pl-gantt [aria-label='Keys']",
+        "keyboard shortcuts keys mouse gestures manual how",
+    ),
     ("legend", "What colours and textures mean", ".pl-gantt .more", "colours explanation meaning"),
     (
         "full screen",
