@@ -43,7 +43,8 @@ def said_of_effect(before: float, after: float, time: Callable[[float], str]) ->
     >>> said_of_effect(0.11, 0.112, SI.time), said_of_effect(0.11, 0.11, SI.time)
     ('110 → 112 ms', 'still 110 ms')
     """
-    old, new = time(before), time(after)
+    old = time(before)
+    new = time(after)
     return f"still {new}" if old == new else between(old, new)
 
 
@@ -207,7 +208,8 @@ def _together(ops: Sequence[str], state: State) -> str:
     for at in (i for i, letter in enumerate(first) if letter == mark and i):
         inside = [name for name in names if name.startswith(first[: at + 1]) or name == first[:at]]
         if len(inside) > 1 and among.issuperset(inside):
-            name, more = _short(first[:at]), len(among) - len(inside)
+            name = _short(first[:at])
+            more = len(among) - len(inside)
             return f"{name} + {_others(inside, more, state)}" if more else f"{name} ({counted(len(inside), 'op')})"
     more = len(among) - 1
     return f"{_short(first)} + {_others([first], more, state)}" if more else _short(first)
@@ -251,7 +253,8 @@ def _said_of_options(before: State, after: State) -> Iterator[str]:
 
 def _said_of_cluster(before: State, after: State) -> Iterator[str]:
     """Devices that came, went or moved, with all that follows from it; else names and values that differ."""
-    old, new = before.cluster, after.cluster
+    old = before.cluster
+    new = after.cluster
     if old.n_devices != new.n_devices:
         came, gone = ([name for name in a.names if name not in b.names] for a, b in ((new, old), (old, new)))
         yield from (f"{_listed(names)} {how}" for names, how in ((came, "added"), (gone, "removed")) if names)
@@ -287,7 +290,8 @@ def _said_of_hosts(old: Cluster, new: Cluster) -> str:
 def _said_of_values(old: Cluster, new: Cluster) -> Iterator[str]:
     """Speed, memory, bandwidth and latency: of a device, a link, or of how many."""
     for column in NAMES:
-        a, b = getattr(old, column), getattr(new, column)
+        a = getattr(old, column)
+        b = getattr(new, column)
         changed = (a != b) & ~(np.isnan(a) & np.isnan(b))
         if a.ndim == 2:
             changed &= ~np.eye(len(a), dtype=bool)
