@@ -50,7 +50,6 @@ def ask(explorer: Explorer, text: str, phrase: str | None = None) -> None:
         ("m-etf", "place with m-etf"),
         ("sched fifo", "schedule with fifo"),
         ("inception", "load inception_v3"),
-        ("dgx", None),
         ("memory none", "memory none"),
         ("channel", "transfers channel"),
         ("why", "details"),
@@ -109,9 +108,85 @@ def ask(explorer: Explorer, text: str, phrase: str | None = None) -> None:
 )
 def test_what_a_newcomer_types_leads_there(unchanged, text, first):
     phrases = offered(unchanged, text)
-    assert (first in phrases) if first else not any("dgx" in phrase for phrase in phrases)
+    assert first in phrases
     assert len(phrases) <= 8
     assert all(set(offer) == {"phrase", "says", "kind", "press"} for offer in unchanged.commands.palette.offers)
+
+
+FIRST = {
+    "how do I pin an op": "pin an op",
+    "pin": "pin an op",
+    "tie an op to a device": "pin an op",
+    "lock": "pin an op",
+    "unpin op": "unpin everything",
+    "pin this schedule": "keep",
+    "compare two schedules": "keep",
+    "compare algorithms": "comparison",
+    "best partitioner": "comparison",
+    "improve": "best known",
+    "search": "find ops",
+    "dgx": "cluster nvlink_box",
+    "H100": "cluster h100_box",
+    "gaming": "cluster rtx2080ti_box",
+    "cheaper": "remove a device",
+    "delete gpu": "remove a device",
+    "how many GPUs?": "add a device",
+    "8 gpus": "add a device",
+    "new machine": "add a host",
+    "rename gpu": "rename a device",
+    "slower gpu": "slower devices",
+    "half the bandwidth": "slower network",
+    "out of memory": "more memory",
+    "ignore memory": "memory none",
+    "memory usage": "show memory",
+    "contention": "transfers sequential",
+    "latency": "latency holds",
+    "costs": "settings",
+    "make it faster": "what matters",
+    "where does the time go?": "what matters",
+    "longest op": "what matters",
+    "which link should I upgrade": "what matters",
+    "use heft": "place with heft",
+    "how does HEFT work?": "place with heft",
+    "genetic algorithm": "place with portfolio",
+    "exact solver": "place with cp-sat",
+    "reinforcement learning": "place with policy-gradient",
+    "tensor parallelism": "job",
+    "training time": "job",
+    "checkpoint": "job",
+    "optimal solution": "why not faster",
+    "upload onnx": "open file",
+    "go back": "undo",
+    "reset": "start over",
+    "move an op by hand": "by hand",
+    "shortcuts": "help",
+    "what is this?": "hints",
+    "save a picture": "download PNG",
+    "why is my gpu idle": "why is b/gpu:1 idle",
+    "why is gpu:1 idle": "why is a/gpu:1 idle",
+}
+
+
+@pytest.mark.parametrize("text", FIRST)
+def test_the_first_offer_is_what_a_newcomer_means(unchanged, text):
+    """Enter follows it at once."""
+    assert offered(unchanged, text)[0] == FIRST[text]
+
+
+@pytest.mark.parametrize("text", ["no such thing", "tpu", "zzz", "?"])
+def test_what_nothing_fits_offers_nothing(unchanged, text):
+    assert offered(unchanged, text) in ([], [offer.phrase for offer in unchanged.commands.views[:8]])
+
+
+def test_an_op_is_pinned_in_words(explorer):
+    """By its whole name, with what is colocated, or its scope's; the device may be called without its host."""
+    for text in ("pin stage0/fork to gpu:1", "put stage0 on a/gpu:1"):
+        ask(explorer, text)
+        pinned = {op for where in explorer.state.pins for op in where}
+        assert pinned and {names for where in explorer.state.pins for names in where.values()} == {("a/gpu:1",)}
+        assert ("stage0/fork" in pinned) and (len(pinned) == 1) == text.startswith("pin")
+        explorer.undo()
+    assert not any(phrase.startswith("pin no") for phrase in offered(explorer, "pin nothing to gpu:1"))
 
 
 def test_two_partitioners_against_each_other(explorer):
@@ -232,6 +307,24 @@ def test_why_a_device_was_idle(explorer):
     ask(explorer, f"why is {name} idle")
     assert explorer.gantt.lane == int(gaps["device"][row])
     wait_for(lambda: explorer.gantt.details.get("title") == name)
+
+
+@pytest.mark.parametrize("text", ["why is P1 idle at 40", "Why is P1 idle at 40?", "why is p1 idle at 40 ms"])
+def test_an_instant_of_a_problem_without_units_is_a_number(text):
+    """As its makespan is; where a problem has units, a number has that of the makespan."""
+    explorer = pl.explore("topcuoglu")
+    assert explorer.settled(120)
+    assert offered(explorer, text)[0] == "why is P1 idle at 40"
+    ask(explorer, text)
+    gap = idle_gaps(explorer.schedule)[explorer.gantt.gap]
+    assert gap["device"] == 0 and gap["start"] <= 40 < gap["finish"]
+    explorer.close()
+
+
+def test_an_instant_without_a_unit_has_that_of_the_makespan(unchanged):
+    number, unit = unchanged.problem.cluster.units.time(unchanged.schedule.makespan / 2).split()
+    phrase = offered(unchanged, f"why is b/gpu:1 idle at {number}")[0]
+    assert phrase == f"why is b/gpu:1 idle at {number} {unit}"
 
 
 def test_stale_and_hostile_messages_do_nothing(explorer):

@@ -322,8 +322,9 @@ class Explorer(Readable):
         """What can be asked for in words, beside strategies, models, values and ops."""
         yield Command("undo", "Back to what was there before", "edit", self.undo, "back revert")
         yield Command("redo", "Do again what was undone", "edit", self.redo, "forward")
+        keep = lambda: self._toggle_kept(True)  # noqa: E731
         yield Command(
-            "keep", "Compare what follows with this schedule", "view", lambda: self._toggle_kept(True), "compare pin"
+            "keep", "Compare what follows with this schedule", "view", keep, "compare two schedules freeze pin this"
         )
         yield Command(
             "keep nothing", "Stop comparing with the kept schedule", "view", lambda: self.keep(None), "compare"
@@ -333,10 +334,17 @@ class Explorer(Readable):
             "Show what to do first, each hint at its place",
             "view",
             lambda: self.set_trait("hints", self.hints + 1),
-            "start first tour newcomer tutorial introduction",
+            "start first tour newcomer tutorial introduction what is this",
         )
         yield Command(
             "examples", "Drop a model, or open one of three", "file", self._begin, "start page example demo begin"
+        )
+        yield Command(
+            "best known",
+            "The best schedule that is known of this problem",
+            "edit",
+            self.best_known.show_best,
+            "better improve improved optimum star",
         )
         drawer = lambda: self.gantt.set_trait("drawer", not self.gantt.drawer)  # noqa: E731
         yield Command("details", "Facts, why here, why then", "view", drawer, "why explain drawer")

@@ -13,6 +13,7 @@ import numpy as np
 from placelab.analysis.idle_time import idle_gaps
 from placelab.app.explorer.offered import model_names, preset
 from placelab.app.explorer.panels.effects import between, span, written
+from placelab.app.explorer.panels.matching import OTHER_WORDS, ranking
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.panels.pickers import TRANSFERS
 from placelab.app.explorer.session import Session
@@ -20,23 +21,19 @@ from placelab.app.explorer.state import State
 from placelab.app.widgets.frame import CommandPalette
 from placelab.app.widgets.gantt_chart import Gantt
 from placelab.app.widgets.whole import PartComm
-from placelab.base.units import PREFIXES, TIMES
+from placelab.base.units import PREFIXES, TIMES, counted
 from placelab.problem.cluster import Cluster
 from placelab.problem.clusters import PRESETS
-from placelab.problem.resource_models import MEMORY_MODELS
+from placelab.problem.resource_models import LATENCIES, MEMORY_MODELS, TRANSFER_MODELS
 from placelab.schedule.catalogue import partitioners, schedulers
 from placelab.schedule.schedule import Schedule
 
 SHOWN = 8  # offers at a time
 LEAST = 2  # letters from which ops are looked for
-# Words that say nothing of what is wanted.
-FILLING = frozenset(
-    "a an and are as at be do does for from how i in into is it me my of on please should show so that the this to use want what "
-    "with can".split()
-)
 VALUE = re.compile(r"^(?P<what>.*?)\s*(?P<number>\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)\s*(?P<unit>[a-zµμ/]*)$", re.IGNORECASE)
 AGAINST = re.compile(r"\b(?:vs\.?|versus|against|compare|with|and|or|better)\b")
-INSTANT = re.compile(r"(?:\bat\s+)?(?P<number>\d+(?:[.,]\d+)?)\s*(?P<unit>[nµum]?s)\b", re.IGNORECASE)
+INSTANT = re.compile(r"(?<![\w:/.-])(?P<number>\d+(?:[.,]\d+)?)\s*(?P<unit>[nµum]?s)?$", re.IGNORECASE)
+PIN = re.compile(r"(?:pin|tie|fix|put|move)\s+(?P<op>\S+)\s+(?:to|on|onto|at)\s+(?P<device>.+)")
 UNITS = {"flop/s": "speed", "flops": "speed", "b/s": "bandwidth", "b": "memory", "s": "latency"}
 SYNONYMS = {
     "speed": ("flops", "all"),
@@ -132,25 +129,14 @@ class Commands:
 def suggestions(text: str, around: Commands) -> list[Command]:
     """The commands that fit what is typed, the best first, at most ``SHOWN``; an empty text fits the explorer's own."""
     text = " ".join(text.lower().split()).rstrip("?!.")
-    exact = [*_against(text, around), *_values(text, around), *_questions(text, around)]
-    named = [*_strategies(around), *around.views, *_models(around), *_problem(around), *_lanes(around)]
-    tokens = text.split()
-    found = [command for command in named if _fits(tokens, command)]
+    if not text:
+        return list(around.views)[:SHOWN]
+    exact = [*_against(text, around), *_values(text, around), *_pins(text, around), *_questions(text, around)]
+    named = [*around.views, *_strategies(around), *_models(around), *_problem(around), *_lanes(around)]
+    found = [named[i] for i in ranking(text, [(command.phrase, command.words) for command in named])]
     ops = list(_ops(text, around)) if len(text) >= LEAST else []
-    if not found and not exact and not ops:  # in a sentence of many words only some are meant
-        telling = [token for token in tokens if len(token) > LEAST and token not in FILLING]
-        met = {id(command): sum(_fits([token], command) for token in telling) for command in named}
-        most = max(met.values(), default=0)
-        found = [command for command in named if most and met[id(command)] == most]
-    found.sort(key=lambda command: (text not in command.phrase, not command.phrase.startswith(text)))
     few = SHOWN - min(len(ops), 3)
-    return [*exact, *found[: max(few - len(exact), 0)], *ops][:SHOWN] if text else list(around.views)[:SHOWN]
-
-
-def _fits(tokens: list[str], command: Command) -> bool:
-    """Whether each word typed begins a word of the command."""
-    words = f"{command.phrase} {command.words}".lower().replace("-", " ").split() + command.phrase.lower().split()
-    return all(any(word.startswith(token) for word in words) for token in tokens)
+    return [*exact, *found[: max(few - len(exact), 0)], *ops][:SHOWN]
 
 
 # -------------------------------------------------------------------- strategies, models, problem
@@ -163,7 +149,8 @@ def _strategies(around: Commands) -> Iterator[Command]:
     ):
         for name, function in names.items():
             act = _changes(around, State.with_strategy, kind, name)
-            yield Command(f"{verb} {name}", function.summary, "edit", act, f"{kind} strategy use")
+            words = f"{kind} strategy use {OTHER_WORDS.get(name, '')}"
+            yield Command(f"{verb} {name}", function.summary, "edit", act, words)
 
 
 def _models(around: Commands) -> Iterator[Command]:
@@ -174,16 +161,21 @@ def _models(around: Commands) -> Iterator[Command]:
         )
     for name, made in PRESETS.items():
         act = _changes(around, _with_preset, name)
-        yield Command(f"cluster {name}", _first(made), "edit", act, "machine hardware devices gpus")
+        words = f"machine hardware devices gpus {OTHER_WORDS.get(name, '')}"
+        yield Command(f"cluster {name}", _first(made), "edit", act, words)
 
 
 def _problem(around: Commands) -> Iterator[Command]:
     for name, model in MEMORY_MODELS.items():
         act = _changes(around, _with, ("memory", name))
-        yield Command(f"memory {name}", model.about, "edit", act, "model counts ram")
+        yield Command(f"memory {name}", model.about, "edit", act, f"model counts ram {OTHER_WORDS.get(name, '')}")
     for title, (name, duplex) in TRANSFERS.items():
+        words = "model network contention" if TRANSFER_MODELS[name].queue else "model network"
         act = _changes(around, _with, ("transfers", name), ("duplex", duplex))
-        yield Command(f"transfers {title}", "How transfers share the links", "edit", act, "model network contention")
+        yield Command(f"transfers {title}", "How transfers share the links", "edit", act, words)
+    for name, about in LATENCIES.items():
+        act = _changes(around, _with, ("latency", name))
+        yield Command(f"latency {name}", f"What a latency keeps from others: {about}", "edit", act, "transfers delay")
 
 
 def _lanes(around: Commands) -> Iterator[Command]:
@@ -342,31 +334,72 @@ def _against(text: str, around: Commands) -> Iterator[Command]:
     yield Command(f"compare {a} with {b}", says, "view", compare)
 
 
+def _pins(text: str, around: Commands) -> Iterator[Command]:
+    """``pin conv1 to gpu:1``: ops or scopes by their whole names, each to the devices whose names end so."""
+    state = around.session.state
+    if not (match := PIN.match(text)) or state.spread is not None:
+        return
+    wanted = match["op"].strip("/*")
+    ops = [name for name in state.graph.names.tolist() if f"{name.lower()}/".startswith(f"{wanted}/")]
+    for device in state.cluster.names if ops else ():
+        if match["device"] in _called(device):
+            many = counted(len(state.with_groups(ops)), "op")
+            says = f"Tied to it: {many}, colocated ones among them" if many != "1 op" else "It may run nowhere else"
+            yield Command(f"pin {wanted} to {device}", says, "edit", _changes(around, State.with_pin, ops, device))
+
+
+def _called(device: str) -> tuple[str, str]:
+    """What a device is called: its name, and the name without its host's."""
+    name = device.lower()
+    return name, name.rpartition("/")[2]
+
+
 def _questions(text: str, around: Commands) -> Iterator[Command]:
-    """``why is gpu:1 idle at 60 ms?`` selects that gap and opens the details."""
+    """``why is gpu:1 idle at 60 ms?`` selects that gap and opens the details; without a device, those that are idle longest."""
     schedule = around.schedule()
     if schedule is None or not ("idle" in text or "why" in text):
         return
+    names = schedule.problem.cluster.names
+    meant = [d for d, name in enumerate(names) if any(_says(text, called) for called in _called(name))]
+    at = INSTANT.search(text)
+    if meant:
+        yield from (_idle(around, schedule, d, at) for d in meant)
+    elif _says(text, "why") and _says(text, "idle"):
+        busy = np.bincount(schedule.device, schedule.finish - schedule.start, minlength=len(names))
+        yield from (_idle(around, schedule, int(d), at) for d in np.argsort(busy, kind="stable")[:3])
+
+
+def _says(text: str, name: str) -> bool:
+    """Whether a name is in a text, and no part of a longer one."""
+    return re.search(rf"(?<![\w:/]){re.escape(name)}(?![\w:/])", text) is not None
+
+
+def _idle(around: Commands, schedule: Schedule, device: int, at: re.Match[str] | None) -> Command:
+    """Why a device was idle at an instant, or at all."""
+    name = schedule.problem.cluster.names[device]
+    if at is None:
+        says = "Its idle time by reason, and its longest gaps"
+        return Command(f"why is {name} idle", says, "question", _selects(around, lane=device))
     units = schedule.problem.cluster.units
-    for d, name in enumerate(schedule.problem.cluster.names):
-        if not re.search(rf"(?<![\w:]){re.escape(name.lower())}(?![\w:])", text):
-            continue
-        at = INSTANT.search(text)
-        if at is None:
-            says = "Its idle time by reason, and its longest gaps"
-            yield Command(f"why is {name} idle", says, "question", _selects(around, lane=d))
-            continue
-        scale = {name: scale for scale, name in TIMES} | {"us": 1e-6}
-        instant = float(at["number"].replace(",", ".")) * scale.get(at["unit"].replace("μ", "µ"), 1.0)
-        gaps = idle_gaps(schedule)
-        rows = np.flatnonzero((gaps["device"] == d) & (gaps["start"] <= instant) & (instant < gaps["finish"]))
-        phrase = f"why is {name} idle at {units.time(instant)}"
-        if not len(rows):
-            yield Command(phrase, "At that time it runs an op", "question", _selects(around, lane=d))
-            continue
-        row = int(rows[0])
-        says = f"Idle from {units.time(gaps['start'][row])} to {units.time(gaps['finish'][row])}: the chain of causes"
-        yield Command(phrase, says, "question", _selects(around, op=int(gaps["op"][row]), gap=row))
+    instant = float(at["number"].replace(",", ".")) * _unit_of_time(at["unit"], schedule)
+    gaps = idle_gaps(schedule)
+    rows = np.flatnonzero((gaps["device"] == device) & (gaps["start"] <= instant) & (instant < gaps["finish"]))
+    phrase = f"why is {name} idle at {units.time(instant)}"
+    if not len(rows):
+        says = "At that time it runs an op" if instant < schedule.makespan else "By then all has ended"
+        return Command(phrase, says, "question", _selects(around, lane=device))
+    row = int(rows[0])
+    says = f"Idle from {units.time(gaps['start'][row])} to {units.time(gaps['finish'][row])}: the chain of causes"
+    return Command(phrase, says, "question", _selects(around, op=int(gaps["op"][row]), gap=row))
+
+
+def _unit_of_time(unit: str | None, schedule: Schedule) -> float:
+    """Seconds of a unit that is typed; without one it is that of the makespan, where problems have units."""
+    units = schedule.problem.cluster.units
+    scale = {name: scale for scale, name in TIMES} | {"us": 1e-6}
+    if not units.si:
+        return units.second
+    return scale.get((unit or units.time(schedule.makespan).rpartition(" ")[2]).replace("μ", "µ"), 1.0)
 
 
 def _selects(around: Commands, op: int = -1, gap: int = -1, lane: int = -1) -> Callable[[], None]:

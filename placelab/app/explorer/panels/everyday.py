@@ -16,17 +16,21 @@ from placelab.app.widgets.gantt_chart import Gantt
 
 # What tabs are for, in other words than their titles.
 TABS: Mapping[str, str] = {
-    "Comparison": "best fastest which strategy algorithm all pairs table",
-    "Graph": "model network structure layers ops pin",
-    "Decisions": "steps trace learn teach how algorithm works",
-    "What matters": "bottleneck which link device op first slow faster improve what if speed up",
+    "Comparison": "best fastest which strategy algorithm partitioner scheduler compare all pairs table",
+    "Graph": "model network structure layers ops",
+    "Decisions": "steps trace learn teach how algorithm works work",
+    "What matters": "bottleneck which link device op first slow slowest longest biggest make it faster improve what if speed up "
+    "where go upgrade",
     "Difference": "versus against changed kept",
-    "Job": "training pipeline data parallel batch replicas parameter servers all-reduce gpus workers",
+    "Job": "training pipeline data tensor parallel parallelism batch replicas parameter servers all-reduce distributed workers "
+    "checkpoint failures",
     "Layers": "llm decoder transformer split launch megatron vllm",
 }
 FACTORS = (
     ("speed", 2.0, "faster devices", "All devices compute twice as fast", "gpus gpu speed double flops upgrade"),
+    ("speed", 0.5, "slower devices", "All devices compute half as fast", "gpus gpu speed half flops"),
     ("memory", 2.0, "more memory", "All devices have twice the memory", "ram vram bigger double gpus out oom"),
+    ("memory", 0.5, "less memory", "All devices have half the memory", "ram vram smaller half gpus"),
     ("bandwidth", 2.0, "faster network", "All links carry twice as much", "links bus bandwidth double"),
     ("bandwidth", 0.5, "slower network", "All links carry half as much", "slow links bus bandwidth half"),
 )
@@ -69,11 +73,17 @@ BUTTONS = (
         "settings",
         "Costs, seed, what is done to the graph before it is placed",
         ".pl-opens[title^='Prepare the graph']",
-        "preferences options configure configuration seldom more",
+        "preferences options configure configuration costs seldom more",
     ),
 )
 # What has no command: phrase, the short answer, the whole one, more words.
 ANSWERS = (
+    (
+        "pin an op",
+        "Drag it in the tab Graph onto a device, or press p on it",
+        "In the tab Graph drag an op or a scope onto a device, or press p on it. Here, type “pin conv1 to gpu:1”.",
+        "pins ops tie fix lock constrain force hold assign colocate device scope",
+    ),
     (
         "dark mode",
         "As the page has it: JupyterLab's is under Settings, Theme",
@@ -103,14 +113,23 @@ def everyday(shared: Shared, session: Session, gantt: Gantt, open_files: Callabl
     yield Command(
         "start over", "The state that the explorer opened on; undo leads back", "edit", back, "reset restart clear"
     )
+    more, less, apart = (partial(change, partial(_edited, kind=kind)) for kind in ("copy", "remove", "add"))
+    yield Command("add a device", "One like the last", "edit", more, "gpus gpu more many another new")
+    yield Command(
+        "add a host", "A device like the last on a host of its own", "edit", apart, "machine server node new another"
+    )
+    yield Command("remove a device", "The last one", "edit", less, "gpus gpu less fewer delete cheaper price budget")
     for column, factor, phrase, says, words in FACTORS:
         act = lambda column=column, factor=factor: change(lambda s: _scaled(s, column, factor))  # noqa: E731
         yield Command(phrase, says, "edit", act, words)
-    more, less = (partial(change, partial(_edited, kind=kind)) for kind in ("copy", "remove"))
-    yield Command("add a device", "One like the last", "edit", more, "gpus more another new")
-    yield Command("remove a device", "The last one", "edit", less, "gpus less fewer delete")
     free = lambda: change(lambda s: replace(s, pins=()))  # noqa: E731
-    yield Command("unpin everything", "No op is tied to a device any more", "edit", free, "free pins pinned release")
+    yield Command(
+        "unpin everything",
+        "No op is tied to a device any more",
+        "edit",
+        free,
+        "free pins pinned release op ops unlock untie",
+    )
     seed = lambda: change(lambda s: replace(s, seed=s.seed + 1))  # noqa: E731
     yield Command("next seed", "Other choices of strategies that draw lots", "edit", seed, "random another try again")
     for trait, phrase, says, words in (
@@ -133,5 +152,5 @@ def _scaled(state: State, column: str, factor: float) -> State:
 
 def _edited(state: State, kind: str) -> State:
     """The state after an edit of the last device."""
-    edit: dict[str, Any] = {"kind": kind, "device": state.cluster.n_devices - 1}
+    edit: dict[str, Any] = {"kind": kind, "device": state.cluster.n_devices - 1, "host": None}
     return state.with_cluster(*apply(state.cluster, state.layout, edit))
