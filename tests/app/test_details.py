@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from problems import placed
 
 import placelab as pl
-from placelab.analysis.idle_time import idle_gaps
+from placelab.analysis.idle_time import REASONS, idle_gaps
 from placelab.app.widgets.details import Subject, details_of
 from placelab.app.widgets.details_parts import NEWEST, OLDEST
 from placelab.app.widgets.gantt_chart import Gantt
@@ -57,7 +57,7 @@ def test_a_gap_a_transfer_and_a_device(chain):
     gap = details_of(chain, Subject(op=int(gaps["op"][row]), gap=row))
     assert gap["title"] == "dev1 idle" and dict(gap["facts"])["reason"] == "transfer"
     assert [row[0] for row in gap["chain"]["rows"]] == ["transfer of a", "a"]
-    assert [(row[1], row[3]) for row in gap["bars"]["rows"]] == [("transfer", "2"), ("upstream", "2")]
+    assert [(row[1], row[3]) for row in gap["idle"]["rows"]] == [("transfer", "2"), ("upstream", "2")]
 
     moved = details_of(chain, Subject(op=0, transfer=0))
     assert moved["title"] == "transfer of a" and moved["note"] == "dev0 → dev1"
@@ -121,7 +121,7 @@ def test_chains_have_no_hole_and_all_of_it_goes_on_the_wire(placement):
             ends = [row[3:5] for row in chain["rows"]]
             assert ends[-1][0] == 0.0
             assert all(later[0] == pytest.approx(sooner[1]) for later, sooner in pairwise(ends))
-        assert all(0.0 <= row[2] <= 1.0 for row in said["bars"]["rows"])
+        assert all(0.0 <= row[2] <= 1.0 for key in ("bars", "idle") for row in said.get(key, {"rows": []})["rows"])
 
 
 def test_the_chart_of_one_schedule_answers_clicks(chain):
@@ -145,8 +145,28 @@ def test_an_area(chain):
     assert facts["critical path"] == "op 2 · transfer 2"
     assert facts["dev1"] == "25 % busy · 50 % transfer · 25 % upstream"
     assert [(row[1], row[3], row[4]) for row in said["bars"]["rows"]] == [("A", "1", "1 op"), ("B", "1", "1 op")]
+    reasons = [(row[1], row[3], row[4]) for row in said["idle"]["rows"]]
+    assert reasons == [
+        ("end", "3", "38 % · 1 gap"),
+        ("transfer", "2", "25 % · 1 gap"),
+        ("upstream", "1", "12 % · 1 gap"),
+    ]
     assert said["chain"]["rows"][0][3:5] == (2.0, 7.0)
     assert not details_of(chain, Subject(op=0, area=(1.0, 5.0, 0, 1))).get("area")
+
+
+@given(placed(), st.floats(0.01, 1.0))
+def test_an_area_has_its_idle_seconds_by_reason(placement, part):
+    """Over all devices, the reasons are those of the library's gaps, cut at the end of the area."""
+    schedule = pl.simulate(placement.problem, placement)
+    ended = part * schedule.makespan
+    n = placement.problem.cluster.n_devices
+    said = details_of(schedule, Subject(area=(0.0, ended, *range(n))))
+    gaps = pl.idle_reasons(schedule)
+    lasted = (gaps["finish"].clip(upper=ended) - gaps["start"]).clip(lower=0.0).groupby(gaps["reason"]).sum()
+    time = placement.problem.cluster.units.time
+    assert {row[1]: row[3] for row in said["idle"]["rows"]} == {r: time(s) for r, s in lasted.items() if s > 0}
+    assert all(REASONS[row[0]] == row[1] for row in said["idle"]["rows"])
 
 
 @given(placed(), st.floats(0.01, 1.0))

@@ -48,6 +48,7 @@ UPDATE = """async (news) => {
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   return performance.now() - begun;
 }"""
+AWAITED = {"transfer": "waits for a transfer", "upstream": "waits for an op upstream"}  # reasons whose gaps are drawn
 LIGHT_OR_DARK = "() => document.querySelector('.pl-gantt').dataset.theme"
 
 
@@ -253,6 +254,30 @@ def test_the_drawer_lies_below_the_chart_or_right_of_it(page, rnn, width):
     edge = page.locator(".drawer .grip")
     expect(edge).to_have_attribute("aria-orientation", "vertical" if width >= 1440 else "horizontal")
     expect(edge).to_have_attribute("aria-valuenow", f"{drawer['width' if width >= 1440 else 'height']:.0f}")
+
+
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+def test_an_area_has_idle_time_by_reason_in_the_textures_of_the_chart(page, theme, screenshot):
+    """As long as the time, patterned as the gaps and their legend; what the chart leaves empty is grey. All of it is seen."""
+    problem = pl.datasets.problem("topcuoglu")
+    schedule = pl.simulate(problem, pl.place(problem, "heft", trace=True), "planned")
+    gantt = Gantt.of(schedule, height=-1, drawer=True, area=[0.0, schedule.makespan, 0.0, 1.0, 2.0])
+    gantt._explain(None)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    bare_page.show(page, gantt, theme)
+    page.locator(".pl-gantt-fill").evaluate("element => element.style.height = '420px'")
+    bars = page.locator(".compared", has_text="idle time by reason").locator("li")
+    gaps = pl.idle_reasons(schedule)
+    seconds = (gaps["finish"] - gaps["start"]).groupby(gaps["reason"]).sum().sort_values(ascending=False)
+    expect(bars).to_have_count(len(seconds))
+    background = "element => getComputedStyle(element).backgroundImage"
+    for bar, (reason, time) in zip(bars.all(), seconds.items(), strict=True):
+        expect(bar.locator("span").first).to_have_text(reason)
+        expect(bar.locator("b")).to_have_text(f"{time:.3g}")
+        drawn = bar.locator("i").evaluate(background)
+        swatch = page.locator(".legend span", has_text=f"idle: {AWAITED[reason]}") if reason in AWAITED else None
+        assert drawn == ("none" if swatch is None else swatch.locator("i").evaluate(background))
+    screenshot(theme)
 
 
 def test_lanes_are_put_in_order_pinned_hidden_and_folded(page):

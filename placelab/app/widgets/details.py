@@ -14,6 +14,7 @@ from placelab.app.widgets.decisions import why
 from placelab.app.widgets.details_parts import (
     Details,
     bars_of,
+    by_reason,
     chain_of,
     device_said,
     longest_of,
@@ -237,7 +238,7 @@ def _of_gap(schedule: Schedule, row: int, most: int, cancel: Callable[[], bool])
         "title": f"{schedule.problem.cluster.names[d]} idle",
         "note": f"{units.time(ended - began)} of {units.time(_idle(schedule, d))}",
         "facts": facts,
-        "bars": _idle_bars(schedule, d),
+        "idle": _idle_bars(schedule, d),
         "chain": chain_of(schedule, steps_of_gap(schedule, row)[::-1], "why: back to the root cause"),
     }
 
@@ -311,7 +312,7 @@ def _of_device(schedule: Schedule, d: int) -> Details:
         "title": cluster.names[d],
         "note": f"idle {units.time(_idle(schedule, d))} of {units.time(schedule.makespan)}",
         "facts": facts,
-        "bars": _idle_bars(schedule, d),
+        "idle": _idle_bars(schedule, d),
         "chain": _longest_gaps(schedule, d),
     }
 
@@ -322,7 +323,7 @@ def _of_value(schedule: Schedule, value: Mapping[str, Any]) -> Details:
         return of_link(schedule, value)
     if not 0 <= value.get("device", -1) < schedule.problem.cluster.n_devices:
         return {}
-    return _of_device(schedule, value["device"]) | {"title": value["label"], "bars": bars_of("", [], ""), "over": True}
+    return _of_device(schedule, value["device"]) | {"title": value["label"], "idle": bars_of("", [], ""), "over": True}
 
 
 def _longest_gaps(schedule: Schedule, d: int) -> Details:
@@ -339,12 +340,8 @@ def _idle(schedule: Schedule, d: int) -> float:
 
 
 def _idle_bars(schedule: Schedule, d: int) -> Details:
-    """Idle seconds of a device by reason, the most first."""
+    """Idle seconds of a device by reason, and their share of the makespan."""
     gaps = idle_gaps(schedule)
     gaps = gaps[gaps["device"] == d]
-    total = np.bincount(gaps["reason"], gaps["finish"] - gaps["start"], minlength=len(REASONS))
-    count = np.bincount(gaps["reason"], minlength=len(REASONS))
-    time = schedule.problem.cluster.units.time
-    order = [r for r in np.argsort(-total, kind="stable").tolist() if total[r] > 0]
-    rows = [(-1, REASONS[r], float(total[r]), time(total[r]), counted(int(count[r]), "gap"), False) for r in order]
-    return bars_of(f"idle time of {schedule.problem.cluster.names[d]} by reason", rows, "", from_zero=True)
+    head = f"idle time of {schedule.problem.cluster.names[d]} by reason"
+    return by_reason(schedule, gaps, gaps["finish"] - gaps["start"], head, schedule.makespan or 1.0)

@@ -134,6 +134,7 @@ def of_area(schedule: Schedule, area: tuple[float, ...]) -> Details:
         "note": f"{units.time(max(ended - began, 0.0))} × {counted(len(devices), 'device')}",
         "facts": [(label, text) for label, text in facts if text],
         "bars": _kinds(schedule, runs),
+        "idle": by_reason(schedule, gaps, idle, "idle time by reason", total),
         "chain": longest_of(schedule, gaps, idle, "longest idle gaps in it"),
         "area": True,
     }
@@ -171,6 +172,26 @@ def _shares(
 def _nonzero(units: Units, time: float, total: float) -> str:
     """Seconds and their share; "" for none."""
     return f"{units.time(time)}, {percent(time / total)}" if time else ""
+
+
+def by_reason(schedule: Schedule, gaps: np.ndarray, lasted: np.ndarray, head: str, total: float) -> Details:
+    """Idle seconds by reason, the most first, with their share of a total; the number of a row is that of its reason."""
+    seconds = np.bincount(gaps["reason"], lasted, minlength=len(REASONS))
+    count = np.bincount(gaps["reason"], lasted > 0, minlength=len(REASONS))
+    time = schedule.problem.cluster.units.time
+    rows = [
+        (
+            r,
+            REASONS[r],
+            float(seconds[r]),
+            time(seconds[r]),
+            f"{percent(seconds[r] / total)} · {counted(int(count[r]), 'gap')}",
+            False,
+        )
+        for r in np.argsort(-seconds, kind="stable").tolist()
+        if seconds[r] > 0
+    ]
+    return bars_of(head, rows, "", from_zero=True)
 
 
 def _kinds(schedule: Schedule, runs: np.ndarray) -> Details:

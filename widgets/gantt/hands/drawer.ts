@@ -3,6 +3,8 @@ import { COMPUTING } from "../../shared/current.ts";
 import { h, listen, set } from "../../shared/dom.ts";
 import { count, SI, type Units } from "../../shared/format.ts";
 import { devicePalette } from "../../shared/palette.ts";
+import { IDLE_LOOK, isAwaited } from "../scene/colours.ts";
+import { IDLE_REASONS } from "../wire/decode.ts";
 import type { Bars, Chain, CurveSoFar, Details, Step } from "../wire/details.ts";
 import { curveOf } from "./curve.ts";
 import { asText, folded } from "./telling.ts";
@@ -112,23 +114,33 @@ export function drawer(on: DrawerEvents): Drawer {
   };
 }
 
-function parts({ facts, bars, chain }: Details, go: (step: Step) => void, curve: HTMLElement | null): HTMLElement[] {
+function parts(
+  { facts, bars, idle, chain }: Details,
+  go: (step: Step) => void,
+  curve: HTMLElement | null,
+): HTMLElement[] {
   const lines = (facts ?? []).flatMap(([label, text]) => [h("dt", {}, label), h("dd", { title: text }, text)]);
   const made: HTMLElement[] = [h("div.facts", {}, h("dl", {}, ...lines))];
   if (curve) made.push(curve);
-  if (bars && (bars.rows.length || bars.foot)) made.push(barsOf(bars));
+  for (const compared of [bars, idle])
+    if (compared && (compared.rows.length || compared.foot)) made.push(barsOf(compared, compared === idle));
   if (chain?.rows.length) made.push(chainOf(chain, go));
   return made;
 }
 
-function barsOf({ head, rows, foot, origin }: Bars): HTMLElement {
-  const drawn = rows.map(([device, label, length, text, note, chosen]) => {
+/** Bars of devices, or of reasons to be idle, which look as the gaps of the chart. */
+function barsOf({ head, rows, foot, origin }: Bars, idle: boolean): HTMLElement {
+  const drawn = rows.map(([number, label, length, text, note, chosen]) => {
     const name = h("span", { title: label }, label);
-    if (device >= 0) {
-      name.className = "device";
-      name.style.borderColor = `var(--pl-device-${device % devicePalette(false).length})`;
-    }
     const bar = h("i");
+    const reason = IDLE_REASONS[number];
+    if (idle && isAwaited(reason)) {
+      bar.className = IDLE_LOOK[reason].pattern;
+      bar.style.setProperty("--pl-mark", IDLE_LOOK[reason].colour);
+    } else if (!idle && number >= 0) {
+      name.className = "device";
+      name.style.borderColor = `var(--pl-device-${number % devicePalette(false).length})`;
+    }
     bar.style.width = `${Math.max(100 * length, 1)}%`;
     const whole = h("span.bar", {}, bar);
     return h("li", chosen ? { class: "chosen" } : {}, name, whole, h("b", {}, text), h("span.note", {}, note));

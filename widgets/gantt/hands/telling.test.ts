@@ -18,10 +18,11 @@ it("writes the details as lines", () => {
     note: "op 2 of 2",
     facts: [["device", "dev1"]],
     bars: { head: "why here", rows: [[1, "dev1", 1, "3 s", "", true]], foot: "soonest", origin: false },
+    idle: { head: "idle by reason", rows: [[0, "transfer", 1, "2 s", "1 gap", false]], foot: "", origin: false },
     chain: { head: "why then", rows: [step("b"), step("a")], left: 2, after: 1, root: true },
   };
   const text =
-    "b (op 2 of 2)\ndevice: dev1\n\nwhy here\ndev1: 3 s\nsoonest\n\nwhy then\n1 s: b (2 s)\n… 2 more\n1 s: a (2 s)";
+    "b (op 2 of 2)\ndevice: dev1\n\nwhy here\ndev1: 3 s\nsoonest\n\nidle by reason\ntransfer: 2 s 1 gap\n\nwhy then\n1 s: b (2 s)\n… 2 more\n1 s: a (2 s)";
   expect(asText(details)).toBe(text);
   expect(asText({})).toBe("");
 });

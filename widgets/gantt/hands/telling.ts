@@ -10,11 +10,13 @@ export function folded({ rows, left, after }: Chain): (Step | number)[] {
 }
 
 /** The details as lines of text. */
-export function asText({ title = "", note = "", facts = [], bars, chain }: Details): string {
+export function asText({ title = "", note = "", facts = [], bars, idle, chain }: Details): string {
   const lines = [title && `${title} (${note})`, ...facts.map(([label, text]) => `${label}: ${text}`)];
-  if (bars?.rows.length)
-    lines.push("", bars.head, ...bars.rows.map(([, label, , text, more]) => `${label}: ${text} ${more}`));
-  if (bars?.foot) lines.push(bars.foot);
+  for (const compared of [bars, idle]) {
+    if (compared?.rows.length)
+      lines.push("", compared.head, ...compared.rows.map(([, label, , text, more]) => `${label}: ${text} ${more}`));
+    if (compared?.foot) lines.push(compared.foot);
+  }
   if (chain?.rows.length) {
     const steps = folded(chain).map((step) =>
       typeof step === "number" ? `… ${count(step)} more` : `${step[2]}: ${step[0]} (${step[1]})`,

@@ -6,6 +6,8 @@ export interface Details {
   readonly note?: string;
   readonly facts?: readonly (readonly [label: string, text: string])[];
   readonly bars?: Bars;
+  /** Idle time by reason; the numbers of its rows are those of `IDLE_REASONS`, in place of devices. */
+  readonly idle?: Bars;
   readonly chain?: Chain;
   /** Whether it is an area. */
   readonly area?: boolean;
