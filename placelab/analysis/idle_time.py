@@ -251,7 +251,9 @@ def said_of_gap(
     if gap["reason"] == kernels.FOR_END:
         return f"{device} has nothing left to run"
     if gap["reason"] == kernels.NEVER_CHOSEN:
-        return f"{device} was never chosen{_said_of_visit(schedule, gap['device'], most, cancel)}"
+        op, makespan = visit(schedule, int(gap["device"]), most, cancel)
+        best = f": the best visit, of {names[op]}, would {said_of_cost(schedule, makespan)}" if op >= 0 else ""
+        return f"{device} was never chosen{best}"
     (causes,) = _chains(schedule, idle_gaps(schedule)[row : row + 1])
     ways = {"op": "{0.name}", "transfer": "transfer of {0.name}", "wait": "{0.name} ({0.reason})"}
     words = [ways[cause.kind].format(cause) for cause in causes[:few]]
@@ -266,17 +268,36 @@ def said_of_gap(
 # -------------------------------------------------------------------- devices that were never chosen
 
 
-def _said_of_visit(schedule: Schedule, device: int, most: int, cancel: Callable[[], bool]) -> str:
-    """What one op there would have cost, to end a sentence; nothing where that takes too long, or is not known."""
-    if schedule.problem.graph.n_ops > most:
-        return ""
-    ((op, makespan),) = _moves_to_unused(schedule, [int(device)], silent, cancel)
-    if op < 0:
-        return ""
+def visit(
+    schedule: Schedule, device: int, most: int = MOST_TRIED, cancel: Callable[[], bool] = never
+) -> tuple[int, float]:
+    """:func:`best_visit` to a device that was never chosen, found once; none where that takes too long, or is not known.
+
+    Parameters
+    ----------
+    most, cancel
+        As for :func:`said_of_gap`.
+    """
+    known = _visits(schedule)
+    if device not in known and schedule.problem.graph.n_ops <= most:
+        (found,) = _moves_to_unused(schedule, [device], silent, cancel)
+        if found[0] < 0 and cancel():
+            return found
+        known[device] = found
+    return known.get(device, (-1, np.nan))
+
+
+@once
+def _visits(schedule: Schedule) -> dict[int, tuple[int, float]]:
+    """Those that are known, by device."""
+    return {}
+
+
+def said_of_cost(schedule: Schedule, makespan: float) -> str:
+    """What another makespan costs more than that of the schedule, to end a sentence."""
     more = makespan - schedule.makespan
     time = schedule.problem.cluster.units.time
-    cost = f"cost {time(more)} more" if more > 0 else f"save {time(-more)}" if more < 0 else "cost nothing"
-    return f": the best visit, of {schedule.problem.graph.names[op]}, would {cost}"
+    return f"cost {time(more)} more" if more > 0 else f"save {time(-more)}" if more < 0 else "cost nothing"
 
 
 def best_visit(

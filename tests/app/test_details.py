@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from problems import placed
 
 import placelab as pl
-from placelab.analysis.idle_time import REASONS, idle_gaps
+from placelab.analysis.idle_time import REASONS, idle_gaps, said_of_gap
 from placelab.app.widgets.details import Subject, details_of
 from placelab.app.widgets.details_parts import NEWEST, OLDEST
 from placelab.app.widgets.gantt_chart import Gantt
@@ -66,12 +66,34 @@ def test_a_gap_a_transfer_and_a_device(chain):
 
     unused = int(np.flatnonzero(gaps["device"] == 2)[0])
     never = details_of(chain, Subject(gap=unused))
-    assert "was never chosen: the best visit, of " in dict(never["facts"])[""] and never["chain"]["rows"] == []
+    assert never["chain"]["rows"] == [("a", "on dev0", "0", 0.0, 2.0, 0)]
 
     device = details_of(chain, Subject(lane=1))
     assert device["title"] == "dev1" and dict(device["facts"])["runs"] == "1 op, 3, 43 %"
     assert [row[0] for row in device["chain"]["rows"]] == ["upstream: a", "transfer: a"]
     assert details_of(chain, Subject()) == {} == details_of(chain, Subject(op=9))
+
+
+def test_a_device_that_was_never_chosen_says_so_and_which_op_is_best_for_it():
+    """A click on its name tells the sentence of a click on its gap, and links the op; known or not, as for the gap."""
+    graph = pl.OpGraph.from_arrays(["a", "b"], [2.0, 3.0], [(0, 1)], edge_bytes=[4.0])
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0, 1.0], bandwidth=2.0))
+    schedule = pl.simulate(problem, pl.Placement(problem, [0, 0]))
+    gaps = idle_gaps(schedule)
+    for d in (1, 2):
+        row = int(np.flatnonzero(gaps["device"] == d)[0])
+        said = details_of(schedule, Subject(lane=d))
+        assert said["facts"][0] == ("", f"dev{d} was never chosen: the best visit, of a, would cost 2 more")
+        assert said["facts"][0][1] == said_of_gap(schedule, row)
+        assert said["chain"]["head"] == "the best op for it would cost 2 more"
+        assert said["chain"]["rows"] == [("a", "on dev0", "0", 0.0, 2.0, 0)]
+    again = pl.simulate(problem, pl.Placement(problem, [0, 0]))
+    untold = details_of(again, Subject(lane=1), most=1)
+    assert untold["facts"][0] == ("", "dev1 was never chosen") and untold["chain"]["rows"] == []
+    left = details_of(again, Subject(lane=1), cancel=lambda: True)
+    assert left["facts"][0] == ("", "dev1 was never chosen")
+    assert details_of(again, Subject(lane=1))["facts"] == details_of(schedule, Subject(lane=1))["facts"]
+    assert not details_of(schedule, Subject(lane=0))["facts"][0][1].startswith("dev0 was never")
 
 
 def test_another_op_ends_what_a_click_on_a_gap_or_a_transfer_has_asked(chain):

@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from placelab.analysis.explanation import slack
-from placelab.analysis.idle_time import MOST_TRIED, REASONS, idle_gaps, said_of_gap, steps_of_gap
+from placelab.analysis.idle_time import (
+    MOST_TRIED,
+    REASONS,
+    idle_gaps,
+    said_of_cost,
+    said_of_gap,
+    steps_of_gap,
+    visit,
+)
 from placelab.app.widgets.decisions import why
 from placelab.app.widgets.details_parts import (
     Details,
@@ -96,7 +104,7 @@ def details_of(
     if 0 <= subject.transfer < len(schedule.transfers) and _maker(schedule, subject.transfer) == subject.op:
         return _of_transfer(schedule, subject.transfer)
     if 0 <= subject.lane < schedule.problem.cluster.n_devices and subject.op < 0:
-        return _of_device(schedule, subject.lane)
+        return _of_device(schedule, subject.lane, most, cancel)
     if 0 <= subject.op < schedule.problem.graph.n_ops:
         return _of_op(schedule, subject.op, schedule.placement.trace if trace is None else trace)
     return {}
@@ -232,15 +240,30 @@ def _of_gap(schedule: Schedule, row: int, most: int, cancel: Callable[[], bool])
         facts.append(("the op that waits" if waits else "the op upstream", str(names[gap["op"]])))
     if gap["next"] >= 0:
         facts.append(("ended by", str(names[gap["next"]])))
-    if gap["reason"] == kernels.NEVER_CHOSEN:
+    unused = gap["reason"] == kernels.NEVER_CHOSEN
+    if unused:
         facts.append(("", said_of_gap(schedule, row, most=most, cancel=cancel)))
+    why_then = chain_of(schedule, steps_of_gap(schedule, row)[::-1], "why: back to the root cause")
     return {
         "title": f"{schedule.problem.cluster.names[d]} idle",
         "note": f"{units.time(ended - began)} of {units.time(_idle(schedule, d))}",
         "facts": facts,
         "idle": _idle_bars(schedule, d),
-        "chain": chain_of(schedule, steps_of_gap(schedule, row)[::-1], "why: back to the root cause"),
+        "chain": _best_visit(schedule, d, most, cancel) if unused else why_then,
     }
+
+
+def _best_visit(schedule: Schedule, d: int, most: int, cancel: Callable[[], bool]) -> Details:
+    """The op that is best moved to a device that was never chosen, as the only link of a chain: where it runs now."""
+    problem = schedule.problem
+    op, makespan = visit(schedule, d, most, cancel)
+    if op < 0:
+        return {"head": "", "rows": [], "left": 0, "after": 0, "root": False}
+    began = float(schedule.start[op])
+    on = f"on {problem.cluster.names[schedule.device[op]]}"
+    row = (str(problem.graph.names[op]), on, problem.cluster.units.time(began), began, float(schedule.finish[op]), op)
+    head = f"the best op for it would {said_of_cost(schedule, makespan)}"
+    return {"head": head, "rows": [row], "left": 0, "after": 0, "root": False}
 
 
 def _maker(schedule: Schedule, row: int) -> int:
@@ -282,13 +305,16 @@ def _of_transfer(schedule: Schedule, row: int) -> Details:
     }
 
 
-def _of_device(schedule: Schedule, d: int) -> Details:
+def _of_device(schedule: Schedule, d: int, most: int, cancel: Callable[[], bool]) -> Details:
     problem = schedule.problem
     cluster = problem.cluster
     units = cluster.units
     mine = schedule.device == d
     busy = float((schedule.finish - schedule.start)[mine].sum())
+    gaps = idle_gaps(schedule)
+    unused = np.flatnonzero((gaps["device"] == d) & (gaps["reason"] == kernels.NEVER_CHOSEN))
     facts = [
+        *(("", said_of_gap(schedule, row, most=most, cancel=cancel)) for row in unused.tolist()),
         ("type", cluster.types[d]),
         ("host", cluster.hosts[d]),
         ("speed", units.amount(float(cluster.speed[d]), "FLOP/s")),
@@ -313,7 +339,7 @@ def _of_device(schedule: Schedule, d: int) -> Details:
         "note": f"idle {units.time(_idle(schedule, d))} of {units.time(schedule.makespan)}",
         "facts": facts,
         "idle": _idle_bars(schedule, d),
-        "chain": _longest_gaps(schedule, d),
+        "chain": _best_visit(schedule, d, most, cancel) if len(unused) else _longest_gaps(schedule, d),
     }
 
 
@@ -323,7 +349,8 @@ def _of_value(schedule: Schedule, value: Mapping[str, Any]) -> Details:
         return of_link(schedule, value)
     if not 0 <= value.get("device", -1) < schedule.problem.cluster.n_devices:
         return {}
-    return _of_device(schedule, value["device"]) | {"title": value["label"], "idle": bars_of("", [], ""), "over": True}
+    quick = _of_device(schedule, value["device"], 0, never)  # a hand may be dragging it
+    return quick | {"title": value["label"], "idle": bars_of("", [], ""), "over": True}
 
 
 def _longest_gaps(schedule: Schedule, d: int) -> Details:
