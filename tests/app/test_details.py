@@ -43,6 +43,32 @@ def test_an_op(chain):
     assert [row[3:] for row in rows] == [(4.0, 7.0, 1), (2.0, 4.0, 0), (0.0, 2.0, 0)]
 
 
+def test_an_op_has_its_scope_and_each_of_its_outputs():
+    """The folder part of its name; bytes and readers of each tensor, the largest first, without what only orders ops."""
+    names = ["net/in", "net/conv/split", "net/conv/a", "net/conv/b", "out"]
+    edges = [(0, 1), (1, 2), (1, 3), (1, 4), (2, 4), (3, 4)]
+    graph = pl.OpGraph.from_arrays(
+        names,
+        [1e9] * 5,
+        edges,
+        edge_bytes=[8.0, 4e6, 4e6, 1e6, 0.0, 2e3],
+        edge_output=[0, 0, 0, 1, 0, 0],
+        edge_control=[False, False, False, False, True, False],
+        outputs=[(3, 1, 5e2), (3, 2, 5e2)],
+    )
+    problem = pl.Problem(graph, pl.Cluster([1e9], bandwidth=1e9), memory="dynamic")
+    schedule = pl.simulate(problem, pl.Placement(problem, [0] * 5))
+    facts = [dict(details_of(schedule, Subject(op=v))["facts"]) for v in range(5)]
+    assert [fact.get("scope") for fact in facts] == ["net", "net/conv", "net/conv", "net/conv", None]
+    assert [fact.get("outputs") for fact in facts] == [
+        "8 B read by 1 op",
+        "4 MB read by 2 ops · 1 MB read by 1 op",
+        None,
+        "2 kB read by 1 op · 2 × 500 B, each read by none",
+        None,
+    ]
+
+
 def test_links_of_a_chain_begin_at_times_that_are_told_apart():
     """A second, then microseconds: three digits would say the same of all but the first."""
     graph = pl.OpGraph.from_arrays(["a", "b", "c"], [1e12, 5e6, 5e6], [(0, 1), (1, 2)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -30,6 +31,7 @@ from placelab.app.widgets.details_parts import (
     of_link,
     span_said,
 )
+from placelab.app.widgets.graph_scopes import separator_of
 from placelab.base.progress import never
 from placelab.base.units import apart, counted, percent
 from placelab.costs import describe_op
@@ -39,6 +41,7 @@ from placelab.schedule.schedule import Schedule
 from placelab.schedule.trace import Trace
 
 MOST_BARS = 12
+MOST_OUTPUTS = 6  # sizes of tensors that are told
 
 
 class Subject(NamedTuple):
@@ -139,6 +142,9 @@ def _facts_of_op(schedule: Schedule, op: int) -> Iterable[tuple[str, str]]:
     ended = float(schedule.finish[op])
     if graph.kind[op]:
         yield "kind", str(graph.kind[op])
+    mark = separator_of(graph.names.tolist())
+    if mark and (scope := str(graph.names[op]).rpartition(mark)[0]):
+        yield "scope", scope
     members = len(problem.members(op))
     if members > 1:
         yield "group", f"{counted(members, 'op')} that stay together"
@@ -148,6 +154,8 @@ def _facts_of_op(schedule: Schedule, op: int) -> Iterable[tuple[str, str]]:
         yield "cost", cost
     elif graph.compute[op]:
         yield "cost", f"{units.amount(float(graph.compute[op]), 'FLOP')} at the device's speed"
+    if outputs := _outputs(schedule, op):
+        yield "outputs", outputs
     spare = float(slack(schedule)[op])
     yield "slack", units.time(spare) if spare else "none: if it ran later, the makespan would be longer"
     sizes = [
@@ -158,6 +166,21 @@ def _facts_of_op(schedule: Schedule, op: int) -> Iterable[tuple[str, str]]:
     ]
     if any(size for _, size in sizes):
         yield "memory", " · ".join(f"{units.amount(size, 'B')} {what}" for what, size in sizes if size)
+
+
+def _outputs(schedule: Schedule, op: int) -> str:
+    """Bytes of the tensors that an op makes, the largest first, and how many ops read each; a graph holds no shapes."""
+    graph = schedule.problem.graph
+    made = np.flatnonzero((graph.tensor_producer == op) & ~graph.tensor_control)
+    readers = [len(np.unique(graph.consumer[graph.edge_tensor == tensor])) for tensor in made]
+    alike = Counter(zip(graph.tensor_bytes[made].tolist(), readers, strict=True))
+    told = []
+    for (size, read), times in sorted(alike.items(), reverse=True)[:MOST_OUTPUTS]:
+        tensor = schedule.problem.cluster.units.amount(size, "B")
+        by = counted(read, "op") if read else "none"
+        told.append(f"{times:,} × {tensor}, each read by {by}" if times > 1 else f"{tensor} read by {by}")
+    more = [f"{len(alike) - MOST_OUTPUTS} other sizes"] if len(alike) > MOST_OUTPUTS else []
+    return " · ".join([*told, *more])
 
 
 def cost_of(schedule: Schedule, op: int) -> str:

@@ -113,7 +113,7 @@ def scopes_of(graph: OpGraph) -> Scopes:
     (('a/b',), ('in', 'x', 'y', 'b'), [1, 1, 1, 1, 4, 3])
     """
     names = graph.names.tolist()
-    separator = _separator(names)
+    separator = separator_of(names)
     names = [name.strip(separator) or name for name in names] if separator else names
     parent, paths = _folders(names, separator)
     _merge_chains(parent, len(names))
@@ -121,7 +121,8 @@ def scopes_of(graph: OpGraph) -> Scopes:
     return _numbered(names, paths, children, separator)
 
 
-def _separator(names: list[str]) -> str:
+def separator_of(names: list[str]) -> str:
+    """What divides a graph's op names into scopes; "" where nothing does."""
     if any("/" in name for name in names):
         return "/"
     return "." if 2 * sum("." in name for name in names) >= len(names) else ""
