@@ -49,6 +49,7 @@ UPDATE = """async (news) => {
   return performance.now() - begun;
 }"""
 AWAITED = {"transfer": "waits for a transfer", "upstream": "waits for an op upstream"}  # reasons whose gaps are drawn
+ROOT = [['"●"', "absolute"]]  # the mark of a root cause, beside its name
 LIGHT_OR_DARK = "() => document.querySelector('.pl-gantt').dataset.theme"
 
 
@@ -213,6 +214,8 @@ def test_the_drawer_answers_a_click_and_a_link_in_it_leads_on(page, theme, scree
     screenshot(theme)
     view = page.locator(".pl-gantt")
     assert float(view.get_attribute("data-span").split()[1]) >= schedule.makespan
+    mark = "row => [getComputedStyle(row, '::before').content, getComputedStyle(row, '::before').position]"
+    assert rows.evaluate_all(f"rows => rows.map({mark})")[1:] == [['"↑"', "absolute"]] * (len(path) - 2) + ROOT
     link = rows.last.locator("button")
     root = link.inner_text()
     link.click()
@@ -220,6 +223,7 @@ def test_the_drawer_answers_a_click_and_a_link_in_it_leads_on(page, theme, scree
     assert str(problem.graph.names[gantt.selection]) == root
     bare_page.receive(page, gantt, "details")
     expect(drawer.locator("header b")).to_have_text(root)
+    assert rows.evaluate_all(f"rows => rows.map({mark})") == ROOT  # which has no step before it
     bare_page.still(page)  # the chart draws in the next frame
     assert float(view.get_attribute("data-span").split()[1]) < schedule.makespan
     page.locator(".stage").click(position={"x": 20, "y": 60})
