@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import placelab as pl
+from placelab.analysis.machine_use import device_use, link_use
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.difference_panel import GROUPS, HINT, SAME, DifferencePanel, contents
 from placelab.app.explorer.panels.panel import Shared
@@ -71,6 +72,76 @@ def test_rows_are_those_of_the_library(panel, shared):
     assert panel.view.groups == GROUPS and len(of(rows, "scope")) >= 2
 
 
+def test_devices_and_links_have_rows_of_their_own(panel, shared):
+    """Use as the library has it, in the unit of the head, with the change; the sentence and the groups name them."""
+    before = solved("single")
+    after = solved("heft")
+    shared.kept = before
+    give(panel, after)
+    assert panel.view.heads == {
+        "device": ["busy [ms]", "idle [ms]", "peak memory [MB]"],
+        "link": ["busy [ms]", "carried [MB]"],
+    }
+    matched = pl.difference(before, after).matched
+    was = device_use(before)
+    devices = {row["name"]: row["cells"] for row in of(panel.view.rows, "device")}
+    assert len(devices) == before.problem.cluster.n_devices
+    for name, now in device_use(after).items():
+        kept = matched.get(name, name)
+        cells = devices[kept if kept == name else f"{kept} (now {name})"]
+        for i, size in enumerate((1e-3, 1e-3, 1e6)):
+            for text, value in zip(cells[3 * i : 3 * i + 2], (was[kept][i], now[i]), strict=True):
+                assert number(text) == pytest.approx(value / size, abs=0.51)
+            assert number(cells[3 * i + 2]) == pytest.approx((now[i] - was[kept][i]) / size, abs=0.51)
+    links = of(panel.view.rows, "link")
+    assert len(links) == len(link_use(after)) and {row["cells"][0] for row in links} == {
+        "–"
+    }  # one device moved nothing
+    carried = sum(number(row["cells"][4]) for row in links)
+    assert carried == pytest.approx(pl.metrics(after)["bytes_moved"] / 1e6, abs=0.1 * len(links))
+
+
+def test_things_that_are_there_once_and_links_that_devices_share():
+    """A bus is one row, by its name also where a device was added to it, and what one schedule lacks is a dash."""
+    graph = pl.OpGraph.from_arrays(["a", "x"], [1e9, 2e9], [(0, 1)], edge_bytes=[2e6])
+    made = []
+    for n in (2, 3):
+        pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
+        names = [f"gpu:{i}" for i in range(n)]
+        cluster = pl.Cluster([1e12] * n, bandwidth=1e9, names=names, links={"bus": (1e9, pairs)})
+        problem = pl.Problem(graph, cluster, transfers="fair")
+        made.append(pl.simulate(problem, pl.Placement(problem, [0, n - 1])))
+    _, groups, rows, _ = contents(*made)
+    assert groups == GROUPS
+    assert [(row["name"], row["cells"]) for row in of(rows, "link")] == [("bus", ["2", "2", "0", "2", "2", "0"])]
+    assert {row["name"]: row["cells"][:3] for row in of(rows, "device")} == {
+        "gpu:0": ["1", "1", "0"],
+        "gpu:1 (now gpu:2)": ["2", "2", "0"],
+        "gpu:1": ["–", "0", "0"],
+    }
+
+
+def test_small_values_are_not_said_to_be_nothing():
+    """Of a column that is written in ms, a nanosecond is not 0; without units heads have none."""
+    graph = pl.OpGraph.from_arrays(["a", "x"], [1e9, 1e3], [])
+    fast = pl.Problem(graph, pl.Cluster([1e12, 1e12], types=["a", "b"]))
+    one, two = (pl.simulate(fast, pl.Placement(fast, [0, d])) for d in (0, 1))
+    _, groups, rows, _ = contents(one, two)
+    assert groups == [group for group in GROUPS if group != "link"]
+    assert {row["name"]: row["cells"][:3] for row in of(rows, "device")} == {
+        "dev0": ["1", "1", "≈ 0"],
+        "dev1": ["0", "≈ 0", "≈ 0"],
+    }
+    plain = pl.datasets.problem("topcuoglu")
+    _, _, rows, heads = contents(pl.solve(plain, "single"), pl.solve(plain, "heft"))
+    assert heads["device"][:2] == ["busy", "idle"] and heads["link"] == ["busy", "carried"]
+    assert {row["name"]: row["cells"][1] for row in of(rows, "device")}["P3"] == "49"
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-").replace("≈ ", "").replace(",", ""))
+
+
 def test_identical_devices_that_stand_for_one_another_are_named(panel, shared):
     """A schedule whose two GPUs have changed places moved nothing, which the sentence says, and no row has an arrow."""
     before = solved("heft")
@@ -126,7 +197,7 @@ def test_a_preview_and_a_failure_leave_the_rows(panel, shared):
 def test_ops_in_no_scope_have_a_row_without_a_name():
     """So that the rows of scopes add up, too, where some ops are in none."""
     problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))
-    _, _, rows = contents(pl.solve(problem, "single"), pl.solve(problem, "heft"))
+    _, _, rows, _ = contents(pl.solve(problem, "single"), pl.solve(problem, "heft"))
     assert "" in [row["name"] for row in of(rows, "scope")]
 
 

@@ -6,7 +6,7 @@ import { watchTheme } from "../shared/theme.ts";
 import type { DifferenceTraits } from "./traits.ts";
 import { DifferenceView } from "./view.ts";
 
-const READ = ["rows", "groups", "group", "summary", "stale", "selection", "unitless", "beside"] as const;
+const READ = ["rows", "heads", "groups", "group", "summary", "stale", "selection", "unitless", "beside"] as const;
 
 function render({ model, el }: { model: Model<DifferenceTraits>; el: HTMLElement }): () => void {
   const send =

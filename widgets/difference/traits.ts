@@ -1,6 +1,8 @@
 /** The synced traits of `placelab.app.widgets.tab_views.DifferenceTable`; a Python test compares names and kinds with the Python class. */
 export interface DifferenceTraits {
-  rows: Row[];
+  rows: (Row | Thing)[];
+  /** By group of things, what is measured of them, with its unit. */
+  heads: Record<string, string[]>;
   /** The groups that can be chosen, and the one chosen; both ways. */
   groups: string[];
   group: string;
@@ -26,4 +28,13 @@ export interface Row {
   saved: number | null;
   /** The op that a click selects, -1 for none. */
   op: number;
+}
+
+/** A device, or a link that carries something. */
+export interface Thing {
+  what: "device" | "link";
+  name: string;
+  /** Of each measure what was kept, what is now, and the difference. */
+  cells: string[];
+  op: -1;
 }

@@ -5,9 +5,17 @@ import TABLE_CSS from "../shared/table.css";
 import { tail } from "../shared/tail.ts";
 import { markTheme, THEME_CSS } from "../shared/theme.ts";
 import css from "./difference.css";
-import type { DifferenceTraits, Row } from "./traits.ts";
+import type { DifferenceTraits, Row, Thing } from "./traits.ts";
 
-const WORDS: Record<string, string> = { scope: "Scopes", kind: "Kinds", op: "Ops", number: "Numbers" };
+const WORDS: Record<string, string> = {
+  scope: "Scopes",
+  kind: "Kinds",
+  op: "Ops",
+  device: "Devices",
+  link: "Links",
+  number: "Numbers",
+};
+const TIMED = "time on the critical path"; // what rows of ops, and of groups of them, compare
 const MANY = 1000;
 const STEPS: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8, Home: -MANY, End: MANY };
 
@@ -16,10 +24,11 @@ export class DifferenceView {
   readonly #part = h("button.part", { type: "button", hidden: true });
   readonly #summary = h("span.summary", { role: "status" });
   readonly #choice = h("span.choice", { role: "group", "aria-label": "What to compare" });
-  readonly #heads = ["Name", "Moved", "Kept", "Now", "Saved or lost"].map((text) => h("th", { scope: "col" }, text));
+  readonly #columns = h("colgroup");
+  readonly #head = h("thead");
   readonly #body = h("tbody");
   readonly #table: HTMLElement;
-  #shown: Row[] = [];
+  #shown: (Row | Thing)[] = [];
   #at = 0; // number of the row that Tab leads to
   #picked = ""; // name of the row that made the selection
   #traits: DifferenceTraits | null = null;
@@ -33,7 +42,8 @@ export class DifferenceView {
     this.#table = h(
       "table",
       { role: "grid", "aria-label": "What differs from the kept schedule; Enter selects an op" },
-      h("thead", {}, h("tr", {}, ...this.#heads)),
+      this.#columns,
+      this.#head,
       this.#body,
     );
     this.element = h(
@@ -80,13 +90,20 @@ export class DifferenceView {
   }
 
   #fill(): void {
-    const { rows, group, unitless } = this.#traits!;
+    const { rows, group, unitless, heads } = this.#traits!;
     const focus = this.#body.contains(document.activeElement);
     this.#shown = rows.filter(({ what }) => what === group);
-    const most = Math.max(0, ...this.#shown.map(({ saved }) => Math.abs(saved ?? 0)));
-    this.#body.replaceChildren(...this.#shown.map((row) => drawn(row, most, unitsOf(unitless))));
-    this.#heads[1]!.textContent = group === "number" ? "" : group === "op" ? "Device" : "Moved";
-    this.#table.classList.toggle("figures", group === "number"); // no such column, and names in the next ones
+    const most = Math.max(0, ...this.#shown.map((row) => Math.abs(("saved" in row && row.saved) || 0)));
+    this.#body.replaceChildren(
+      ...this.#shown.map((row) => ("cells" in row ? used(row) : drawn(row, most, unitsOf(unitless)))),
+    );
+    const measures = heads[group];
+    this.#columns.replaceChildren(
+      h("col"),
+      ...(measures?.flatMap(() => [h("col"), h("col"), h("col")]) ?? Array.from({ length: 4 }, () => h("col"))),
+    );
+    this.#head.replaceChildren(...headOf(group, measures));
+    this.#table.className = measures ? `things ${group}` : group === "number" ? "figures" : ""; // their columns differ
     this.#at = 0;
     this.#rove(0, focus);
   }
@@ -132,6 +149,32 @@ export class DifferenceView {
     this.#select(row.op, row.what === "scope" ? row.name : "");
     this.#mark();
   }
+}
+
+/** The rows of the head: what is compared stands over kept, now, and the change. */
+function headOf(group: string, measures: readonly string[] | undefined): HTMLElement[] {
+  const cell = (text: string) => h("th", { scope: "col" }, text);
+  const sides = () => ["Kept", "Now"].map((text) => h("th.number", { scope: "col" }, text));
+  const tall = (text: string) => h("th", { scope: "col", rowspan: 2 }, text);
+  const wide = (text: string) => h("th.over", { scope: "colgroup", colspan: 3 }, text);
+  if (measures)
+    return [
+      h("tr", {}, tall("Name"), ...measures.map(wide)),
+      h("tr", {}, ...measures.flatMap(() => [...sides(), h("th.number.end", { scope: "col" }, "Change")])),
+    ];
+  const compared = [...sides(), cell("Saved or lost")];
+  if (group === "number") return [h("tr", {}, cell("Name"), cell(""), ...compared)];
+  return [h("tr", {}, tall("Name"), tall(group === "op" ? "Device" : "Moved"), wide(TIMED)), h("tr", {}, ...compared)];
+}
+
+/** A row of a device or a link. */
+function used({ name, cells }: Thing): HTMLElement {
+  return h(
+    "tr.fixed",
+    { tabindex: -1 },
+    tail("td.name", name, name),
+    ...cells.map((text, i) => h(i % 3 === 2 ? "td.number.end" : "td.number", { title: text }, text)),
+  );
 }
 
 /** A row of the page; its bar is as long as its share of the longest. */

@@ -38,6 +38,7 @@ class DifferenceTable(View):
     _esm = STATIC / "difference.js"
 
     rows: Rows = List(Dict()).tag(sync=True)
+    heads: Dict = Dict().tag(sync=True)
     groups: Names = List(Unicode()).tag(sync=True)
     group = Unicode("scope").tag(sync=True)
     summary = Unicode("").tag(sync=True)

@@ -9,6 +9,7 @@ from placelab.analysis.measures import metrics
 from placelab.analysis.two_schedules import Difference, difference
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.decisions_panel import recording
+from placelab.app.explorer.panels.difference_things import Row, things
 from placelab.app.explorer.panels.panel import Panel, Shared
 from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
@@ -26,11 +27,10 @@ PAUSE = 0.15  # seconds without a change before two schedules are compared
 MOST = 200  # rows of ops, of kinds, of scopes
 FEW = 6  # scopes: where there are fewer, deeper ones are shown; matched devices in a sentence
 DEEPEST = 6
-GROUPS = ["scope", "kind", "op", "number"]
+GROUPS = ["scope", "kind", "op", "device", "link", "number"]
 HINT = "Keep a schedule with ◈ Keep, then change something: what differs from it is shown here."
 OTHERS = "Another model is kept than is shown: only their numbers compare."
 SAME = "This is the schedule that is kept; change something to see what differs."
-Row = dict[str, Any]
 
 
 class DifferencePanel(Panel):
@@ -101,12 +101,13 @@ class DifferencePanel(Panel):
         if self._shared.dragging():
             return self._worker.wake()
         if self._known != (before, after):
-            summary, groups, rows = contents(before, after)
+            summary, groups, rows, heads = contents(before, after)
             if self._worker.woken:
                 return
             self.view.take(
                 groups=groups,
                 rows=rows,
+                heads=heads,
                 beside=_beside(before, after),
                 summary=summary,
                 unitless=after is not None and not after.problem.cluster.units.si,
@@ -125,25 +126,28 @@ def _beside(before: Schedule | None, after: Schedule | None) -> str:
     return one if one != other and {one, other} <= set(recording()) else ""
 
 
-def contents(before: Schedule | None, after: Schedule | None) -> tuple[str, list[str], list[Row]]:
-    """The sentence above the rows, the groups of rows, and the rows."""
+def contents(before: Schedule | None, after: Schedule | None) -> tuple[str, list[str], list[Row], dict[str, list[str]]]:
+    """The sentence above the rows, the groups of rows, the rows, and the heads of what is measured of devices and links."""
     if before is None or after is None:
-        return HINT, [], []
+        return HINT, [], [], {}
     if before is after:
-        return SAME, [], []
+        return SAME, [], [], {}
     figures = list(_numbers(before, after))
     try:
         diff = difference(before, after)
     except FormatError:
-        return OTHERS, ["number"], figures
+        return OTHERS, ["number"], figures, {}
     numbers = {name: i for i, name in enumerate(after.problem.graph.names.tolist())}
+    used, heads = things(diff)
     rows = [
         *_scopes(diff, numbers),
         *_groups(diff, "kind", diff.by_kind(), numbers, diff.ops["kind"]),
         *_ops(diff, numbers),
+        *used,
         *figures,
     ]
-    return _summary(diff), GROUPS, rows
+    groups = [group for group in GROUPS if group in heads or group not in ("device", "link")]
+    return _summary(diff), groups, rows, heads
 
 
 def _summary(diff: Difference) -> str:

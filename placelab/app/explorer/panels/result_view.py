@@ -11,6 +11,7 @@ import numpy as np
 import traitlets
 
 from placelab.analysis.known_orders import recognise
+from placelab.analysis.machine_use import link_load
 from placelab.app.explorer.engine.failure import Failure
 from placelab.app.explorer.engine.solving import Result, StoppedError
 from placelab.app.explorer.panels.comparison import Comparison
@@ -44,7 +45,6 @@ from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import FormatError, InfeasibleError, UnsupportedError
 from placelab.problem.pipeline_columns import pipeline_of
 from placelab.problem.problem import Problem
-from placelab.schedule.critical_steps import free_again
 from placelab.schedule.known_schedules import offer
 from placelab.schedule.schedule import Schedule
 
@@ -139,21 +139,6 @@ def _used(result: Result) -> np.ndarray:
     """Bytes in use on each device at most; of a decoder all that is counted, also what a problem of stages takes for granted."""
     spread = result.state.spread
     return result.schedule.peak_memory if spread is None else spread.used(result.state.cluster)
-
-
-def link_load(schedule: Schedule) -> np.ndarray:
-    """Share of the makespan in which each link is busy, shape (n_devices, n_devices); overlapping transfers count once."""
-    k = schedule.problem.cluster.n_devices
-    moved = schedule.transfers
-    end = schedule.makespan
-    link = moved["source"].astype(np.int64) * k + moved["destination"]
-    order = np.lexsort((moved["start"], link))
-    link, start, finish = link[order], moved["start"][order], free_again(schedule)[order]
-    apart = link * (2.0 * end)  # shifts the links behind each other in time, so that one running maximum serves all
-    until = np.maximum.accumulate(finish + apart)[:-1] if len(link) else finish
-    begin = np.maximum(start, np.concatenate([[0.0], until])[: len(link)] - apart)
-    busy = np.bincount(link, np.maximum(finish - begin, 0.0), minlength=k * k).reshape(k, k)
-    return busy / end if end else busy
 
 
 SENDING = 1e-3  # seconds in which the kernel's thread that sends messages gets Python's lock; it would wait for the numbers else

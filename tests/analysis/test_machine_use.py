@@ -1,0 +1,61 @@
+"""How much devices and links are used: seconds and bytes add up to what a schedule has."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import placed
+
+import placelab as pl
+from placelab.analysis.machine_use import covered, device_use, link_load, link_use
+
+
+def test_two_tensors_on_one_way_at_once_count_once():
+    """By hand: from 1 to 3 and to 5 under `parallel`, 4 seconds and 6 bytes; the receiver computes for 2 of 7."""
+    graph = pl.OpGraph.from_arrays(["a", "x", "y"], [1.0] * 3, [(0, 1), (0, 2)], edge_bytes=[2.0, 4.0])
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0, 1.0], bandwidth=1.0), memory="dynamic")
+    schedule = pl.simulate(problem, pl.Placement(problem, [0, 1, 1]))
+    (used,) = link_use(schedule)
+    assert (used.name, used.pairs, used.busy, used.carried) == ("", {("dev0", "dev1")}, 4.0, 6.0)
+    assert link_load(schedule)[0, 1] == 4.0 / schedule.makespan
+    use = device_use(schedule)
+    assert use["dev1"][:2] == (2.0, schedule.makespan - 2.0) and use["dev2"] == (0.0, schedule.makespan, 0.0)
+    assert use["dev0"][2] == schedule.peak_memory[0]
+
+
+def test_a_shared_link_stands_for_the_ways_over_it():
+    """Under `fair`, a bus of all pairs is one row; another model has no shared links, and a row per way."""
+    graph = pl.OpGraph.from_arrays(["a", "x", "y"], [1.0] * 3, [(0, 1), (0, 2)], edge_bytes=[2.0, 2.0])
+    pairs = [(i, j) for i in range(3) for j in range(3) if i != j]
+    cluster = pl.Cluster([1.0] * 3, bandwidth=1.0, links={"bus": (1.0, pairs)})
+    names = {}
+    for model in ("fair", "parallel"):
+        problem = pl.Problem(graph, cluster, transfers=model)
+        used = link_use(pl.simulate(problem, pl.Placement(problem, [0, 1, 2])))
+        names[model] = [(link.name, len(link.pairs), link.busy, link.carried) for link in used]
+    assert names == {"fair": [("bus", 6, 4.0, 4.0)], "parallel": [("", 1, 2.0, 2.0)] * 2}
+
+
+@given(placed())
+def test_no_second_and_no_byte_is_lost(placement):
+    """Busy and idle make up the makespan; what links carry is what is moved; none is busier than the run is long."""
+    schedule = pl.simulate(placement.problem, placement)
+    for busy, idle, _ in device_use(schedule).values():
+        assert busy + idle == pytest.approx(schedule.makespan)
+    links = link_use(schedule)
+    size = placement.problem.graph.tensor_bytes[schedule.transfers["tensor"]].sum()
+    if len({pair for link in links for pair in link.pairs}) == sum(len(link.pairs) for link in links):
+        assert sum(link.carried for link in links) == pytest.approx(size)
+    assert all(0 <= link.busy <= schedule.makespan * (1 + 1e-9) for link in links)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9), st.integers(0, 5)), max_size=12))
+def test_spans_that_overlap_count_once(spans):
+    """As many seconds as there are seconds in any of a key's spans."""
+    key, start, length = np.array(spans, int).reshape(-1, 3).T
+    seconds = covered(key, start.astype(float), (start + length).astype(float), 3)
+    for k in range(3):
+        inside = {s for i, b, n in spans if i == k for s in range(b, b + n)}
+        assert seconds[k] == pytest.approx(len(inside))
