@@ -92,7 +92,12 @@ def columns_csv(columns: Mapping[str, Any]) -> str:
 def _column(values: np.ndarray) -> list[str]:
     if values.dtype.kind == "f":
         return _numbers(values, unknown="")
-    return _cells(["" if value is None or value != value else str(value) for value in values.tolist()], False)
+    texts = ["" if value is None or value != value else str(value) for value in values.tolist()]
+    numbers = [isinstance(value, float | int) for value in values.tolist()]
+    if not any(numbers):
+        return _cells(texts, False)
+    # A number below 0 among texts is no formula.
+    return [text if number else _cells([text], False)[0] for text, number in zip(texts, numbers, strict=True)]
 
 
 def _text(columns: Columns) -> str:

@@ -122,6 +122,35 @@ def test_a_device_that_was_never_chosen_says_so_and_which_op_is_best_for_it():
     assert not details_of(schedule, Subject(lane=0))["facts"][0][1].startswith("dev0 was never")
 
 
+def test_figures_are_the_raw_numbers_of_what_is_told(chain):
+    """Facts and bars in SI units; what is not finite, as a memory without limit, is left out."""
+    op = details_of(chain, Subject(op=1))["figures"]
+    assert op[:6] == [
+        ("op", "b", ""),
+        ("kind", "B", ""),
+        ("device", "dev1", ""),
+        ("start", 4.0, "s"),
+        ("finish", 7.0, "s"),
+        ("time", 3.0, "s"),
+    ]
+    assert ("inputs", 4.0, "B") in op
+    device = dict((name, value) for name, value, _ in details_of(chain, Subject(lane=1))["figures"])
+    assert (device["ops"], device["time of ops"], device["idle"], device["moved in"]) == (1, 3.0, 4.0, 4.0)
+    assert "memory" not in device and device["idle time of dev1 by reason: transfer"] == 2.0
+    area = dict((name, value) for name, value, _ in details_of(chain, Subject(area=(1.0, 5.0, 0, 1)))["figures"])
+    assert (area["time of ops"], area["idle"], area["moved"], area["idle time by reason: end"]) == (2.0, 6.0, 4.0, 3.0)
+    assert area["device time by kind: A"] == 1.0 and area["busy: dev1"] == 1.0
+    moved = dict((name, value) for name, value, _ in details_of(chain, Subject(op=0, transfer=0))["figures"])
+    assert (moved["output of"], moved["tensor"], moved["time"], moved["in line for the link"]) == ("a", 4.0, 2.0, 0.0)
+    problem = pl.datasets.problem("topcuoglu")
+    schedule = pl.simulate(problem, pl.place(problem, "heft", trace=True), "planned")
+    score = schedule.placement.trace
+    told = details_of(schedule, Subject(op=3))["figures"]
+    row = int(score.rows(problem)[3])
+    found = {name.rpartition(": ")[2]: (value, unit) for name, value, unit in told if name.startswith("why here")}
+    assert found == {f"P{d + 1}": (float(score.score[row][d]), "s") for d in range(3)}
+
+
 def test_another_op_ends_what_a_click_on_a_gap_or_a_transfer_has_asked(chain):
     assert details_of(chain, Subject(op=1, transfer=0, lane=2))["title"] == "b"
     assert details_of(chain, Subject(op=0, lane=1))["title"] == "a"
@@ -169,6 +198,7 @@ def test_chains_have_no_hole_and_all_of_it_goes_on_the_wire(placement):
             ends = [row[3:5] for row in chain["rows"]]
             assert ends[-1][0] == 0.0
             assert all(later[0] == pytest.approx(sooner[1]) for later, sooner in pairwise(ends))
+        assert all(isinstance(value, str) or np.isfinite(value) for _, value, _ in said["figures"])
         assert all(0.0 <= row[2] <= 1.0 for key in ("bars", "idle") for row in said.get(key, {"rows": []})["rows"])
 
 

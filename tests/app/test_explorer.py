@@ -40,6 +40,7 @@ from placelab.analysis import explanation, idle_time
 from placelab.app.explorer import Explorer
 from placelab.app.explorer.engine import curve, solving
 from placelab.app.explorer.offered import preset
+from placelab.app.explorer.panels.commands import suggestions
 from placelab.app.explorer.panels.comparison import Comparison
 from placelab.app.explorer.panels.numbers import OPTIMAL, at_most
 from placelab.app.explorer.panels.options import Controls, control
@@ -679,6 +680,42 @@ def test_tables_of_the_tabs_are_downloaded(explorer, monkeypatch):
     wait_for(lambda: view.rows and view.fraction == 1.0 and not any(row["stale"] for row in view.rows))
     rows = table("What matters")
     assert rows.filter(like="faster [s]").iloc[:, 0].max() > 0 and set(rows["what"]) >= {"op", "device"}
+
+
+def test_what_the_drawer_shows_is_downloaded(explorer, monkeypatch):
+    """The curve of a value, and the facts of a selection: raw numbers with units, names without formulas; asked for by Ctrl+K."""
+    sent = {}
+    monkeypatch.setattr(
+        explorer.actions.frame, "send", lambda what, buffers: sent.update({what["download"]: buffers[0].decode()})
+    )
+
+    def table(asked):
+        sent.clear()
+        command = suggestions(asked, explorer.commands)[0]
+        command.act()
+        [(name, text)] = sent.items() if sent else [("", "")]
+        return name, pd.read_csv(io.StringIO(text)) if text else None
+
+    for title in ("Curve", "Details"):
+        explorer.actions.downloads.buttons[title].click()
+        assert not sent and "to download: " in message(explorer)
+    explorer.gantt.drawer = True
+    explorer.gantt.selection = 5
+    wait_for(lambda: explorer.gantt.details.get("of") == explorer.now)
+    name, facts = table("save details as csv")
+    assert name.endswith(".details.csv") and list(facts.columns) == ["name", "value", "unit"]
+    value = dict(zip(facts["name"], facts["value"], strict=True))
+    schedule = explorer.schedule
+    assert value["op"] == schedule.problem.graph.names[5]
+    assert float(value["start"]) == schedule.start[5] and float(value["finish"]) == schedule.finish[5]
+    assert facts.set_index("name")["unit"]["start"] == "s"
+    links = {"kind": "bandwidth", "label": "bandwidth inside server", "pairs": [[0, 1], [1, 0]]}
+    explorer.gantt.value = links
+    explorer.canvas.chosen = links
+    wait_for(lambda: len(explorer.gantt.curve.get("values", ())) > 3)
+    name, curve = table("save curve as csv")
+    assert name.endswith(".curve.csv") and list(curve.columns) == ["bandwidth inside server [B/s]", "makespan [s]"]
+    assert curve.iloc[:, 0].is_monotonic_increasing and (curve["makespan [s]"] > 0).all()
 
 
 @pytest.mark.parametrize(

@@ -168,3 +168,9 @@ def test_what_cannot_be_written_is_said(schedule, tmp_path):
         with pytest.raises(pl.FormatError, match=words):
             export.csv(what, path, **options)
     assert not list(tmp_path.parent.glob("*.partial")) and not list(tmp_path.iterdir())
+
+
+def test_numbers_among_texts_stay_numbers():
+    """A number below 0 is no formula, where a text that begins as one is."""
+    columns = {"name": ["=a", "b"], "value": np.array([-2.5, "-x"], object)}
+    assert exports.columns_csv(columns) == "name,value\r\n'=a,-2.5\r\nb,'-x\r\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -10,8 +10,9 @@ from typing import Any
 from placelab.app.explorer.computation import Computation
 from placelab.app.explorer.engine.curve import Curve
 from placelab.app.explorer.engine.failure import sentence
-from placelab.app.explorer.panels.actions import Actions
+from placelab.app.explorer.panels.actions import TABLES, Actions
 from placelab.app.explorer.panels.commands import Command, Commands
+from placelab.app.explorer.panels.drawer_tables import curve_columns, details_columns
 from placelab.app.explorer.panels.effects import said_of_change, said_of_effect
 from placelab.app.explorer.panels.everyday import TABS, everyday
 from placelab.app.explorer.panels.hand_mode import ByHandMode
@@ -88,7 +89,7 @@ class Explorer(Readable):
             self.shared,
             session,
             lambda: (self.state, self.schedule, self.gantt.numbers),
-            lambda title: self.tabs.panels[title].columns(),
+            self._table,
             self._toggle_kept,
         )
         self.canvas = ClusterCanvas(state.cluster, lock=session.lock, embedded=True, comm=PartComm())
@@ -352,14 +353,20 @@ class Explorer(Readable):
             act = partial(self.tabs.open, title)
             yield Command(title.lower(), "Open this tab", "view", act, f"show tab view {TABS.get(title, '')}")
         for text, button in self.actions.downloads.buttons.items():
+            table = "csv numbers" if text in TABLES else ""
             yield Command(
                 f"download {text}",
                 str(button.tooltip),
                 "file",
                 button.click,
-                "save export file share print picture image paper",
+                f"save export file share print picture image paper {table}",
             )
         yield from everyday(self.shared, self._session, self.gantt, self.pickers.models.ask)
+
+    def _table(self, title: str) -> Mapping[str, Any]:
+        """The columns of a table of ``TABLES``."""
+        drawers = {"Curve": curve_columns, "Details": details_columns}
+        return drawers[title](self.gantt) if title in drawers else self.tabs.panels[title].columns()
 
     def _keep_and_open(self) -> bool:
         """Keep the newest schedule and open the difference; False where it takes long, or there is none."""

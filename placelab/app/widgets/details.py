@@ -22,6 +22,7 @@ from placelab.analysis.idle_time import (
 from placelab.app.widgets.decisions import why
 from placelab.app.widgets.details_parts import (
     Details,
+    Figure,
     bars_of,
     by_reason,
     chain_of,
@@ -30,6 +31,7 @@ from placelab.app.widgets.details_parts import (
     of_area,
     of_link,
     span_said,
+    with_figures,
 )
 from placelab.app.widgets.graph_scopes import separator_of
 from placelab.base.progress import never
@@ -98,6 +100,10 @@ def details_of(
     -----
     O((ops + transfers) log), as a walk along the critical path.
     """
+    return with_figures(_told(schedule, subject, trace, most, cancel))
+
+
+def _told(schedule: Schedule, subject: Subject, trace: Trace | None, most: int, cancel: Callable[[], bool]) -> Details:
     if subject.value:
         return _of_value(schedule, subject.value)
     if len(subject.area) > 2 and subject.op < 0:
@@ -126,6 +132,7 @@ def _of_op(schedule: Schedule, op: int, trace: Trace | None) -> Details:
     graph = schedule.problem.graph
     name = str(graph.names[op])
     return {
+        "figures": list(_figures_of_op(schedule, op)),
         "title": name,
         "note": f"op {op + 1:,} of {graph.n_ops:,}",
         "facts": list(_facts_of_op(schedule, op)),
@@ -166,6 +173,24 @@ def _facts_of_op(schedule: Schedule, op: int) -> Iterable[tuple[str, str]]:
     ]
     if any(size for _, size in sizes):
         yield "memory", " · ".join(f"{units.amount(size, 'B')} {what}" for what, size in sizes if size)
+
+
+def _figures_of_op(schedule: Schedule, op: int) -> Iterable[Figure]:
+    problem = schedule.problem
+    graph = problem.graph
+    yield "op", str(graph.names[op]), ""
+    yield "kind", str(graph.kind[op]), ""
+    yield "device", problem.cluster.names[schedule.device[op]], ""
+    yield "start", float(schedule.start[op]), "s"
+    yield "finish", float(schedule.finish[op]), "s"
+    yield "time", float(schedule.finish[op] - schedule.start[op]), "s"
+    yield "operations", float(graph.compute[op]), "FLOP"
+    yield "slack", float(slack(schedule)[op]), "s"
+    yield "inputs", _read(schedule, op), "B"
+    for tensor in np.flatnonzero((graph.tensor_producer == op) & ~graph.tensor_control).tolist():
+        yield "output", float(graph.tensor_bytes[tensor]), "B"
+    yield "kept for the whole run", float(graph.persistent[op]), "B"
+    yield "held while it runs", float(graph.temporary[op]), "B"
 
 
 def _outputs(schedule: Schedule, op: int) -> str:
@@ -233,7 +258,7 @@ def _candidates(schedule: Schedule, op: int, trace: Trace | None) -> Details:
         )
         for d, text in zip(shown, texts, strict=True)
     ]
-    return bars_of(head, rows, " ".join(foot))
+    return bars_of(head, rows, " ".join(foot), unit=trace.score_name.partition(" [")[2].removesuffix("]"))
 
 
 def _behind(difference: float, trace: Trace, schedule: Schedule) -> str:
@@ -267,7 +292,17 @@ def _of_gap(schedule: Schedule, row: int, most: int, cancel: Callable[[], bool])
     if unused:
         facts.append(("", said_of_gap(schedule, row, most=most, cancel=cancel)))
     why_then = chain_of(schedule, steps_of_gap(schedule, row)[::-1], "why: back to the root cause")
+    figures: list[Figure] = [
+        ("device", schedule.problem.cluster.names[d], ""),
+        ("start", began, "s"),
+        ("finish", ended, "s"),
+        ("time", ended - began, "s"),
+        ("reason", REASONS[gap["reason"]], ""),
+        *((("op upstream or waiting", str(names[gap["op"]]), ""),) if gap["op"] >= 0 else ()),
+        *((("ended by", str(names[gap["next"]]), ""),) if gap["next"] >= 0 else ()),
+    ]
     return {
+        "figures": figures,
         "title": f"{schedule.problem.cluster.names[d]} idle",
         "note": f"{units.time(ended - began)} of {units.time(_idle(schedule, d))}",
         "facts": facts,
@@ -319,7 +354,19 @@ def _of_transfer(schedule: Schedule, row: int) -> Details:
     reader = int(there[np.argmin(schedule.start[there])]) if len(there) else -1
     steps = StepsBack(schedule).to(maker if reader < 0 else reader)
     until = f"why {graph.names[reader]} starts then" if reader >= 0 else f"why {graph.names[maker]} runs then"
+    figures: list[Figure] = [
+        ("output of", str(graph.names[maker]), ""),
+        ("from", problem.cluster.names[source], ""),
+        ("to", problem.cluster.names[target], ""),
+        ("tensor", size, "B"),
+        ("start", began, "s"),
+        ("finish", ended, "s"),
+        ("time", ended - began, "s"),
+        ("in line for the link", began - made, "s"),
+        ("read there by", len(there), "ops"),
+    ]
     return {
+        "figures": figures,
         "title": f"transfer of {graph.names[maker]}",
         "note": f"{problem.cluster.names[source]} → {problem.cluster.names[target]}",
         "facts": facts,
@@ -350,14 +397,27 @@ def _of_device(schedule: Schedule, d: int, most: int, cancel: Callable[[], bool]
     if np.isfinite(room):
         facts.append(("memory", f"{units.amount(peak, 'B')} of {units.amount(room, 'B')} at most in use"))
     size = problem.graph.tensor_bytes[schedule.transfers["tensor"]]
-    sums = (float(size[schedule.transfers[way] == d].sum()) for way in ("destination", "source"))
+    sums = [float(size[schedule.transfers[way] == d].sum()) for way in ("destination", "source")]
     facts.append(
         (
             "moved",
             " · ".join(f"{units.amount(total, 'B')} {way}" for total, way in zip(sums, ("in", "out"), strict=True)),
         )
     )
+    figures: list[Figure] = [
+        ("device", cluster.names[d], ""),
+        ("type", cluster.types[d], ""),
+        ("host", cluster.hosts[d], ""),
+        ("speed", float(cluster.speed[d]), "FLOP/s"),
+        ("ops", int(mine.sum()), ""),
+        ("time of ops", busy, "s"),
+        ("idle", _idle(schedule, d), "s"),
+        ("memory in use at most", peak, "B"),
+        ("memory", room, "B"),
+        *((f"moved {way}", total, "B") for total, way in zip(sums, ("in", "out"), strict=True)),
+    ]
     return {
+        "figures": figures,
         "title": cluster.names[d],
         "note": f"idle {units.time(_idle(schedule, d))} of {units.time(schedule.makespan)}",
         "facts": facts,

@@ -23,6 +23,15 @@ NEWEST = 60  # steps of a long chain that are sent: the newest
 OLDEST = 8  # and the oldest with the root
 LONGEST = 12  # rows of a list
 Details = dict[str, Any]
+Figure = tuple[str, str | float, str]  # name, value, unit
+
+
+def with_figures(said: Details) -> Details:
+    """The details with all raw numbers in one list, those of facts, then of bars; what is not finite is not told."""
+    bars = [each for each in (said.get("bars"), said.get("idle")) if each]
+    told = [*said.get("figures", ()), *(figure for each in bars for figure in each.pop("figures"))]
+    finite = [figure for figure in told if isinstance(figure[1], str) or np.isfinite(figure[1])]
+    return {**said, "figures": finite} if said else said
 
 
 def chain_of(schedule: Schedule, steps: np.ndarray, head: str) -> Details:
@@ -47,15 +56,16 @@ def chain_of(schedule: Schedule, steps: np.ndarray, head: str) -> Details:
     return {"head": head, "rows": rows, "left": left, "after": OLDEST if left else 0, "root": len(rows) > 0}
 
 
-def bars_of(head: str, rows: list[tuple], foot: str, from_zero: bool = False) -> Details:
-    """Bars with an origin below the least value, so that the digits that decide are seen."""
+def bars_of(head: str, rows: list[tuple], foot: str, from_zero: bool = False, unit: str = "s") -> Details:
+    """Bars with an origin below the least value, so that the digits that decide are seen; `figures`: values in this unit."""
     values = [row[2] for row in rows]
     least = min(values, default=0.0)
     most = max(values, default=0.0)
     origin = 0.0 if from_zero or most <= least else max(0.0, 2 * least - most)
     lengths = [(value - origin) / (most - origin) if most > origin else 1.0 for value in values]
     drawn = [(*row[:2], length, *row[3:]) for row, length in zip(rows, lengths, strict=True)]
-    return {"head": head, "rows": drawn, "foot": foot, "origin": origin > 0}
+    figures = [(f"{head}: {row[1]}", value, unit) for row, value in zip(rows, values, strict=True)]
+    return {"head": head, "rows": drawn, "foot": foot, "origin": origin > 0, "figures": figures}
 
 
 def device_said(schedule: Schedule, d: int) -> str:
@@ -129,7 +139,21 @@ def of_area(schedule: Schedule, area: tuple[float, ...]) -> Details:
         ),
         *_shares(schedule, devices, runs, sending, gaps, idle, ended - began),
     ]
+    figures: list[Figure] = [
+        ("start", began, "s"),
+        ("finish", ended, "s"),
+        *(("device", cluster.names[d], "") for d in devices),
+        ("ops", int((runs > 0).sum()), ""),
+        ("time of ops", float(runs.sum()), "s"),
+        ("time of Send ops", float(sending[chosen].sum()), "s"),
+        ("idle", float(idle.sum()), "s"),
+        ("moved", size, "B"),
+        ("transfers", int(here.sum()), ""),
+        *((f"critical path: {kind}", float(t), "s") for kind, t in zip(KINDS, of_path, strict=True)),
+        *((f"busy: {cluster.names[d]}", float(runs[schedule.device == d].sum() + sending[d]), "s") for d in devices),
+    ]
     return {
+        "figures": figures,
         "title": f"{span_said(schedule, began, ended)} on {_named(cluster, devices)}",
         "note": f"{units.time(max(ended - began, 0.0))} × {counted(len(devices), 'device')}",
         "facts": [(label, text) for label, text in facts if text],
@@ -243,7 +267,14 @@ def of_link(schedule: Schedule, value: Mapping[str, Any]) -> Details:
         ("critical path", _on_path(schedule, on_path)),
         *_directions(schedule, rows, took),
     ]
+    figures: list[Figure] = [
+        ("carried", float(size.sum()), "B"),
+        ("transfers", len(rows), ""),
+        ("time of transfers", float(took.sum()), "s"),
+        ("time on the critical path", float((on_path["finish"] - on_path["start"]).sum()), "s"),
+    ]
     return {
+        "figures": figures,
         "title": str(value.get("label", value["kind"])),
         "note": counted(len(pairs), "directed pair"),
         "facts": [(label, text) for label, text in facts if text],

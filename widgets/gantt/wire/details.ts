@@ -5,6 +5,8 @@ export interface Details {
   readonly title?: string;
   readonly note?: string;
   readonly facts?: readonly (readonly [label: string, text: string])[];
+  /** The same as raw numbers, which Python writes to a file. */
+  readonly figures?: readonly (readonly [name: string, value: string | number, unit: string])[];
   readonly bars?: Bars;
   /** Idle time by reason; the numbers of its rows are those of `IDLE_REASONS`, in place of devices. */
   readonly idle?: Bars;

@@ -24,7 +24,7 @@ from placelab.formats.exports import columns_csv
 from placelab.schedule.schedule import Schedule
 
 Shown = Callable[[], tuple[State, Schedule, list[Item]]]  # raises what kept the strategies from scheduling
-Table = Callable[[str], Mapping[str, Any]]  # title of a tab → columns by their heads; raises what it has not got yet
+Table = Callable[[str], Mapping[str, Any]]  # title in TABLES → columns by their heads; raises what it has not got yet
 
 WIDTH = 178  # mm; two columns of a paper
 NARROW, WIDE = 40, 1000  # mm
@@ -35,6 +35,8 @@ TABLES = {
     "Comparison": "A row per pair of strategies: makespan, gap, memory, bytes moved",
     "Difference": "A row per op: where and when, here and in the kept schedule, and its share of either critical path",
     "What matters": "A row per op, device, link: what would be saved if it were faster",
+    "Curve": "A row per value of the curve in the details: the value, and the makespan with it",
+    "Details": "A row per fact of what is selected: name, value, unit",
 }
 
 
@@ -81,7 +83,7 @@ class Downloads:
     shown
         Returns state, schedule and numbers that are shown.
     table
-        Returns the table of the tab of that title.
+        Returns the table of that title.
     frame
         Hands files to the browser.
     say
@@ -148,7 +150,7 @@ class Downloads:
         self._with_shown(saved)
 
     def _save_table(self, title: str) -> None:
-        """Hand the table of a tab to the browser."""
+        """Hand a table to the browser."""
 
         def saved(state: State, _: Schedule, __: list[Item]) -> None:
             name = _name(state, f".{title.lower().replace(' ', '-')}.csv")
