@@ -87,6 +87,22 @@ def test_numbers_are_the_librarys(explorer):
     assert strip["moved"]["title"] == f"{m['transfers']:,} transfers between devices"
 
 
+@pytest.mark.parametrize("memory", ["reserved", "dynamic"])
+def test_a_legal_plan_that_lacks_memory_says_both(memory):
+    """Of a plan by hand on a card that is too small: every other rule holds, and the fullest device needs 112 %."""
+    graph = pl.OpGraph.from_arrays(["a", "b"], [1e9] * 2, [(0, 1)], edge_bytes=[1e6], persistent=[1.11e8, 0.0])
+    problem = pl.Problem(graph, pl.Cluster([1e12] * 2, bandwidth=1e9, memory=1e8), memory=memory)
+    schedule = pl.simulate(problem, pl.Placement(problem, [0, 1]), "fifo")
+    assert not pl.validate(schedule, memory=False) and pl.validate(schedule)
+    explorer = pl.explore(pl.by_hand(schedule))
+    assert explorer.settled(60)
+    (legal,) = (item for item in explorer.gantt.numbers if item["key"] == "legal")
+    assert (legal["value"], legal["tone"]) == ("✓ legal · ✗ memory 112 %", "bad")
+    assert "holds but memory" in legal["title"]
+    assert "dev0 is out of memory at 0 s, 12 MB short." in explorer.numbers.warning.value
+    explorer.close()
+
+
 def gap_of(explorer: Explorer) -> str:
     """What the row of numbers says about the distance from the optimum."""
     return next(item["value"] for item in explorer.gantt.numbers if item["key"] == "gap")
