@@ -282,6 +282,13 @@ def test_an_area_has_idle_time_by_reason_in_the_textures_of_the_chart(page, them
         swatch = page.locator(".legend span", has_text=f"idle: {AWAITED[reason]}") if reason in AWAITED else None
         assert drawn == ("none" if swatch is None else swatch.locator("i").evaluate(background))
     screenshot(theme)
+    page.set_viewport_size({"width": 1440, "height": 720})  # beside the chart
+    title = page.locator(".drawer header b")
+    expect(title).to_have_text("0 to 80 on P1 to P3")
+    assert box_of(page.locator(".drawer"))["width"] == 400
+    assert title.evaluate("b => b.scrollWidth <= b.clientWidth")
+    assert len({box_of(button)["y"] for button in page.locator(".drawer header button").all()}) == 1
+    screenshot(f"{theme}-beside")
 
 
 def test_lanes_are_put_in_order_pinned_hidden_and_folded(page):
