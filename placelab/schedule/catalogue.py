@@ -335,14 +335,15 @@ def _wanted(hint: Any, value: Any) -> str:
         words = with_article(hint)
     else:
         return ""
-    limits = _limits(limits)
+    limits = limits_of(limits)
     good = isinstance(value, types) and not (hint in NUMBERS and isinstance(value, bool))
     good = good and not (hint is float and value != value)
     good = good and (limits is None or limits.hold(value))
     return "" if good else words if limits is None else f"{words}, {limits}"
 
 
-def _limits(extra: Any) -> Limits | None:  # a pair is (least, most)
+def limits_of(extra: Any) -> Limits | None:
+    """The limits that an annotation's metadata means, of which a pair is (least, most); None where it means none."""
     if isinstance(extra, tuple) and len(extra) == 2 and all(isinstance(x, (int, float)) for x in extra):
         return Limits(*extra)
     return extra if isinstance(extra, Limits) else None

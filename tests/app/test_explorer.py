@@ -6,6 +6,7 @@ import gzip
 import inspect
 import io
 import json
+import math
 import re
 import time
 from dataclasses import replace
@@ -50,6 +51,7 @@ from placelab.app.explorer.state import initial_state
 from placelab.app.widgets import controls as w
 from placelab.base import units
 from placelab.planning.lower_bounds import is_proven
+from placelab.schedule.catalogue import Limits, transforms
 
 # ---------------------------------------------------------------- opening and reading
 
@@ -611,6 +613,11 @@ def test_a_new_strategy_is_in_the_pickers_at_once(explorer):
         (Literal["a", "b"], "b", w.Dropdown),
         (Annotated[float, (0.0, 2.0)], 0.5, w.FloatSlider),
         (Annotated[int, (1, 9)], 3, w.IntSlider),
+        (Annotated[float, Limits(0, 1)], 0.5, w.FloatSlider),
+        (Annotated[float, Limits(0.001, 1000)], 0.03, w.FloatLogSlider),
+        (Annotated[int, Limits(1, 1000)], 3, w.BoundedIntText),
+        (Annotated[int, Limits(1)], 3, w.IntText),
+        (Annotated[float, Limits(0)], 3.5, w.FloatText),
         (int, 3, w.IntText),
         (float, 0.25, w.FloatText),
         (str, "x", w.Text),
@@ -625,6 +632,23 @@ def test_controls_follow_the_signature(annotation, default, kind):
     widget = control("some_option", annotation, default, default)
     assert type(widget) is kind and widget.description == "some option"
     assert read(widget) == default
+
+
+def test_options_with_two_bounds_have_sliders_to_their_ends():
+    """Of every strategy in the catalogue: its number can be typed, its ends are those of the option."""
+    bounded = {}
+    for function in [*pl.partitioners().values(), *pl.schedulers().values(), *transforms().values()]:
+        for name, (annotation, default) in function.options.items():
+            limits = next((x for x in getattr(annotation, "__metadata__", ()) if isinstance(x, Limits)), None)
+            if limits is not None and math.isfinite(limits.most):
+                bounded[f"{function.name} {name}"] = limits, control(name, annotation, default, default)
+    assert {"cem rate", "cem noise", "sct threshold", "m-sct threshold", "min-cut imbalance"} <= set(bounded)
+    for limits, slider in bounded.values():
+        assert isinstance(slider, (w.IntSlider, w.FloatSlider)) and slider.typed
+        real = (lambda x: 10**x) if isinstance(slider, w.FloatLogSlider) else float
+        assert (real(slider.min), real(slider.max)) == (limits.least, limits.most)
+        assert limits.hold(slider.min) == (not slider.above) or real is not float
+        assert isinstance(slider, w.FloatLogSlider) == (0 < limits.least < limits.most / 100)
 
 
 @pytest.mark.parametrize("text", ["{[]: 1}", "1 +", "-" * 100_000 + "1"])

@@ -4,6 +4,7 @@ import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks
 import { COMPUTING } from "../shared/current.ts";
 import { Failed, Figures, Par, Running, Table } from "./displays.tsx";
 import { type Part, partOf, type Whole } from "./part.ts";
+import { begin, inside, valueAt } from "./slider.ts";
 import type {
   BoundedIntTextTraits,
   BoxTraits,
@@ -27,7 +28,7 @@ import { VIEWS } from "./views.ts";
 
 type Draw = (given: Given<never>) => JSX.Element;
 
-const typed = (event: Event) => (event.currentTarget as HTMLInputElement).value;
+const typedIn = (event: Event) => (event.currentTarget as HTMLInputElement).value;
 /** Keys that are typed are no shortcuts of the notebook. */
 const TYPED = { "data-lm-suppress-shortcuts": "true" };
 
@@ -147,7 +148,7 @@ function useField<V extends string | number>(model: Part<Field<V> & ControlTrait
   };
   useLayoutEffect(show, [value]);
   const change = (event: Event) => {
-    const given = read(typed(event));
+    const given = read(typedIn(event));
     if (Number.isNaN(given)) return show();
     sets(model, "value")(given as (Field<V> & ControlTraits)["value"]);
   };
@@ -181,6 +182,8 @@ function Combobox({ model, whole }: Given<ComboboxTraits>) {
   return <Text model={model} whole={whole} list={options} onEnter={() => model.send({ event: "submit" })} />;
 }
 
+const numberOf = (text: string) => (text.trim() ? Number(text) : Number.NaN);
+
 interface Numbers {
   bounds?: { min: number; max: number };
   integer?: boolean;
@@ -188,7 +191,6 @@ interface Numbers {
 
 function NumberField({ model, bounds, integer = false }: Given<IntTextTraits> & Numbers) {
   const { description, tooltip } = useTraits(model, "description", "tooltip");
-  const numberOf = (text: string) => (text.trim() ? Number(text) : Number.NaN);
   const field = useField(model, (text) => (integer ? Math.round(numberOf(text)) : numberOf(text)));
   return (
     <Labelled model={model} kind="pl-field" description={description} tooltip={tooltip}>
@@ -205,29 +207,50 @@ function BoundedIntText(given: Given<BoundedIntTextTraits>) {
   return <NumberField {...given} bounds={useTraits(given.model, "min", "max")} integer />;
 }
 
-function Slider({ model, powers = false }: Given<FloatSliderTraits> & { powers?: boolean }) {
-  const { value, min, max, step, description, tooltip, readout } = useTraits(
+type SliderGiven = Given<FloatSliderTraits> & { powers?: boolean; integer?: boolean };
+
+function Slider({ model, powers = false, integer = false }: SliderGiven) {
+  const { value, min, max, step, above, description, tooltip, readout, typed } = useTraits(
     model,
-    ...(["value", "min", "max", "step", "description", "tooltip", "readout"] as const),
+    ...(["value", "min", "max", "step", "above", "description", "tooltip", "readout", "typed"] as const),
   );
+  const range = { min, max, step, above };
   const at = powers ? Math.log10(value) : value;
-  const slide = (event: Event) => sets(model, "value")(powers ? 10 ** Number(typed(event)) : Number(typed(event)));
+  const slide = (event: Event) => sets(model, "value")(valueAt(Number(typedIn(event)), range, powers));
+  const read = (text: string) => inside(integer ? Math.round(numberOf(text)) : numberOf(text), range, powers);
   const said = powers ? `${Number(value.toPrecision(3))}` : undefined;
+  const name = typed ? "pl-slider pl-typed" : "pl-slider";
   return (
-    <Labelled model={model} kind="pl-slider" description={description} tooltip={tooltip}>
+    <Labelled model={model} kind={name} description={description} tooltip={tooltip}>
       {(id) => (
         <>
           <input
             type="range"
-            {...{ id, min, max, step, value: at, title: tooltip }}
+            {...{ id, min: begin(range), max, step, value: at, title: tooltip }}
             aria-valuetext={said}
             onInput={slide}
           />
-          {readout && <output for={id}>{Number(value.toPrecision(3))}</output>}
+          {typed && <SliderField model={model} name={description} read={read} />}
+          {readout && !typed && <output for={id}>{Number(value.toPrecision(3))}</output>}
         </>
       )}
     </Labelled>
   );
+}
+
+interface Typed {
+  model: Part<FloatSliderTraits>;
+  name: string;
+  read: (text: string) => number;
+}
+
+/** The number beside a slider, to be typed. */
+function SliderField({ model, name, read }: Typed) {
+  return <input type="number" step="any" aria-label={name} {...useField(model, read)} />;
+}
+
+function IntSlider(given: Given<FloatSliderTraits>) {
+  return <Slider {...given} integer />;
 }
 
 function LogSlider(given: Given<FloatSliderTraits>) {
@@ -286,7 +309,7 @@ export const CONTROLS: Record<string, Draw> = {
   IntText,
   BoundedIntText,
   FloatText: NumberField,
-  IntSlider: Slider,
+  IntSlider,
   FloatSlider: Slider,
   FloatLogSlider: LogSlider,
   Running,

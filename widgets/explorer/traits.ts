@@ -96,8 +96,10 @@ export interface IntSliderTraits extends ControlTraits {
   max: number;
   step: number;
   description: string;
-  /** Whether the number stands beside it. */
+  /** Whether the number stands beside it … */
   readout: boolean;
+  /** … and is a field. */
+  typed: boolean;
 }
 
 export interface FloatSliderTraits extends ControlTraits {
@@ -107,6 +109,9 @@ export interface FloatSliderTraits extends ControlTraits {
   step: number;
   description: string;
   readout: boolean;
+  typed: boolean;
+  /** Whether `min` itself is not allowed. */
+  above: boolean;
 }
 
 export interface RunningTraits extends ControlTraits {

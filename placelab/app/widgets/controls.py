@@ -244,7 +244,7 @@ class FloatText(Control):
 
 
 class IntSlider(Control):
-    """A slider for a whole number; `readout`: with the number beside it."""
+    """A slider for a whole number; `readout`: with the number beside it, `typed`: which is a field."""
 
     value = CInt(0).tag(sync=True)
     min = Int(0).tag(sync=True)
@@ -252,10 +252,14 @@ class IntSlider(Control):
     step = Int(1).tag(sync=True)
     description = Unicode("").tag(sync=True)
     readout = Bool(True).tag(sync=True)
+    typed = Bool(False).tag(sync=True)
 
 
 class FloatSlider(Control):
-    """A slider for a number; `readout`: with the number beside it, in three digits."""
+    """A slider for a number; `readout`: with the number beside it, in three digits, `typed`: which is a field.
+
+    With `above` the value is above `min`: the slider begins a step higher, and less can be typed.
+    """
 
     value = CFloat(0.0).tag(sync=True)
     min = Float(0.0).tag(sync=True)
@@ -263,6 +267,8 @@ class FloatSlider(Control):
     step = Float(0.01).tag(sync=True)
     description = Unicode("").tag(sync=True)
     readout = Bool(True).tag(sync=True)
+    typed = Bool(False).tag(sync=True)
+    above = Bool(False).tag(sync=True)
 
 
 class FloatLogSlider(FloatSlider):

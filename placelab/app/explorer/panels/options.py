@@ -18,24 +18,27 @@ from placelab.costs.descriptions import sources
 from placelab.costs.new_costs import counts_plainly
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
-from placelab.schedule.catalogue import Strategy, transforms
+from placelab.schedule.catalogue import Limits, Strategy, limits_of, transforms
 
 LONG = "190px"
+STEPS = 100  # of a slider
+WIDE = 100  # times: steps of one size would be too coarse at the lower end of a slider that spans more
 
 
 def control(name: str, annotation: Any, default: Any, value: Any) -> w.Control:
     """The widget for one option, showing `value`.
 
-    ====================================== =============================
-    annotation                             control
-    ====================================== =============================
-    ``bool``                               toggle
-    ``Literal[...]``                       menu
-    ``Annotated[float or int, (lo, hi)]``  slider
-    ``int``, ``float``                     field for a number
-    ``str``                                field for a text
-    anything else                          field for a Python literal
-    ====================================== =============================
+    ============================================ ===============================
+    annotation                                   control
+    ============================================ ===============================
+    ``bool``                                     toggle
+    ``Literal[...]``                             menu
+    ``Annotated[float or int, Limits(lo, hi)]``  slider beside a field, of powers of
+                                                 ten where it spans more than `WIDE`
+    ``int``, ``float``                           field for a number
+    ``str``                                      field for a text
+    anything else                                field for a Python literal
+    ============================================ ===============================
     """
     label = name.replace("_", " ")
     widget = _of_type(annotation, default, value)
@@ -60,14 +63,15 @@ def changed(options: Mapping[str, tuple[Any, Any]], values: Mapping[str, Any]) -
 
 
 def _of_type(annotation: Any, default: Any, value: Any) -> w.Control:
-    kind, extra = _split(annotation)
+    kind, limits = _split(annotation)
     if kind is bool:
         return w.Checkbox(value=bool(value))
     if typing.get_origin(kind) is Literal:
         choices = [c if isinstance(c, str) else (repr(c), c) for c in typing.get_args(kind)]
         return w.Dropdown(options=choices, value=value)
-    if kind in (int, float) and _is_range(extra) and isinstance(value, (int, float)) and extra[0] <= value <= extra[1]:
-        return _slider(kind, extra[0], extra[1], value)
+    if limits is not None and kind in (int, float) and isinstance(value, (int, float)) and limits.hold(value):
+        if math.isfinite(limits.least) and math.isfinite(limits.most):
+            return _slider(kind, limits, value)
     if kind is int and isinstance(value, int):
         return w.IntText(value=value)
     if kind is float and isinstance(value, (int, float)):
@@ -75,26 +79,27 @@ def _of_type(annotation: Any, default: Any, value: Any) -> w.Control:
     return _text(value, literal=kind is not str)
 
 
-def _split(annotation: Any) -> tuple[Any, Any]:
-    """The type, and the first metadata of ``Annotated``. ``X | None`` is returned as it is and becomes a literal."""
+def _split(annotation: Any) -> tuple[Any, Limits | None]:
+    """The type, and the limits of ``Annotated``. ``X | None`` is returned as it is and becomes a literal."""
     if typing.get_origin(annotation) is Annotated:
         kind, extra = typing.get_args(annotation)[:2]
-        return kind, extra
+        return kind, limits_of(extra)
     return annotation, None
 
 
-def _is_range(extra: Any) -> bool:
-    return (
-        isinstance(extra, tuple)
-        and len(extra) == 2
-        and all(isinstance(x, (int, float)) and math.isfinite(x) for x in extra)
-    )
-
-
-def _slider(kind: type, low: float, high: float, value: float) -> w.Control:
+def _slider(kind: type, limits: Limits, value: float) -> w.Control:
+    """A slider between limits, with a field for what lies between its steps."""
+    least, most = limits.least, limits.most
+    wide = 0 < least < most / WIDE
     if kind is int:
-        return w.IntSlider(min=int(low), max=int(high), value=int(value), width=LONG)
-    return w.FloatSlider(min=low, max=high, step=(high - low) / 100, value=value, width=LONG)
+        least = int(least) + limits.above
+        if wide:
+            return w.BoundedIntText(min=least, max=int(most), value=int(value))
+        return w.IntSlider(min=least, max=int(most), value=int(value), typed=True, width=LONG)
+    ends = (math.log10(least), math.log10(most)) if wide else (least, most)
+    made = w.FloatLogSlider if wide else w.FloatSlider
+    step = (ends[1] - ends[0]) / STEPS
+    return made(min=ends[0], max=ends[1], step=step, above=limits.above, value=value, typed=True, width=LONG)
 
 
 def _text(value: Any, literal: bool) -> w.Control:
