@@ -213,18 +213,38 @@ def _rows(
             placement, took, error = timed(
                 lambda: place(problem, partitioner, prepare=prepare, seed=seed, cancel=cancel)  # noqa: B023
             )
-            for scheduler in when:
-                if cancel():
-                    return
-                row = dict(partitioner=partitioner.name, scheduler=scheduler.name, seed=seed)
-                result = (
-                    run_pair(problem, placement, scheduler, seed, bound, took, measure)
-                    if placement
-                    else failed(took, error)
-                )
-                if placement and placement.problem is problem:
-                    bound = max(bound, placement.proven(result["makespan"]))
-                yield row | result, bound
+            for row, found in rows_under(
+                problem, partitioner.name, when, seed, (placement, took, error), cancel, measure
+            ):
+                bound = max(bound, found)
+                yield row | {"bound_gap": gap_to(row["makespan"], bound)}, bound
+
+
+def rows_under(
+    problem: Problem,
+    partitioner: str,
+    when: Iterable[Scheduler],
+    seed: int,
+    placed: tuple[Placement | None, float, str],
+    cancel: Callable[[], bool] = never,
+    measure: Measure = _nothing,
+) -> Iterator[tuple[Row, float]]:
+    """The rows of a placement under schedulers, each with the best lower bound known by then.
+
+    `placed` is the placement, or None, the time [s] it took, and why there is none.
+    """
+    placement, took, error = placed
+    bound = best_bound(problem)
+    for scheduler in when:
+        if cancel():
+            return
+        row = dict(partitioner=partitioner, scheduler=scheduler.name, seed=seed)
+        found = failed(took, error)
+        if placement is not None:
+            found = run_pair(problem, placement, scheduler, seed, bound, took, measure)
+            if placement.problem is problem:
+                bound = max(bound, placement.proven(found["makespan"]))
+        yield row | found, bound
 
 
 def run_pair(

@@ -14,11 +14,13 @@ import pytest
 from explorer_hands import CLUSTER, wait_for
 
 import placelab as pl
+from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels import comparison as panel
 from placelab.app.explorer.panels.comparison import Comparison
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.state import initial_state
 from placelab.base.progress import never
+from placelab.base.units import percent
 from placelab.schedule import catalogue as strategies
 
 
@@ -131,15 +133,17 @@ def test_the_frame_is_what_compare_says(hands):
 
 
 def test_rows_are_filled_one_by_one(hands):
-    """While one partitioner runs, the others' rows are there; the frame comes when all are."""
+    """While one partitioner runs, what the others are under the scheduler shown is there; the frame comes when all is."""
     gate = Gate("gate")
     hand = hands()
     hand.show()
     wait_for(lambda: gate.calls and hand.row("gate")["state"] == "running")
     table = hand.panel.table
-    assert [hand.row(name)["state"] for name in ("hash", "single", "heft")] == ["done"] * 3
-    assert hand.cell("heft", "fifo")["makespan"] and hand.cell("gate", "fifo") is None
-    assert (table.action, table.status, table.fraction) == ("halt", "3/4", 0.75)
+    shown = hand.state.scheduler
+    assert all(hand.cell(name, shown) for name in ("hash", "single", "heft"))
+    assert hand.cell("gate", shown) is None and hand.cell("heft", "fifo" if shown != "fifo" else "pct") is None
+    pairs = 4 * len(table.schedulers)
+    assert (table.action, table.status, table.fraction) == ("halt", percent(3 / pairs), 3 / pairs)
     assert hand.panel.frame is None and hand.panel.running
     gate.open.set()
     settle(hand)
@@ -168,6 +172,76 @@ def test_the_quickest_come_first_the_next_time(hands):
         hand.change(lambda state: replace(state, seed=seed))  # noqa: B023
         settle(hand)
     assert order == ["aa", "bb", "bb", "aa"]
+
+
+def shows(hand: Hand, **changes: Any) -> Result:
+    """The full result of the hand's state, which its panel gets as from the explorer."""
+    schedule = pl.solve(hand.problem, hand.state.partitioner, hand.state.scheduler)
+    result = replace(Result(hand.state, schedule, pl.validate(schedule, memory=False)), **changes)
+    hand.panel.result(result)
+    return result
+
+
+def test_what_is_shown_is_in_its_cell_at_once(hands):
+    """Also of a partitioner that searches, whose plan is run under the other schedulers without another search."""
+    gate = Gate("gate", slow=True)
+    gate.open.set()
+    hand = hands()
+    hand.change(lambda state: replace(state, partitioner="gate", scheduler="fifo"))
+    settle(hand)
+    assert hand.row("gate")["state"] == "search"
+    hand.panel.visible = False
+    makespan = shows(hand).schedule.makespan
+    assert hand.cell("gate", "fifo")["makespan"] == makespan and len(gate.calls) == 1
+    hand.panel.visible = True
+    settle(hand)
+    assert hand.row("gate")["state"] == "done" and len(gate.calls) == 1
+    expected = pl.compare(hand.problem, "single").set_index("scheduler")["makespan"]
+    row = {s: hand.cell("gate", s)["makespan"] for s in expected.index if s != "planned"}
+    assert row == expected[list(row)].to_dict()
+    assert "gate" in set(hand.panel.frame["partitioner"])
+    hand.change(lambda state: replace(state, seed=1))
+    settle(hand)
+    assert hand.row("gate")["state"] == "search"  # of the problem before
+
+
+@pytest.mark.parametrize("what", ["preview", "stopped", "options", "seed"])
+def test_what_is_shown_may_be_no_cell(hands, what):
+    """Previews, searches that were stopped, other options than the table's, results of a seed before."""
+    gate = Gate("gate", slow=True)
+    gate.open.set()
+    hand = hands()
+    hand.change(lambda state: replace(state, partitioner="gate", scheduler="fifo"))
+    if what == "options":
+        hand.change(lambda state: state.with_options("partitioner", {"effort": 2}))
+    settle(hand)
+    seed = replace(hand.state, seed=1)
+    shows(hand, **({"state": seed} if what == "seed" else {what: True} if what != "options" else {}))
+    settle(hand)
+    assert hand.row("gate")["state"] == "search" and hand.cell("gate", "fifo") is None
+    assert hand.panel.table.other_options == (what == "options")
+
+
+def test_the_row_and_the_column_of_what_is_shown_come_first(hands):
+    """All of the row, then the scheduler under the other partitioners, then the other pairs; each is placed once."""
+    gate = Gate("gate")
+    gate.open.set()
+    hand = hands()
+    taken = []
+    hand.panel._pairs.take = lambda row, take=hand.panel._pairs.take: (  # what the table gets, in this order
+        taken.append((row["partitioner"], row["scheduler"])),
+        take(row),
+    )
+    hand.panel.visible = False
+    hand.change(lambda state: replace(state, partitioner="heft", scheduler="pct"))
+    shows(hand)
+    hand.panel.visible = True
+    settle(hand)
+    columns = len(hand.panel.table.schedulers)
+    assert taken[:2] == [("heft", "pct")] * 2  # as it was shown, and with the time that it takes
+    assert {name for name, _ in taken[1 : columns + 1]} == {"heft"}
+    assert {*taken[columns + 1 : columns + 4]} == {(name, "pct") for name in ("hash", "single", "gate")}
+    assert len(taken) == 1 + 4 * columns and len(gate.calls) == 1
 
 
 def test_a_drag_does_not_restart(hands):
@@ -282,7 +356,7 @@ def test_a_run_can_be_stopped_and_resumed(hands):
     settle(hand)
     table = hand.panel.table
     assert (table.action, table.status) == ("compare", "Stopped.") and not hand.panel.running
-    assert hand.cell("heft", "fifo") and hand.panel.frame is None
+    assert hand.cell("heft", hand.state.scheduler) and hand.panel.frame is None
     gate.open.set()
     hand.ask("compare")
     settle(hand)

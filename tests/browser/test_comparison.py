@@ -61,7 +61,7 @@ def shown(page: Page) -> Callable[..., ComparisonTable]:
             schedulers=SCHEDULERS,
             rows=ROWS,
             shown=["heft", "planned"],
-            status="13/39",
+            status="33 %",
             fraction=0.75,
             action="halt",
         )
@@ -99,7 +99,7 @@ def test_the_progress_is_whole_beside_a_long_pair(page: Page, shown) -> None:
     table.rows = [row("hierarchical-search" + "-of-some-length" * 4, cell(4.0), cell(1.0), cell(None))]
     bare_page.show(page, table, "light")
     status = page.locator(".status")
-    expect(status).to_have_text("13/39")
+    expect(status).to_have_text("33 %")
     assert status.evaluate("e => e.scrollWidth <= e.clientWidth")
     assert page.locator(".show-best .pair").evaluate(
         "e => Math.max(e.scrollHeight - e.clientHeight, e.scrollWidth - e.clientWidth) > 0"

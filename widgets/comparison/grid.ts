@@ -12,6 +12,7 @@ export interface Content {
   readonly schedulers: readonly string[];
   readonly rows: readonly Row[];
   readonly shown: readonly string[];
+  readonly otherOptions: boolean;
   readonly measure: Measure;
   readonly dark: boolean;
   readonly units: Units;
@@ -56,7 +57,7 @@ export class Grid {
   show(content: Content): void {
     const another = this.#content && String(this.#content.shown) !== String(content.shown);
     this.#content = content;
-    const { schedulers, rows, measure, dark, shown, units } = content;
+    const { schedulers, rows, measure, dark, shown, otherOptions, units } = content;
     const best = bestOf(rows, measure);
     const least = best?.value ?? NaN;
     const end = endOf(rows.flatMap(({ cells }) => cells.map((cell) => ratioOf(measured(cell, measure), least))));
@@ -68,6 +69,7 @@ export class Grid {
       measure,
       dark,
       shown,
+      otherOptions,
       best,
       units,
       least,

@@ -5,7 +5,17 @@ import { watchTheme } from "../shared/theme.ts";
 import type { Asked, ComparisonTraits } from "./traits.ts";
 import { ComparisonView } from "./view.ts";
 
-const READ = ["schedulers", "rows", "shown", "measure", "status", "fraction", "action", "unitless"] as const;
+const READ = [
+  "schedulers",
+  "rows",
+  "shown",
+  "other_options",
+  "measure",
+  "status",
+  "fraction",
+  "action",
+  "unitless",
+] as const;
 
 function render({ model, el }: { model: Model<ComparisonTraits>; el: HTMLElement }): () => void {
   const ask = (asked: Asked) => {

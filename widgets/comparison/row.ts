@@ -35,6 +35,8 @@ export interface Look {
   readonly best: Best | null;
   /** Partitioner and scheduler that the explorer shows. */
   readonly shown: readonly string[];
+  /** Whether with options other than the defaults, of which the cells are. */
+  readonly otherOptions: boolean;
 }
 
 export class RowView {
@@ -101,7 +103,8 @@ export class RowView {
     const scheduler = look.schedulers[column]!;
     const best = isBest(look.best, this.row, column);
     const shown = look.shown[0] === name && look.shown[1] === scheduler;
-    const marks = [shown ? "shown now" : "", best ? `${BEST[look.measure]}${tieOf(look.best!)}` : ""].filter(Boolean);
+    const now = look.otherOptions ? "with default options; others are shown now" : "shown now";
+    const marks = [shown ? now : "", best ? `${BEST[look.measure]}${tieOf(look.best!)}` : ""].filter(Boolean);
     const lines = explain(cell, state, look.leastMakespan, marks, look.units);
     const ratio = ratioOf(measured(cell, look.measure), look.least); // NaN where no cell counts, too
     const colour = Number.isNaN(ratio) ? null : shade(ratio, look.end, look.dark);

@@ -6,6 +6,8 @@ export interface ComparisonTraits {
   rows: Row[];
   /** Partitioner and scheduler that the explorer shows. */
   shown: string[];
+  /** Whether it is shown with options other than the defaults, with which pairs are compared. */
+  other_options: boolean;
   /** A `Measure`; both ways. */
   measure: string;
   /** A few words; empty when there is nothing to say. */

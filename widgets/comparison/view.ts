@@ -110,7 +110,8 @@ export class ComparisonView {
     this.#bar.style.setProperty("--share", `${percent}%`);
     this.#bar.classList.toggle("done", action !== "halt");
     for (const input of this.#inputs) input.checked = input.value === measure;
-    this.#grid.show({ schedulers, rows, shown, measure, units, dark: markTheme(this.element) });
+    const dark = markTheme(this.element);
+    this.#grid.show({ schedulers, rows, shown, otherOptions: traits.other_options, measure, units, dark });
     this.#tick(rows.some(({ state }) => state === "running"));
   }
 

@@ -21,6 +21,7 @@ class ComparisonTable(View):
     schedulers: Names = List(Unicode()).tag(sync=True)
     rows: Rows = List(Dict()).tag(sync=True)
     shown: Names = List(Unicode()).tag(sync=True)
+    other_options = Bool(False).tag(sync=True)
     measure = Unicode("makespan").tag(sync=True)
     status = Unicode("").tag(sync=True)
     fraction = Float(1.0).tag(sync=True)

@@ -59,6 +59,10 @@ class KnownPairs:
         self._rows[pair] = {**row, "bound_gap": gap_to(row["makespan"], self.bound)}
         self._fresh.add(pair)
 
+    def knows(self, pair: Pair) -> bool:
+        """Whether a pair of the present problem is compared: what was only shown has no time that it took."""
+        return pair in self._fresh and not np.isnan(self._rows[pair]["seconds"])
+
     def prove(self, bound: float | None) -> bool:
         """Take over a lower bound of the present problem [s]; return whether it is better than all before."""
         if not bound or bound <= self.bound:

@@ -1,7 +1,7 @@
-"""Compare all pairs of strategies in the background, one partitioner after the other, and show them in a table.
+"""Compare all pairs of strategies in the background and show them in a table: the pair that is shown first, its row, its column.
 
 Partitioners that search for seconds run only on request, or on graphs of at most `SMALL` ops: otherwise each change would keep
-the machine busy for minutes.
+the machine busy for minutes. The plan of one that is shown is there already, and is run under all schedulers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from functools import cache
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
-from placelab.analysis.comparing import best_pairs, compare, fitting_schedulers
+import numpy as np
+
+from placelab.analysis.comparing import best_pairs, fitting_schedulers, rows_under, timed
 from placelab.analysis.studies.adversary_search import Adversary
 from placelab.app.explorer.engine.pairs import KnownPairs, Pair, RivalSearch, measures
 from placelab.app.explorer.engine.solving import Result, preparation
@@ -24,10 +26,13 @@ from placelab.app.widgets.tab_views import ComparisonTable
 from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import UnsupportedError
 from placelab.base.leaving import Abandoned, for_good, run_abandonable
-from placelab.base.progress import Progress
+from placelab.base.units import percent
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import PLANNED, partitioners, schedulers
+from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
+from placelab.strategies.placing import place
 from placelab.strategies.preparing.chain import chain
 
 if TYPE_CHECKING:
@@ -40,6 +45,8 @@ SMALL = 20  # ops; searches on smaller graphs end in about a second and run with
 
 # Problem (equal only to itself), seed, preparation, version of the catalogues.
 Subject = tuple[Problem, int, tuple, int]
+# A placement, the seconds it took, and why there is none.
+Placed = tuple[Placement | None, float, str]
 
 
 class Comparison(Panel):
@@ -72,7 +79,8 @@ class Comparison(Panel):
         self._prepare: Callable = chain()
         self._version = 0
         self._pairs = KnownPairs()
-        self._took: dict[str, float] = {}  # partitioner → seconds
+        self._placed: dict[str, Placed] = {}  # by partitioner, of the problem that is compared
+        self._took: dict[str, float] = {}  # partitioner → seconds to place
         self._asked: set[str] = set()  # partitioners that run although they search …
         self._left_out: set[str] = set()  # … and those that do not although they are quick
         self._hand: HandPlan | None = None  # the last plan by hand that was shown
@@ -95,6 +103,7 @@ class Comparison(Panel):
         with self._lock:
             self._state = state
             self.table.shown = [state.placer, state.scheduler]
+            self.table.other_options = _has_options(state)
             newest = (problem, state.seed, state.preparation, self._version)
             before = self._newest
             self._newest = newest
@@ -103,14 +112,14 @@ class Comparison(Panel):
             elif (before == self._subject) != (newest == self._subject):
                 self._refresh()
             if not dragging:
-                self._take_hand()  # a drag's last result may be there already
+                self._take_shown()  # a drag's last result may be there already
 
     def result(self, result: Result | None) -> None:
         """Take over what is proven, and compare what changed while nobody saw the panel."""
         self._ran = "" if result is None else result.state.placer
         with self._lock:
             self._result = result
-            self._take_hand()
+            self._take_shown()
         self._heed()
         self._wake()
 
@@ -183,6 +192,7 @@ class Comparison(Panel):
         self._of = key_of_problem(self._state, self._subject[0]) if self._subject is not None else ""
         self._prepare = cache(chain(preparation(self._state)))
         self._pairs.begin()
+        self._placed = {}
         self._asked = set()
         self._left_out = set()
         self._halted = False
@@ -198,15 +208,27 @@ class Comparison(Panel):
             self._worker.wake()
 
     def _wanted(self, name: str) -> bool:
-        quick = self._subject is not None and (not partitioners()[name].slow or self._subject[0].graph.n_ops <= SMALL)
-        return name in self._asked or (quick and name not in self._left_out)
+        if name in self._left_out or self._subject is None:
+            return False
+        small = self._subject[0].graph.n_ops <= SMALL
+        return small or not partitioners()[name].slow or name in self._asked or name in self._placed
 
-    def _next(self) -> str:
-        """The partitioner to be compared next: the one with a result on show, then the quickest; "" when there is none."""
+    def _next(self) -> tuple[str, list[str]] | None:
+        """The partitioner to be compared next, and the schedulers: the row of the pair shown, its column, the quickest row."""
         with self._lock:
             names = [name for name in partitioners() if self._wanted(name) and name not in self._pairs.done]
-        order = lambda name: (partitioners()[name].slow, name != self._ran, self._took.get(name, 0.0))  # noqa: E731
-        return "" if self._halted else min(names, key=order, default="")
+            if self._halted or not names or self._state is None:
+                return None
+            slow = {name: partitioners()[name].slow for name in names}
+            at_hand = lambda name: name == self._ran and (name in self._placed or not slow[name])  # noqa: E731
+            names.sort(key=lambda name: (not at_hand(name), slow[name], self._took.get(name, 0.0)))
+            shown = self._state.scheduler
+            columns = sorted(self._columns(), key=lambda scheduler: scheduler != shown)
+            if columns[0] == shown and not at_hand(names[0]):
+                for name in names:
+                    if not slow[name] and not self._pairs.knows((name, shown)):
+                        return name, [shown]
+            return names[0], [s for s in columns if not self._pairs.knows((names[0], s))]
 
     # ---------------------------------------------------------------- the worker
 
@@ -214,20 +236,18 @@ class Comparison(Panel):
         if not self._pairs.done and not self._worker.sleep(PAUSE):
             return
         try:
-            while self._hand_is_off() and self.visible and (name := self._next()):
-                self._now = name
-                self._compare(name)
+            while self._hand_is_off() and self.visible and (due := self._next()):
+                self._now = due[0]
+                self._compare(*due)
         except (Exception, SystemExit) as error:  # whatever it is, the table says so
             self._halted = True
             self._why = str(error)
         self._now = ""
         self._refresh()
 
-    def _compare(self, name: str) -> None:
-        """Compare one partitioner under all schedulers, unless the problem changes or a user stops it."""
+    def _compare(self, name: str, under: list[str]) -> None:
+        """Compare one partitioner under some schedulers, unless the problem changes or a user stops it."""
         subject = self._subject
-        prepare = self._prepare
-        began = monotonic()
         assert subject is not None
         over = lambda: self._halted or self._worker.closed or self._subject != subject  # noqa: E731
         stop = for_good(lambda: over() or not self._wanted(name))
@@ -242,22 +262,35 @@ class Comparison(Panel):
                 self._refresh()
             return stop()
 
-        def take(progress: Progress) -> None:
-            if progress.row is not None and not stop():
-                self._take(subject[0], progress)
+        def compare() -> None:
+            placed = self._place(name, subject, stop)
+            when = [schedulers()[scheduler] for scheduler in under]
+            for row, bound in rows_under(subject[0], name, when, subject[1], placed, wait_or_stop, measures):
+                if not stop():
+                    self._take(subject[0], row, bound)
 
-        options: dict[str, Any] = dict(
-            seeds=[subject[1]], prepare=prepare, measure=measures, progress=take, cancel=wait_or_stop
-        )
         try:
-            run_abandonable(lambda: compare(subject[0], [name], **options), refresh_or_stop)
+            run_abandonable(compare, refresh_or_stop)
         except Abandoned:
             return
-        if not stop():
-            with self._lock:
+        if stop():
+            return
+        with self._lock:
+            if all(scheduler in under or self._pairs.knows((name, scheduler)) for scheduler in self._columns()):
                 self._pairs.done.add(name)
-                self._took[name] = monotonic() - began
                 self._fill()
+
+    def _place(self, name: str, subject: Subject, stop: Callable[[], bool]) -> Placed:
+        """The placement of a partitioner, made once; that of a search which is shown is there."""
+        if (known := self._placed.get(name)) is None:
+            prepare = self._prepare
+            timed(lambda: prepare(subject[0]))  # which is no time of the partitioner's
+            known = timed(lambda: place(subject[0], name, prepare=prepare, seed=subject[1], cancel=stop))
+            with self._lock:
+                if not stop():
+                    self._placed[name] = known
+                    self._took[name] = known[1]
+        return known
 
     def _heed(self, _: Any = None) -> None:
         """Take over a bound that another view has proven."""
@@ -266,31 +299,47 @@ class Comparison(Panel):
                 self._fill()
                 self._refresh()
 
-    def _take(self, problem: Problem, progress: Progress) -> None:
+    def _take(self, problem: Problem, row: dict[str, Any], bound: float) -> None:
         """Take over a pair, and what its partitioner has proven."""
-        assert progress.row is not None
         with self._lock:
-            proven = self._pairs.prove(progress.bound)
-            self._pairs.take(progress.row)
+            proven = self._pairs.prove(bound)
+            self._pairs.take(row)
         if proven:
             self._shared.prove(problem, self._pairs.bound)
         self._shared.learn(problem)
 
-    def _take_hand(self) -> None:
-        """Take over a plan by hand that is shown, unless a hand still moves it. Needs the lock."""
+    def _take_shown(self) -> None:
+        """Take over what is shown, unless a hand still moves it. Needs the lock."""
         result = self._result
-        hand = None if result is None else result.state.own_plan
-        if result is None or hand is None or hand.title != BY_HAND or result.state.placed is not None:
+        if result is None or result.preview or self._shared.dragging() or self._subject is None:
             return
-        if result.preview or self._shared.dragging():
-            return
-        if self._subject is None or result.schedule.problem is not self._subject[0]:
-            return
-        self._hand = hand
-        row = dict(partitioner=BY_HAND, scheduler=PLANNED, makespan=result.schedule.makespan, error="")
-        row |= dict(oom=len(result.schedule.oom) > 0, valid=True)  # each move is legal
-        self._pairs.take(row | measures(result.schedule))
+        if result.state.own_plan is not None:
+            return self._take_hand(result)
+        told = (result.schedule.problem, result.state.seed, result.state.preparation)
+        if result.stopped or _has_options(result.state) or told != self._subject[:3]:
+            return  # what the table says is of whole searches with default options
+        name = result.state.partitioner
+        if partitioners()[name].slow and name not in self._placed:
+            self._placed[name] = result.placement, np.nan, ""
+        pair = (name, result.state.scheduler)
+        if result.violations is not None and not self._pairs.knows(pair):
+            self._take_row(pair, result.schedule, not result.violations)
+
+    def _take_row(self, pair: Pair, schedule: Schedule, legal: bool) -> None:
+        """Take over the schedule that is shown, as the row of a pair, and show it."""
+        row = dict(partitioner=pair[0], scheduler=pair[1], makespan=schedule.makespan, error="", seconds=np.nan)
+        row |= dict(oom=len(schedule.oom) > 0, valid=legal)
+        self._pairs.take(row | measures(schedule))
         self._refresh()
+
+    def _take_hand(self, result: Result) -> None:
+        """Take over a plan by hand. Needs the lock."""
+        hand = result.state.own_plan
+        if hand is None or hand.title != BY_HAND or result.state.placed is not None:
+            return
+        if self._subject is not None and result.schedule.problem is self._subject[0]:
+            self._hand = hand
+            self._take_row((BY_HAND, PLANNED), result.schedule, legal=True)  # each move is legal
 
     def _fill(self) -> None:
         """Make the frame, once all quick partitioners are compared."""
@@ -308,17 +357,20 @@ class Comparison(Panel):
             done = self._pairs.done
             wanted = [name for name in names if self._wanted(name)]
             left = [name for name in wanted if name not in done]
+            columns = self._columns()
+            known = sum(name in done or self._pairs.knows((name, s)) for name in wanted for s in columns)
+            pairs = len(wanted) * len(columns)
             table = self.table
             table.result_of = self._of
-            table.schedulers = list(self._columns())
+            table.schedulers = list(columns)
             table.unitless = self._subject is not None and not self._subject[0].cluster.units.si
             table.rows = [*self._row_by_hand(), *(self._row(name) for name in names)]
-            table.fraction = 1 - len(left) / len(wanted) if wanted else 1.0
+            table.fraction = known / pairs if left else 1.0
             table.action = "search" if len(done) < len(names) else ""
             table.status = ""
             if left:
                 table.action = "compare" if self._halted else "halt"
-                table.status = f"{len(wanted) - len(left)}/{len(wanted)}"  # the row that is computed says so itself
+                table.status = percent(known / pairs)  # the row that is computed says so itself
             if left and self._halted:
                 table.status = f"Stopped. {self._why}".strip()
             if self._rivals.running:
@@ -388,6 +440,11 @@ class Comparison(Panel):
         self._shared.say(
             f"Here it takes {adversary.value:.3g} times as long as {names}, whose schedule is kept (◈).", "note"
         )
+
+
+def _has_options(state: State) -> bool:
+    """Whether the pair of a state has options other than the defaults, with which all pairs are compared."""
+    return any(state.options_of(kind) for kind in ("partitioner", "scheduler"))
 
 
 def _with_pair(state: State, partitioner: str, scheduler: str) -> State:
