@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from explorer_hands import wait_for
 
 import placelab as pl
 from placelab.app.explorer.engine import curve
@@ -131,3 +132,19 @@ def test_a_job_has_devices_of_its_own():
     result = Result(state, pl.solve(problem, "heft"), [])
     said = Reasons().details(result, Subject(value=LINK))
     assert said["title"] == LINK["label"] and said["facts"] == [] and "chain" not in said
+
+
+def test_the_curve_needs_no_open_details():
+    """It stays while the value is chosen, and is that of the newest state; what is chosen next ends it."""
+    explorer = pl.explore("topcuoglu")
+    assert explorer.settled(60) and not explorer.gantt.drawer
+    explorer.canvas.chosen = LINK
+    sensitivity = explorer.sensitivity
+    wait_for(lambda: len(sensitivity.curve.get("values", ())) == curve.VALUES)
+    assert (sensitivity.label, sensitivity.unitless) == (LINK["label"], True)
+    assert sensitivity.result_of == explorer.now == sensitivity.curve["of"]
+    explorer.change(lambda state: replace(state, scheduler="fifo"))
+    wait_for(lambda: sensitivity.result_of == explorer.now)
+    explorer.gantt.value = {}
+    wait_for(lambda: sensitivity.curve == {})
+    explorer.close()

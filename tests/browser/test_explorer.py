@@ -831,6 +831,9 @@ def test_one_screen_on_which_nothing_moves(explore, page: Page, screenshot, widt
     screenshot("curve")
     page.mouse.up()
     hand.settled()
+    expect(hand.root.locator(".pl-over polyline")).to_be_visible()  # while the value is chosen, with the details closed
+    assert boxes() == before
+    screenshot("curve stays")
     hand.root.locator(".cluster [data-action=host]").click()
     hand.becomes("explorer.problem.cluster.n_devices", 5)
     assert boxes() == before

@@ -4,6 +4,7 @@ import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks
 import { COMPUTING } from "../shared/current.ts";
 import { Failed, Figures, Par, Running, Table } from "./displays.tsx";
 import { type Part, partOf, type Whole } from "./part.ts";
+import { Sensitivity } from "./sensitivity.tsx";
 import { begin, inside, valueAt } from "./slider.ts";
 import type {
   BoundedIntTextTraits,
@@ -317,6 +318,7 @@ export const CONTROLS: Record<string, Draw> = {
   Table,
   Figures,
   Par,
+  Sensitivity,
   Box: box("pl-box"),
   HBox: box("pl-box"),
   VBox: box("pl-box pl-column"),

@@ -1,3 +1,5 @@
+import type { CurveSoFar } from "../shared/sensitivity.ts";
+
 /** Name and kind of a part: a control that the page draws from its traits, or a view with a module of its own. */
 export type Reference = readonly [name: string, kind: string];
 
@@ -112,6 +114,12 @@ export interface FloatSliderTraits extends ControlTraits {
   typed: boolean;
   /** Whether `min` itself is not allowed. */
   above: boolean;
+}
+
+export interface SensitivityTraits extends ControlTraits {
+  curve: CurveSoFar;
+  label: string;
+  unitless: boolean;
 }
 
 export interface RunningTraits extends ControlTraits {

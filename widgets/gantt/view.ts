@@ -3,6 +3,7 @@
 import { HELP, publish, type Together } from "../shared/bus.ts";
 import { h, listen, style } from "../shared/dom.ts";
 import { type Damage, frames } from "../shared/frames.ts";
+import type { CurveSoFar } from "../shared/sensitivity.ts";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
 import { tooltip } from "../shared/tooltip.ts";
 import drawerCss from "./drawer.css";
@@ -32,7 +33,7 @@ import type { Kept } from "./scene/kept.ts";
 import { scrub } from "./scene/playback.ts";
 import type { Chart, Labels } from "./scene/scene.ts";
 import { isDrawn } from "./scene/sofar.ts";
-import type { CurveSoFar, Details, Step } from "./wire/details.ts";
+import type { Details, Step } from "./wire/details.ts";
 import type { Memory } from "./wire/memory.ts";
 import type { Candidate, Hand, LaneChoice, Mark, Proof, Waiting } from "./wire/traits.ts";
 

@@ -46,6 +46,8 @@ class Explorer(Readable):
         What pickers and canvas show.
     pickers, actions, message, numbers, canvas, tabs, line, gantt, rejection, failure_panel
         The parts, from top to bottom; `line` shows the progress of a search.
+    sensitivity
+        The makespan over the value that is chosen on the canvas.
     best_known
         The chip of the best known schedule, with its search.
     by_hand
@@ -94,10 +96,11 @@ class Explorer(Readable):
         )
         self.canvas = ClusterCanvas(state.cluster, lock=session.lock, embedded=True, comm=PartComm())
         self.canvas.on_step = lambda kind: {"undo": self.undo, "redo": self.redo}[kind]()
+        self.sensitivity = w.Sensitivity()
         self._seen: tuple[Any, ...] = ()  # cluster, arrangement and drag of the canvas that were taken over last
         self._curve = Curve(
             lambda curve: self.canvas.set_trait("curve", curve),
-            lambda curve: self.gantt.set_trait("curve", curve),
+            self._show_curve,
             lambda: self._computation.active,
         )
         self._view = ResultView(self.shared, self.canvas, self.message, self.pickers)
@@ -315,7 +318,7 @@ class Explorer(Readable):
 
     def _assemble(self) -> list[w.Widget]:
         middle = self.tabs.row
-        middle.children = [w.Box([self.canvas]).add_class("pl-canvas"), self.tabs.box]
+        middle.children = [w.Box([self.canvas, self.sensitivity]).add_class("pl-canvas"), self.tabs.box]
         bar = w.HBox([*self.pickers.bar, self.actions.box, self.commands.palette]).add_class("pl-top")
         return [bar, self.numbers.box, middle, self._view.box]
 
@@ -436,7 +439,15 @@ class Explorer(Readable):
         self.actions.offer_code()
         self.saved.follow()
         state, problem = self._session.now
-        self._curve.rest_on(state, self.gantt.value if self.gantt.drawer else {}, key_of(state, problem))
+        self._curve.rest_on(state, self.gantt.value, key_of(state, problem))
+
+    def _show_curve(self, curve: dict[str, Any]) -> None:
+        """Show the makespan over the value that is chosen: large in the drawer, small beside the canvas' buttons."""
+        with self.in_one_message():
+            self.gantt.curve = curve
+            label = str(self.gantt.value.get("label", ""))
+            unitless = not self.state.cluster.units.si
+            self.sensitivity.take(curve=curve, label=label, unitless=unitless, result_of=curve.get("of", ""))
 
     def _tell(self) -> None:
         """Say what an edit did, once its result is there."""

@@ -347,6 +347,24 @@ class Par(Control):
     said = Unicode("").tag(sync=True)
 
 
+class Sensitivity(Control):
+    """The makespan over a value of the cluster, small, in the canvas' row of buttons and the free ground below it.
+
+    Attributes
+    ----------
+    curve
+        As :class:`placelab.app.explorer.engine.curve.Curve` keeps it; {} for none.
+    label
+        Of the value.
+    unitless
+        Whether times are plain numbers.
+    """
+
+    curve: Dict = Dict().tag(sync=True)
+    label = Unicode("").tag(sync=True)
+    unitless = Bool(False).tag(sync=True)
+
+
 # -------------------------------------------------------------------- boxes
 
 

@@ -1,11 +1,10 @@
 /** The curve in the drawer: makespan over a value that was chosen on the cluster canvas, with axes and the present point. */
 import { h, s } from "../../shared/dom.ts";
 import { si, type Units } from "../../shared/format.ts";
-import type { Curve, CurveSoFar } from "../wire/details.ts";
+import { at, type Curve, type CurveSoFar, isKnown, powers, told } from "../../shared/sensitivity.ts";
 
 const [WIDTH, HEIGHT] = [320, 70]; // so low that the words below are seen in a drawer of 172
 const [LEFT, RIGHT, TOP, BOTTOM] = [58, 312, 8, 52];
-const NEAR = 34; // pixels between two marks of an axis
 
 /** The curve as far as it is known, of a value with this name. */
 export function curveOf(curve: CurveSoFar, name: string, units: Units): HTMLElement {
@@ -13,8 +12,6 @@ export function curveOf(curve: CurveSoFar, name: string, units: Units): HTMLElem
   if (!isKnown(curve)) return h("div.over", {}, head, h("p.note", {}, curve.none ?? "computing the curve …"));
   return h("div.over", {}, head, drawn(curve, units), h("p.note", {}, told(curve, units)));
 }
-
-const isKnown = (curve: CurveSoFar): curve is Curve => (curve.values?.length ?? 0) > 1;
 
 /** Pixels of values on a scale of powers of ten, and of makespans. */
 export function scales({ values, makespans }: Pick<Curve, "values" | "makespans">) {
@@ -26,13 +23,6 @@ export function scales({ values, makespans }: Pick<Curve, "values" | "makespans"
     x: (value: number) => LEFT + ((Math.log10(value) - first) / (last - first || 1)) * (RIGHT - LEFT),
     y: (makespan: number) => BOTTOM - ((makespan - low) / (high - low || 1)) * (BOTTOM - TOP),
   };
-}
-
-/** The powers of ten between two values, so few that their texts do not meet. */
-export function powers(low: number, high: number, x: (value: number) => number): number[] {
-  const all = Array.from({ length: 40 }, (_, i) => 10 ** (Math.ceil(Math.log10(low)) + i)).filter((v) => v <= high);
-  const each = Math.max(1, Math.ceil(NEAR / (x(10) - x(1) || NEAR)));
-  return all.filter((_, i) => i % each === 0);
 }
 
 function drawn(curve: Curve, units: Units): SVGElement {
@@ -68,24 +58,4 @@ function drawn(curve: Curve, units: Units): SVGElement {
     s("line.here", { x1: x(now), x2: x(now), y1: TOP, y2: BOTTOM }),
     s("circle.here", { cx: x(now), cy: y(here), r: 4 }, s("title", {}, `${si(now, unit)}: ${units.time(here)}`)),
   );
-}
-
-/** The makespan at a value, on the line between the two known ones beside it. */
-export function at({ values, makespans }: Pick<Curve, "values" | "makespans">, now: number): number {
-  const next = values.findIndex((value) => value >= now);
-  if (next <= 0) return next ? makespans.at(-1)! : makespans[0]!;
-  const [a, b] = [Math.log10(values[next - 1]!), Math.log10(values[next]!)];
-  const share = (Math.log10(now) - a) / (b - a || 1);
-  return makespans[next - 1]! + share * (makespans[next]! - makespans[next - 1]!);
-}
-
-/** Its ends, and the quicker pair nearest to the present value. */
-export function told(curve: Curve, units: Units): string {
-  const { values, makespans, best, now, unit, preview } = curve;
-  const ends = `${units.time(makespans[0]!)} at ${si(values[0]!, unit).trim()}`;
-  const range = `${ends}, ${units.time(makespans.at(-1)!)} at ${si(values.at(-1)!, unit).trim()}`;
-  const distance = (value: number) => Math.abs(Math.log10(value / now));
-  const [near] = [...best].sort((a, b) => distance(a[0]) - distance(b[0]));
-  const better = near ? ` · ${near[1]} is quicker at ${si(near[0], unit).trim()}: ${units.time(near[2])}` : "";
-  return `${preview ? "preview: " : ""}${range}${better}`;
 }

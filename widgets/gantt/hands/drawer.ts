@@ -3,9 +3,10 @@ import { COMPUTING } from "../../shared/current.ts";
 import { h, listen, set } from "../../shared/dom.ts";
 import { count, SI, type Units } from "../../shared/format.ts";
 import { devicePalette } from "../../shared/palette.ts";
+import type { CurveSoFar } from "../../shared/sensitivity.ts";
 import { IDLE_LOOK, isAwaited } from "../scene/colours.ts";
 import { IDLE_REASONS } from "../wire/decode.ts";
-import type { Bars, Chain, CurveSoFar, Details, Step } from "../wire/details.ts";
+import type { Bars, Chain, Details, Step } from "../wire/details.ts";
 import { curveOf } from "./curve.ts";
 import { asText, folded } from "./telling.ts";
 

@@ -17,19 +17,6 @@ export interface Details {
   readonly over?: boolean;
 }
 
-/** Makespan [s] over a value [SI], ascending; where another pair of strategies is quicker; the present value and its unit. */
-export interface Curve {
-  readonly values: readonly number[];
-  readonly makespans: readonly number[];
-  readonly best: readonly (readonly [value: number, pair: string, makespan: number])[];
-  readonly preview: boolean;
-  readonly now: number;
-  readonly unit: string;
-}
-
-/** Empty while nothing is known of it; `none` says why there is none; `of` is the key of its state, see shared/current.ts. */
-export type CurveSoFar = Partial<Curve> & { readonly none?: string; readonly of?: string };
-
 export interface Bars {
   readonly head: string;
   /** Device (-1: none), label, length from 0 to 1, the value, what is to say of it, whether it was chosen. */

@@ -1,4 +1,5 @@
-import type { CurveSoFar, Details } from "./details.ts";
+import type { CurveSoFar } from "../../shared/sensitivity.ts";
+import type { Details } from "./details.ts";
 
 /** The synced traits of `placelab.app.widgets.Gantt`; a Python test compares names and kinds with the Python class. */
 export interface GanttTraits {
