@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -309,3 +310,13 @@ def test_text_can_be_read(page: Page, shown, screenshot, theme: str) -> None:
     page.set_viewport_size({"width": 1224, "height": 424})
     page.evaluate("() => { document.body.lastElementChild.style.height = '400px' }")
     screenshot("large")
+
+
+def test_a_cell_says_that_the_pair_is_shown_with_other_options(page: Page, shown):
+    """Its number is of the default options, with which a click shows it."""
+    table = shown()
+    cell = page.locator("td.shown")
+    expect(cell).to_have_attribute("aria-label", re.compile("[Ss]hown now"))
+    table.other_options = True
+    bare_page.receive(page, table, "other_options")
+    expect(cell).to_have_attribute("aria-label", re.compile("[Ww]ith default options; others are shown now"))
