@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from placelab.base.threads import in_batches
 from placelab.problem.cluster import with_bandwidth
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
+from placelab.schedule.catalogue import Limits, checked
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.batches import makespans_of, run_again
 
@@ -51,11 +52,12 @@ class Part(NamedTuple):
     shared: bool = False
 
 
+@checked
 def what_if(
     schedule: Schedule,
     *,
     factor: float = 1.1,
-    k: int = 20,
+    k: Annotated[int, Limits(0)] = 20,
     progress: Report | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> pd.DataFrame:
@@ -113,8 +115,6 @@ def what_if(
     need("pandas")
     import pandas as pd
 
-    expect(schedule, Schedule, "what_if")
-    expect(k, (int, np.integer), "k, the number of ops,")
     todo = parts(schedule, k)
     report = progress or silent
     rows: dict[int, dict[str, Any]] = {}
@@ -182,7 +182,7 @@ def _types(schedule: Schedule) -> list[Part]:
 
 def _largest(schedule: Schedule, k: int) -> list[Part]:
     """The ops that take most time."""
-    order = np.argsort(schedule.start - schedule.finish, kind="stable")[: max(k, 0)]
+    order = np.argsort(schedule.start - schedule.finish, kind="stable")[:k]
     return [Part("op", str(schedule.problem.graph.names[v]), np.array([v])) for v in order]
 
 

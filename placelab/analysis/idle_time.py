@@ -16,6 +16,7 @@ from placelab.base.once import once
 from placelab.base.progress import Progress, Report, never, silent
 from placelab.base.threads import in_batches
 from placelab.kernels import explain as kernels
+from placelab.schedule.catalogue import checked
 from placelab.schedule.critical_steps import StepsBack, inputs, items_run
 from placelab.schedule.independent_checks import HeldBytes
 from placelab.schedule.schedule import Schedule, carried
@@ -54,6 +55,7 @@ class Cause(NamedTuple):
     reason: str
 
 
+@checked
 def idle_reasons(
     schedule: Schedule,
     chain: bool = False,

@@ -17,6 +17,7 @@ from placelab.plans.degrees import Plan
 from placelab.plans.memory import CATEGORIES
 from placelab.plans.plan_steps import Planner, PlanResult
 from placelab.problem.cluster import Cluster
+from placelab.schedule.catalogue import checked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,6 +82,7 @@ class Plans:
         return first.unstack(x).reindex(index=rows, columns=columns).rename_axis(index=y, columns=x)
 
 
+@checked
 def plan_search(
     model: Transformer | str,
     cluster: Cluster,

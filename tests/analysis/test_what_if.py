@@ -207,9 +207,12 @@ def test_what_cannot_be_run_again():
     plan = planned_schedule(problem, schedule.device, schedule.start, schedule.finish)
     with pytest.raises(pl.UnsupportedError, match="simulate its placement"):
         pl.what_if(plan)
-    for factor in (0, -1.0, np.nan, np.inf, "fast"):
+    for factor in (0, -1.0, np.inf):
         with pytest.raises(pl.FormatError, match="factor"):
             pl.what_if(schedule, factor=factor)
+    for wrong in ({"factor": np.nan}, {"factor": "fast"}, {"k": -1}):
+        with pytest.raises(pl.UnsupportedError, match=f"{next(iter(wrong))} is"):
+            pl.what_if(schedule, **wrong)
     with pytest.raises(pl.FormatError, match="Schedule"):
         pl.what_if(problem)
 
