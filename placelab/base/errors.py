@@ -94,7 +94,7 @@ def expect(value: Any, kind: type | tuple[type, ...], who: str) -> None:
     placelab.base.errors.FormatError: speed needs an int or a float, found a str
     """
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    if not isinstance(value, kind) or (isinstance(value, bool) and bool not in kinds):
+    if not isinstance(value, kind) or (poses_as_number(value) and type(value) not in kinds):
         raise FormatError(f"{who} needs {' or '.join(map(with_article, kinds))}, found {described(value)}")
 
 
@@ -105,10 +105,15 @@ def count(value: Any, what: str, least: int = 1, most: float = inf) -> int:
     >>> count(int64(3), "workers")
     3
     """
-    if isinstance(value, bool) or not isinstance(value, (int, Integral)) or not least <= int(value) <= most:
+    if poses_as_number(value) or not isinstance(value, (int, Integral)) or not least <= int(value) <= most:
         limits = f", {least} or more" if most == inf else f" from {least} to {most:,}"
         raise FormatError(f"{what} is {value!r:.60}; expected a whole number{limits}")
     return int(value)
+
+
+def poses_as_number(value: Any) -> bool:
+    """Whether a value is True, False or a timedelta64, which Python and numpy count among the whole numbers."""
+    return isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "m"
 
 
 def described(value: Any) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from xml.parsers import expat
 
-from placelab.base.errors import FormatError, is_name
+from placelab.base.errors import FormatError, expect, is_name
 from placelab.base.fields import one_line
 
 MAX_FILE = 256 << 20  # bytes on disk, unless a format says otherwise
@@ -93,6 +93,7 @@ def unzipped(data: bytes, where: str) -> bytes:
     Raises FormatError if the gzip file is damaged, or decompresses to more than 32 MiB and more than 100 times its size, or
     to more than 1 GiB; decompression stops at the limit. Also if the content is of a kind that is not read.
     """
+    expect(data, (bytes, bytearray), f"reading {where}")
     if data[:2] != GZIP:
         refuse_foreign(data[:START], where)
         return data

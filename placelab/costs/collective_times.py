@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from placelab.base.errors import FormatError, UnsupportedError, count, expect
+from placelab.base.index_arrays import floats
 
 KINDS = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all")
 ALGORITHMS = {
@@ -185,9 +186,10 @@ def _net(size: Any, workers: Any, bandwidth: Any, latency: Any, what: str) -> Ne
     alpha = _links(latency, n, "latency")
     rate = _links(bandwidth, n, "bandwidth")
     expect(size, (int, float, np.number), "size")
-    if not size >= 0 or not (rate > 0).all() or not (alpha >= 0).all():
+    amount = float(_numbers(size, "size"))
+    if not amount >= 0 or not (rate > 0).all() or not (alpha >= 0).all():
         raise FormatError(f"{what} needs bytes and latencies of 0 or more, and bandwidths above 0")
-    return Net(float(size), n, alpha, rate)
+    return Net(amount, n, alpha, rate)
 
 
 def _links(value: Any, n: int, label: str) -> np.ndarray:
@@ -201,7 +203,7 @@ def _links(value: Any, n: int, label: str) -> np.ndarray:
 
 def _numbers(value: Any, label: str) -> np.ndarray:
     try:
-        return np.asarray(value, dtype=np.float64)
+        return floats(value)
     except (TypeError, ValueError, OverflowError):
         raise FormatError(f"{label} is {value!r:.60}; expected a number, or several") from None
 

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from placelab.base.errors import FormatError, UnsupportedError, expect, is_name
+from placelab.base.errors import FormatError, UnsupportedError, expect, is_name, poses_as_number
 from placelab.base.files import path_of
-from placelab.base.index_arrays import LARGEST
+from placelab.base.index_arrays import LARGEST, floats
 from placelab.costs.roofline import with_times
 from placelab.formats.profiles import Profile
 from placelab.formats.torch.exported_program import Program, names_of, torch_module
@@ -126,7 +126,7 @@ def _by_op(default: np.ndarray, index: dict[str, int], given: dict[str, float], 
 
 
 def _number(value: Any, what: str, name: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value <= LARGEST:
+    if poses_as_number(value) or not isinstance(value, (int, float, np.number)) or not 0 <= value <= LARGEST:
         raise FormatError(
             f"{what} of op {name!r} in the profile are {value!r:.80}; expected a finite number, 0 or more"
         )
@@ -263,8 +263,8 @@ def fit_link(bytes: Any, seconds: Any) -> FittedLink:
 
 def _measured(bytes: Any, seconds: Any) -> tuple[np.ndarray, np.ndarray]:
     try:
-        size = np.asarray(bytes, dtype=float)
-        duration = np.asarray(seconds, dtype=float)
+        size = floats(bytes)
+        duration = floats(seconds)
     except (TypeError, ValueError, OverflowError):
         raise FormatError("bytes and seconds must be numbers, one of each per transfer") from None
     if size.ndim != 1 or size.shape != duration.shape:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from placelab.base.errors import FormatError, count
+from placelab.base.index_arrays import floats
 from placelab.base.units import counted
 from placelab.graphs.transforms.unrolling import Carried, Receive, StagePart, unrolled
 from placelab.problem.cluster import Cluster
@@ -189,6 +190,8 @@ def _stages(stages: Any, seconds: Any, activation: Any, v: int) -> int:
         p = min(lengths)
     else:
         raise FormatError("the number of stages is not known; give stages, or an array of seconds with one per stage")
+    if not p:
+        raise FormatError("an array of seconds has no entries; expected one per stage")
     if p * v > MOST:
         raise FormatError(f"{p:,} devices with {v} stages each have {p * v:,} stages; at most {MOST:,} are made")
     if wrong := lengths - {p, p * v}:
@@ -215,8 +218,8 @@ def _borders(value: Any, n: int) -> np.ndarray:
 
 def _finite(value: Any, label: str) -> np.ndarray:
     try:
-        given = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+        given = floats(value)
+    except (TypeError, ValueError, OverflowError):
         raise FormatError(f"{label} is {value!r:.60}; expected numbers, 0 or more") from None
     if given.ndim > 1 or not (np.isfinite(given) & (given >= 0)).all():
         raise FormatError(f"{label} is {value!r:.60}; expected finite numbers, 0 or more")

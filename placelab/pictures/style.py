@@ -17,6 +17,7 @@ import numpy as np
 
 from placelab.base import units
 from placelab.base.directions import isolated
+from placelab.base.errors import count
 from placelab.base.interrupts import need
 from placelab.base.units import PLAIN, SI, Units
 from placelab.base.units import counted as counted
@@ -99,6 +100,8 @@ def new_plot(*, glyphs: int = 0, **options: Any) -> figure:
     need("bokeh.plotting")
     from bokeh.plotting import figure
 
+    for side in {"width", "height"} & set(options):
+        count(options[side], side)
     return figure(**{"tools": TOOLS, "output_backend": "webgl" if glyphs > MANY else "canvas", **options})
 
 

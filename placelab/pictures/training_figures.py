@@ -159,6 +159,8 @@ def checkpoint_intervals(
     from bokeh.models import BasicTickFormatter, Range1d
 
     several = dict(curves) if isinstance(curves, Mapping) else {"expected total": curves}
+    if not several:
+        raise FormatError("curves has no entries; expected one table of placelab.faults.over_intervals or more")
     least = [_least(table) for table in several.values()]
     unit, size = long_time_unit(min(least, default=1.0))
     apart, apart_size = long_time_unit(float(np.median(np.concatenate([t["seconds"] for t in several.values()]))))

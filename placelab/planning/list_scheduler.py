@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from placelab.base.errors import FormatError, InfeasibleError, UnsupportedError, expect
+from placelab.base.errors import FormatError, InfeasibleError, UnsupportedError, expect, poses_as_number
 from placelab.base.index_arrays import F8, I4, frozen
 from placelab.kernels.plan.memory_over_time import memory_waits as which_waited
 from placelab.planning import plan_arrays
@@ -234,7 +234,7 @@ class ListScheduler:
     # ---------------------------------------------------------------- parts
 
     def _op(self, op: int | str) -> int:
-        if isinstance(op, bool) or not isinstance(op, (str, int, np.integer)):
+        if poses_as_number(op) or not isinstance(op, (str, int, np.integer)):
             raise FormatError(f"{op!r} is no op; expected a name or a number")
         v = self.problem.graph.index(op) if isinstance(op, str) else int(op)
         if not 0 <= v < len(self._home):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.base.errors import FormatError, count, is_name
+from placelab.base.errors import FormatError, count, is_name, poses_as_number
 from placelab.base.index_arrays import floats, frozen
 from placelab.base.units import PLAIN, SI, Units, bundle
 
@@ -175,7 +175,7 @@ class Cluster:
 
     def index(self, name: str | int | np.integer) -> int:
         """Number of the device called `name` (a number is returned as it is); FormatError when there is none."""
-        if isinstance(name, (int, np.integer)) and not isinstance(name, bool) and 0 <= name < self.n_devices:
+        if isinstance(name, (int, np.integer)) and not poses_as_number(name) and 0 <= name < self.n_devices:
             return int(name)
         if not isinstance(name, str) or name not in self.names:
             known = ", ".join(self.names[:8]) + (", …" if self.n_devices > 8 else "")
@@ -366,7 +366,7 @@ def _shared_link(name: str, what: Any, devices: Callable[[Any], tuple[int, ...]]
 
 
 def _bandwidth(name: str, given: Any) -> float:
-    number = isinstance(given, (int, float, np.number)) and not isinstance(given, bool)
+    number = isinstance(given, (int, float, np.number)) and not poses_as_number(given)
     if not number or not 0 < given < MOST_BANDWIDTH:
         raise FormatError(f"link {name!r} has a bandwidth of {given!r:.80} bytes/s; expected a finite one, more than 0")
     return float(given)

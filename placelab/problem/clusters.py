@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.base.errors import FormatError, count
+from placelab.base.errors import FormatError, count, expect
 from placelab.base.seeds import generator
 from placelab.problem.cluster import MOST_DEVICES, Cluster, SharedLink, links_among
 
@@ -126,11 +126,14 @@ def replicated(
         ``stream``, as fast as their device, without memory limit. A device and its stream are linked without cost. Shared links
         are there once per replica, ``replica:w/link``, for its streams, too.
     """
+    expect(cluster, Cluster, "replicated")
     k = cluster.n_devices
     r = count(replicas, "number of replicas", most=max(1, MOST_DEVICES // (2 * k)))
     apart = ~np.eye(k, dtype=bool)
     rate = cluster.bandwidth[apart].min(initial=np.inf) if bandwidth is None else bandwidth
     delay = cluster.latency[apart].max(initial=0.0) if latency is None else latency
+    expect(rate, (int, float, np.number), "bandwidth between replicas")
+    expect(delay, (int, float, np.number), "latency between replicas")
     of = np.tile(np.repeat(np.arange(r), k), 2)
     device = np.tile(np.arange(k), 2 * r)
     near = of[:, None] == of

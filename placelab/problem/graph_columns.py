@@ -5,14 +5,14 @@ Of measured seconds there is the speed at which each column was taken, and the o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from placelab.base.errors import FormatError, escaped
+from placelab.base.errors import FormatError, escaped, poses_as_number
 from placelab.base.index_arrays import F8, I4, LARGEST, frozen, pointers
 from placelab.problem.graph_checks import closest, column
 
@@ -235,7 +235,7 @@ def time_speeds(given: Any, types: Sequence[str]) -> np.ndarray:
     known = set(types)
     for kind, speed in given.items():
         _check_column("time_speed", kind, known)
-        fits = isinstance(speed, (int, float, np.number)) and not isinstance(speed, bool)
+        fits = isinstance(speed, (int, float, np.number)) and not poses_as_number(speed)
         if not fits or not (speed != speed or 0 < speed <= LARGEST):
             raise FormatError(f"time_speed of {kind!r:.60} is {speed!r:.60}; expected operations/s above 0")
     return np.array([given.get(kind, np.nan) for kind in types], dtype=F8)
@@ -281,6 +281,6 @@ def check_time_metadata(metadata: Mapping[str, Any]) -> None:
 
 
 def _check_column(label: str, kind: Any, types: Collection[str]) -> None:
-    if kind not in types:
+    if not isinstance(kind, Hashable) or kind not in types:
         known = ", ".join(sorted(types)) or "none"
         raise FormatError(f"{label} names {kind!r:.60}, but there are times for {known:.200}; name one of these")

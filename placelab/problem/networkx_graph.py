@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from placelab.base.errors import FormatError, described
+from placelab.base.errors import FormatError, described, poses_as_number
 from placelab.base.interrupts import need
 from placelab.problem.graph_checks import check_size, checked
 from placelab.problem.graph_columns import GraphColumns, known_speeds, times_in_metadata
@@ -47,7 +47,7 @@ def columns(graph: nx.DiGraph) -> dict[str, Any]:
         _check_attributes(attributes, NODE, "op {}", node)
         for label, form in (("time", "seconds, or {device name or type: seconds}"), ("outputs", "{output id: bytes}")):
             given = attributes.get(label)
-            plain = label == "time" and isinstance(given, (int, float, np.number)) and not isinstance(given, bool)
+            plain = label == "time" and isinstance(given, (int, float, np.number)) and not poses_as_number(given)
             if given is not None and not plain and not isinstance(given, Mapping):
                 raise FormatError(f"{label} of op {shown(node)} is {shown(attributes[label])}; expected {form}")
         if not isinstance(attributes.get("kind", ""), (str, type(None))):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.base.errors import FormatError, expect
+from placelab.base.errors import FormatError, expect, poses_as_number
 from placelab.base.files import PACKAGE
 from placelab.base.index_arrays import frozen, pointers
 from placelab.base.units import bundle
@@ -126,7 +126,7 @@ class Problem:
         _choice("latency", latency, LATENCIES)
         if not isinstance(duplex, (bool, np.bool_)):
             raise FormatError(f"duplex is {duplex!r}; expected True or False")
-        number = isinstance(transfer_ops, (int, float, np.number)) and not isinstance(transfer_ops, bool)
+        number = isinstance(transfer_ops, (int, float, np.number)) and not poses_as_number(transfer_ops)
         if not number or not 0 <= transfer_ops <= sys.float_info.max:
             raise FormatError(f"transfer_ops is {transfer_ops!r}; expected a finite number of operations, 0 or more")
         group, group_names = merged_groups(graph, groups_of(groups))

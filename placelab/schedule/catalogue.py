@@ -27,7 +27,7 @@ from typing import Annotated, Any, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 
-from placelab.base.errors import FormatError, UnsupportedError, described, is_name, with_article
+from placelab.base.errors import FormatError, UnsupportedError, described, is_name, poses_as_number, with_article
 from placelab.base.interrupts import enter_now, lacking
 from placelab.base.seeds import seed_number
 from placelab.kernels.run.memory_in_use import fits
@@ -336,7 +336,7 @@ def _wanted(hint: Any, value: Any) -> str:
     else:
         return ""
     limits = limits_of(limits)
-    good = isinstance(value, types) and not (hint in NUMBERS and isinstance(value, bool))
+    good = isinstance(value, types) and not (hint in NUMBERS and poses_as_number(value))
     good = good and not (hint is float and value != value)
     good = good and (limits is None or limits.hold(value))
     return "" if good else words if limits is None else f"{words}, {limits}"

@@ -391,7 +391,11 @@ def _table(value: Any, what: str, n: int) -> np.ndarray:
         given = np.asarray(value)
     except ValueError:
         raise FormatError(f"{what} are of several lengths; expected whole numbers of shape (placements, {n})") from None
-    if given.dtype.kind not in "iu" or given.ndim != 2 or given.shape[1] != n:
+    if given.size and given.dtype.kind not in "iu":
+        raise FormatError(
+            f"{what} has {given.ravel().tolist()[0]!r:.60}; expected whole numbers of shape (placements, {n})"
+        )
+    if given.ndim != 2 or given.shape[1] != n:
         raise FormatError(f"{what} have shape {given.shape}; expected whole numbers of shape (placements, {n})")
     if given.size and (given.min() < -(2**31) or given.max() >= 2**31):
         raise FormatError(f"{what} must be below 2³¹")

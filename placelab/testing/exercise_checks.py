@@ -10,7 +10,7 @@ import numpy as np
 
 from placelab.analysis.hand_plans import ByHand
 from placelab.analysis.validation import Violation, validate
-from placelab.base.errors import FormatError, InfeasibleError, PlacelabError, described
+from placelab.base.errors import FormatError, InfeasibleError, PlacelabError, described, expect
 from placelab.formats.python_code import as_code
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
@@ -72,6 +72,7 @@ def check_placement(
     forbid
         What of placelab's own the answer must not call, as in :func:`check_partitioner`.
     """
+    expect(problem, Problem, "check_placement")
     name = title(placement)
     given = answer(placement, apart(problem), seconds=seconds, forbid=forbid)
     placed, code = _placement(problem, given, name)

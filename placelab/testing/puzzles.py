@@ -104,15 +104,19 @@ def names() -> list[str]:
     return list(_PUZZLES)
 
 
-@cache
 def load(name: str) -> Puzzle:
     """The puzzle of this name; FormatError if there is none.
 
     >>> load("diamond").problem.graph.n_ops
     4
     """
-    if name not in _PUZZLES:
+    if not isinstance(name, str) or name not in _PUZZLES:
         raise FormatError(f"no puzzle is called {name!r:.60}; there are {', '.join(_PUZZLES)}")
+    return _loaded(name)
+
+
+@cache
+def _loaded(name: str) -> Puzzle:
     task, optimum, make = _PUZZLES[name]
     return Puzzle(name, task, make(), optimum)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from placelab.base.errors import FormatError
+from placelab.base.errors import FormatError, poses_as_number
+from placelab.base.index_arrays import floats
 from placelab.base.interrupts import need
 from placelab.schedule.schedule import Schedule
 
@@ -22,15 +24,15 @@ def span(value: Any, what: str, least: str = "0 or more") -> float:
     >>> span(2, "save")
     2.0
     """
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value < 0 or (value == 0 and least != "0 or more"):
+    number = isinstance(value, (int, float, np.number)) and not poses_as_number(value)
+    if not number or not 0 <= value <= sys.float_info.max or (value == 0 and least != "0 or more"):
         raise FormatError(f"{what} is {value!r:.60}; expected a finite number of seconds, {least}")
     return float(value)
 
 
 def count(value: Any, what: str) -> int:
     """A whole number, 1 or more; FormatError for anything else."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 1 <= value < 2**53:
+    if not isinstance(value, (int, np.integer)) or poses_as_number(value) or not 1 <= value < 2**53:
         raise FormatError(f"{what} is {value!r:.60}; expected a whole number, 1 or more")
     return int(value)
 
@@ -75,8 +77,8 @@ def system_mtbf(devices: Iterable[float]) -> float:
     36000.0
     """
     try:
-        each = np.array([*devices], dtype=np.float64)
-    except (TypeError, ValueError):
+        each = floats([*devices])
+    except (TypeError, ValueError, OverflowError):
         raise FormatError(
             f"times between failures are {devices!r:.60}; expected seconds above 0, one per device"
         ) from None
@@ -165,8 +167,8 @@ def expected_segment_time(work: Any, *, save: float, restore: float, mtbf: float
     mean = span(mtbf, "mtbf", "more than 0")
     again = mean + span(detect, "detect")
     try:
-        seconds = np.asarray(work, dtype=np.float64)
-    except (TypeError, ValueError):
+        seconds = floats(work)
+    except (TypeError, ValueError, OverflowError):
         seconds = np.array(np.nan)
     if not (seconds >= 0).all():
         raise FormatError(f"work is {work!r:.60}; expected seconds, 0 or more: a number or an array")

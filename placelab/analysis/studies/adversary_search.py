@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from placelab.analysis.comparing import several
 from placelab.analysis.measures import ordering_efficiency
 from placelab.base.errors import FormatError, InfeasibleError, PlacelabError, UnsupportedError, expect
 from placelab.base.interrupts import need
@@ -156,7 +157,10 @@ def adversarial(
     need("pandas")
     import pandas as pd
 
-    same = frozenset([equal] if isinstance(equal, str) else equal)
+    chosen = list(several(equal))
+    for one in chosen:
+        expect(one, str, "adversarial, in equal,")
+    same = frozenset(chosen)
     _check(around, factor, least, same, objective, rule, restarts, steps)
     trial = _Trial(_pair(a), _pair(b), objective, seed)
     random = np.random.default_rng(seed)

@@ -9,7 +9,9 @@ from warnings import warn
 
 import numpy as np
 
+from placelab.analysis.comparing import several
 from placelab.base.errors import FormatError, UnsupportedError, expect
+from placelab.base.index_arrays import floats
 from placelab.base.interrupts import need
 from placelab.base.progress import Progress, Report, never, silent
 from placelab.base.threads import in_batches
@@ -153,10 +155,11 @@ def sensitivity(
 
 
 def _pairs(partitioner: Any, scheduler: Any) -> list[Pair]:
-    given = [(partitioner, scheduler)] if isinstance(partitioner, str) or callable(partitioner) else list(partitioner)
-    if given and scheduler is not None and not (isinstance(partitioner, str) or callable(partitioner)):
+    single = isinstance(partitioner, str) or callable(partitioner)
+    given = [(partitioner, scheduler)] if single else list(several(partitioner))
+    if given and scheduler is not None and isinstance(partitioner, Iterable) and not single:
         raise FormatError(f"scheduler is {scheduler!r:.60} beside a list of pairs; name the scheduler in each pair")
-    if not given or any(isinstance(pair, str) or len(pair) != 2 for pair in given):
+    if not given or any(not isinstance(pair, (list, tuple)) or len(pair) != 2 for pair in given):
         raise FormatError(f"partitioner is {partitioner!r:.60}; expected a name, or pairs like ('heft', 'planned')")
     return [
         (find(partitioners(), p, "partitioner"), None if s is None else find(schedulers(), s, "scheduler"))
@@ -168,7 +171,7 @@ def _values(meant: Parameter, problem: Problem, values: Any) -> list[float]:
     if values is None:
         return meant.around(problem).tolist()
     try:
-        column = np.asarray(values, dtype=np.float64)
+        column = floats(values)
     except (TypeError, ValueError, OverflowError):
         raise FormatError(f"values are {values!r:.60}; expected numbers") from None
     if column.ndim != 1 or not len(column):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
-from typing import Any
+from typing import Annotated, Any
 
 from placelab.analysis.hand_plans import ByHand
 from placelab.app.explorer.application import Explorer
@@ -14,7 +14,7 @@ from placelab.app.explorer.panels.panel import Puzzle
 from placelab.app.explorer.state import initial_state
 from placelab.base.errors import UnsupportedError, expect
 from placelab.problem.cluster import Cluster
-from placelab.schedule.catalogue import checked, partitioners, schedulers
+from placelab.schedule.catalogue import Limits, checked, partitioners, schedulers
 from placelab.schedule.schedule import Schedule
 
 __all__ = ["Explorer", "explore"]
@@ -30,7 +30,7 @@ def explore(
     options: Mapping[str, Any] | None = None,
     prepare: Sequence[str] = (),
     compare_with: Schedule | None = None,
-    height: int | None = None,
+    height: Annotated[int, Limits(1)] | None = None,
     tab: str | None = None,
     by_hand: bool = False,
     par: float | None = None,
@@ -59,7 +59,7 @@ def explore(
     compare_with
         A schedule of the same graph; its outline stays behind those that follow, and numbers show the change.
     height
-        Height in CSS pixels, at least 400. Default: what the window leaves, at least 590.
+        Height in CSS pixels, 1 or more; below 400 it is 400. Default: what the window leaves, at least 590.
     tab
         Title of the tab to open, as ``"Decisions"``. Default: the first; of a Transformer ``"Layers"``.
     by_hand
@@ -94,6 +94,7 @@ def explore(
     plan = puzzle.start if puzzle is not None else problem_or_graph
     if isinstance(plan, ByHand):
         problem_or_graph = plan.placement.problem
+    expect({} if options is None else options, Mapping, "explore, for options,")
     names = [prepare] if isinstance(prepare, str) else prepare
     expect(names, (list, tuple), "explore, for prepare,")
     for name in names:

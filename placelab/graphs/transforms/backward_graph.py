@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from placelab.base.errors import FormatError, UnsupportedError, expect
+from placelab.base.errors import FormatError, UnsupportedError, expect, poses_as_number
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_columns import time_arguments
 from placelab.problem.problem import Problem, on_graph
@@ -221,7 +221,9 @@ def backward_schedule(schedule: Schedule, ratio: float | None = None, *, graph: 
     problem = schedule.problem
     if problem.transfer_model.queue or problem.transfer_ops:
         raise UnsupportedError("backward_schedule mirrors schedules under parallel transfers without Send ops only")
-    if ratio is not None and not (isinstance(ratio, (int, float, np.number)) and 0 <= ratio < np.inf):
+    if ratio is not None and not (
+        isinstance(ratio, (int, float, np.number)) and not poses_as_number(ratio) and 0 <= ratio < np.inf
+    ):
         raise UnsupportedError(f"backward_schedule: ratio is {ratio!r:.60}; expected a finite number, 0 or more")
     if graph is None:
         if ratio is None:

@@ -55,6 +55,7 @@ def contract(problem: Problem, block: np.ndarray, what: str) -> tuple[Problem, E
     -----
     O(n_ops log n_ops + n_edges log n_edges).
     """
+    expect(problem, Problem, "contract")
     graph = problem.graph
     of, first = _numbered(block)
     if len(first) == graph.n_ops:
