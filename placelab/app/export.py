@@ -25,7 +25,7 @@ from placelab.app.widgets.gantt_chart import Gantt, gantt_traits
 from placelab.app.widgets.live_page import live_traits, why_not
 from placelab.base.directions import all_isolated
 from placelab.base.errors import FormatError, expect
-from placelab.base.files import save
+from placelab.base.files import path_for, save
 from placelab.formats.exports import chrome_trace, csv, graph, placement, tensorflow, torch_device_map, torch_schedule
 from placelab.plans.launchers import accelerate, llama_cpp, megatron_layout, torch_split_points, vllm_partition
 from placelab.schedule.catalogue import PLANNED, checked
@@ -126,6 +126,7 @@ def html(
     An idle device whose next op waits for room in memory counts as "left waiting".
     """
     expect(schedule, Schedule, "export.html")
+    path = path_for(path, "a page", "HTML", ".html", ".htm")  # before the page is made
     return save(page(schedule, numbers, title, live), path)
 
 

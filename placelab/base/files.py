@@ -44,6 +44,24 @@ def path_of(path: Any) -> Path:
     return Path(path)
 
 
+SUFFIX = re.compile(r"\.[a-z]\w*\Z")  # of a name in small letters; the end of gpt2-1.5b is none
+
+
+def path_for(path: Any, what: str, form: str, *suffixes: str) -> Path:
+    """`path` as a Path to write `what` to, in a form; FormatError if its name ends in another suffix than these, ``.gz`` aside.
+
+    >>> path_for("g.csv", "a graph", "JSON", ".json")
+    Traceback (most recent call last):
+    placelab.base.errors.FormatError: g.csv cannot hold a graph, which is written as JSON; end its name in .json or .json.gz
+    """
+    path = path_of(path)
+    name = path.name.lower().removesuffix(".gz")
+    if SUFFIX.search(name) and not name.endswith(suffixes):
+        ends = f"{suffixes[0]} or {suffixes[0]}.gz"
+        raise FormatError(f"{path} cannot hold {what}, which is written as {form}; end its name in {ends}")
+    return path
+
+
 @contextmanager
 def open_file(path: Path, expected: str) -> Iterator[BinaryIO]:
     """Open a file to read; FormatError if it is not a file, whose content might never end, or cannot be read."""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from placelab.base.errors import FormatError, expect
-from placelab.base.files import path_of, save
+from placelab.base.files import path_for, path_of, save
 from placelab.formats import catalogue
 from placelab.formats.tensorflow.devices import write as write_graph_def
 from placelab.formats.torch import device_map, schedule_table
@@ -144,7 +144,7 @@ def chrome_trace(schedule: Schedule, path: str | Path) -> Path:
     Trace Event Format, https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
     """
     expect(schedule, Schedule, "export.chrome_trace")
-    return save(trace_json(schedule), path)
+    return save(trace_json(schedule), path_for(path, "a trace", "JSON", ".json"))
 
 
 @checked
@@ -163,7 +163,7 @@ def csv(schedule: Schedule, path: str | Path, *, table: str = "ops", as_it_is: b
     expect(schedule, Schedule, "export.csv")
     if not isinstance(table, str) or table not in TABLES:
         raise FormatError(f"there is no table {table!r:.80}; there are {' and '.join(TABLES)}")
-    return save(TABLES[table](schedule, as_it_is=as_it_is), path)
+    return save(TABLES[table](schedule, as_it_is=as_it_is), path_for(path, "a table", "CSV", ".csv"))
 
 
 def placement(placement: Placement, path: str | Path) -> Path:
@@ -237,6 +237,7 @@ def torch_schedule(schedule: Schedule, path: str | Path) -> Path:
     :mod:`placelab.formats.torch.schedule_table` specifies the table; :func:`placelab.load_schedule_table` reads it.
     """
     expect(schedule, Schedule, "export.torch_schedule")
+    path = path_for(path, "a schedule table", "CSV", ".csv")
     return save(schedule_table.dumps(schedule), path)
 
 

@@ -218,7 +218,7 @@ class OpGraph(GraphColumns):
         return networkx_graph.write(self)
 
     def save(self, path: Any) -> None:
-        """Write placelab JSON, gzipped when the name ends in ``.gz``; ``placelab.load`` reads it back exactly."""
+        """Write placelab JSON to a file ``.json`` or ``.json.gz``, gzipped; ``placelab.load`` reads it back exactly."""
         graph_json.write(self, path)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import read_from
-from placelab.base.files import save
+from placelab.base.files import path_for, save
 from placelab.base.index_arrays import members
 from placelab.problem.graph_checks import check_size, checked
 from placelab.problem.graph_columns import GraphColumns, known_speeds, times_in_metadata
@@ -51,6 +51,7 @@ def columns(document: Any, where: str) -> dict[str, Any]:
 
 def write(graph: GraphColumns, path: Any) -> None:
     """Write a graph; the same graph always gives the same bytes. The file appears only when it is complete."""
+    path = path_for(path, "a graph", "JSON", ".json")
     save(dumps(graph), path)
 
 

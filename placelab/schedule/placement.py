@@ -24,7 +24,7 @@ import numpy as np
 
 from placelab.base.errors import FormatError, InfeasibleError, expect
 from placelab.base.fields import cost, read_from, record, text, texts
-from placelab.base.files import json_of, read_file, save
+from placelab.base.files import json_of, path_for, read_file, save
 from placelab.base.index_arrays import frozen
 from placelab.base.units import bundle
 from placelab.problem import graph_json
@@ -152,7 +152,8 @@ class Placement:
             return replace(placement, estimate=stored.estimate, partitioner=stored.partitioner or "")
 
     def save(self, path: Any) -> Path:
-        """Write the placement as JSON, op name → device name; gzipped when the name ends in ``.gz``."""
+        """Write the placement as JSON, op name → device name, to a file ``.json`` or ``.json.gz``, gzipped."""
+        path = path_for(path, "a placement", "JSON", ".json")
         return save(dumps(self), path)
 
     def to_mapping(self) -> dict[str, str]:

@@ -291,7 +291,7 @@ def test_what_cannot_be_written_is_said(write, schedule, tmp_path):
     """A folder, a missing one, no path, no schedule: one sentence each, as for `graph.save`."""
     for what, path, words in (
         (schedule, tmp_path, "cannot be written"),
-        (schedule, tmp_path / "no" / "x.html", "cannot be written"),
+        (schedule, tmp_path / "no" / "x", "cannot be written"),
         (schedule, None, "not the path of a file"),
         (schedule.problem, tmp_path / "x", "needs a Schedule, found a Problem"),
     ):

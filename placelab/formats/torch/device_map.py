@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from placelab.base.errors import FormatError, UnsupportedError, expect
-from placelab.base.files import save
+from placelab.base.files import path_for, save
 from placelab.problem.graph import OpGraph
 from placelab.problem.hardware import hardware
 from placelab.schedule.placement import Placement
@@ -93,6 +93,7 @@ def write(placement: Placement, path: Any, *, devices: Mapping[str, int | str] |
     FormatError
         The file cannot be written; else as :func:`device_map`.
     """
+    path = path_for(path, "a device map", "JSON", ".json")
     return save(json.dumps(device_map(placement, devices=devices), indent=1) + "\n", path)
 
 
