@@ -101,7 +101,7 @@ def work(schedule: Schedule, workers: Workers) -> tuple[np.ndarray, np.ndarray]:
     took, used = (times(problem, moved["tensor"], source, destination) for times in (transfer_times, queue_times))
     busy = _device_work(problem, schedule)
     model = problem.transfer_model
-    n_queues = model.queues(problem.cluster, problem.duplex)
+    n_queues = model.number_of_queues(problem.cluster, problem.duplex)
     queues = model.occupied(source, destination, problem.cluster, problem.duplex) if n_queues else ()
     most = np.empty(len(workers.owns))
     least = np.empty(len(workers.owns))

@@ -153,7 +153,7 @@ def busiest(problem: Problem, device: np.ndarray, tensor: np.ndarray, destinatio
     work += np.bincount(source, minlength=k) * problem.transfer_ops / cluster.speed
     limits = {"busiest_device": float(work.max())}
     model = problem.transfer_model
-    queues = problem.transfer_model.queues(cluster, problem.duplex)
+    queues = problem.transfer_model.number_of_queues(cluster, problem.duplex)
     if queues:
         ends = model.occupied(source, destination, cluster, problem.duplex)
         used = queue_times(problem, tensor, source, destination)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from placelab.base.errors import FormatError
+from placelab.base.errors import FormatError, count
 from placelab.base.index_arrays import frozen
 from placelab.kernels import blocks
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from placelab.problem.cluster import Cluster
     from placelab.problem.graph import OpGraph
 
+MOST_QUEUES = 10**8  # one per pair of the largest cluster
 Bytes = Callable[["OpGraph"], np.ndarray]  # of each op, shape (n_ops,)
 Ends = Callable[[np.ndarray, np.ndarray, "Cluster", bool], tuple[np.ndarray, ...]]
 
@@ -78,6 +79,10 @@ class TransferModel:
     duplex: bool = False
     shared: bool = False
 
+    def number_of_queues(self, cluster: Cluster, duplex: bool) -> int:
+        """What `queues` says, checked: kernels have an array as long."""
+        return count(self.queues(cluster, duplex), f"queues of the transfer model {self.name!r}", 0, MOST_QUEUES)
+
     def occupied(
         self, source: np.ndarray, destination: np.ndarray, cluster: Cluster, duplex: bool
     ) -> tuple[np.ndarray, ...]:
@@ -90,7 +95,7 @@ class TransferModel:
 def _ends_of_pairs(model: TransferModel, cluster: Cluster, duplex: bool) -> tuple[np.ndarray, ...]:
     """Queues that a transfer of each pair of devices occupies, int64 (k * k,) each; 0 within a device."""
     k = cluster.n_devices
-    most = model.queues(cluster, duplex)
+    most = model.number_of_queues(cluster, duplex)
     source, destination = np.divmod(np.arange(k * k), k)
     apart = source != destination
     found = []

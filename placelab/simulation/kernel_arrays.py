@@ -397,7 +397,7 @@ def _queue_of_each(problem: Problem, copies: blocks.Transfers, model: int) -> tu
     if model == PORTS_BY_PRIORITY:
         return copies.source.astype(I8) * k + copies.destination, k * k
     (queue,) = row.occupied(copies.source, copies.destination, problem.cluster, problem.duplex)
-    return queue, max(row.queues(problem.cluster, problem.duplex), 1)
+    return queue, max(row.number_of_queues(problem.cluster, problem.duplex), 1)
 
 
 def transfer_ranks(copies: blocks.Transfers, order: Order) -> np.ndarray:

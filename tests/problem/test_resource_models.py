@@ -149,6 +149,23 @@ def test_ends_that_are_no_queues_are_refused(monkeypatch, ends):
             call()
 
 
+@pytest.mark.parametrize("queues", [1.5, 10**12, -1, None, "1", True])
+def test_a_number_of_queues_that_is_none_is_refused(monkeypatch, queues):
+    """It is the length of an array."""
+    row = TransferModel(
+        "wrong", "", "", blocks.CHANNEL, blocks.PARALLEL, "queue", lambda *_: queues, lambda s, d, *_: (0 * s,)
+    )
+    monkeypatch.setitem(TRANSFER_MODELS, "wrong", row)
+    problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2), transfers="wrong")
+    placement = pl.place(pl.Problem(problem.graph, problem.cluster), "round-robin").device
+    for call in (
+        lambda: pl.simulate(problem, pl.Placement(problem, placement), "fifo"),
+        lambda: pl.bounds(problem, pl.Placement(problem, placement)),
+    ):
+        with pytest.raises(pl.FormatError, match=r"queues of the transfer model 'wrong' is .*; expected a whole number"):
+            call()
+
+
 @pytest.mark.parametrize("ends", [lambda s, d, cluster, duplex: (s, d), lambda s, d, cluster, duplex: s])
 def test_a_model_of_one_queue_gives_one_array(monkeypatch, ends):
     """Two arrays, or one that is in no tuple, are refused in one sentence."""
