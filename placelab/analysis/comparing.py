@@ -177,7 +177,7 @@ def seeds_of(seeds: int | Iterable[int]) -> list[int]:
     if isinstance(seeds, (int, np.integer)):
         found = list(range(seed_number(seeds))) if seeds <= MOST_SEEDS else []
     else:
-        found = list(map(seed_number, several(seeds)))
+        found = [] if isinstance(seeds, Mapping) else list(map(seed_number, several(seeds)))
     if not found:
         raise FormatError(f"seeds is {seeds!r:.60}; expected a number from 1 to {MOST_SEEDS:,}, or seeds")
     return found

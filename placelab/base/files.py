@@ -32,6 +32,8 @@ MAX_PARSED = 2 << 30  # bytes of memory that parsed JSON may take
 MAX_EXPANSION = 24  # of parsed JSON over its text, once larger than:
 MAX_EXPANDED = 100 << 20  # bytes that any parsed JSON may take
 CHUNK = 1 << 20
+LONGEST_NAME = 255  # bytes of a file's name that systems allow
+MOST_DIGITS = "Exceeds the limit"  # how Python's message about a number of very many digits begins
 GZIP = b"\x1f\x8b"  # first bytes of a gzip file
 
 
@@ -41,6 +43,8 @@ def path_of(path: Any) -> Path:
         raise FormatError(f"{path!a} is not the path of a file")
     if isinstance(path, str) and "://" in path:
         raise FormatError(f"{path!a:.200} is an address, and nothing is fetched; download the file and give its path")
+    if any(len(os.fsencode(part)) > LONGEST_NAME for part in Path(path).parts):
+        raise FormatError(f"{str(path)!a:.60}… has a name of more than {LONGEST_NAME} bytes; give a shorter path")
     return Path(path)
 
 
@@ -158,13 +162,20 @@ def json_of(data: bytes, where: str, expected: str) -> Any:
             object_pairs_hook=lambda pairs: _unique_keys(pairs, where),
         )
     except RecursionError:
-        raise FormatError(f"{where} is nested too deeply for a graph") from None
+        raise FormatError(f"{where} is nested too deeply; expected {expected}") from None
     except ValueError as error:
         if isinstance(error, FormatError):
             raise
-        raise FormatError(f"{where} is not JSON: {error}") from None
-    _check_depth(document, where)
+        raise FormatError(f"{where} {told(error, 'JSON')}") from None
+    _check_depth(document, where, expected)
     return document
+
+
+def told(error: ValueError, form: str) -> str:
+    """What is wrong with a text that a parser of this form refused, to follow its name."""
+    if str(error).startswith(MOST_DIGITS):
+        return "has a number of more than 4,300 digits; expected at most 1.8e308"
+    return f"is not {form}: {error}"
 
 
 def _check_expansion(text: str, where: str) -> None:
@@ -174,13 +185,15 @@ def _check_expansion(text: str, where: str) -> None:
         raise FormatError(f"{where} holds so many lists, objects or values that they would take {taken:,} bytes")
 
 
-def _check_depth(document: Any, where: str) -> None:
+def _check_depth(document: Any, where: str, expected: str) -> None:
     level = [document]
     for _ in range(MAX_DEPTH):
         level = [part for container in level for part in _nested(container)]
         if not level:
             return
-    raise FormatError(f"{where} is nested too deeply for a graph: over {MAX_DEPTH} lists and objects in each other")
+    raise FormatError(
+        f"{where} is nested too deeply: over {MAX_DEPTH} lists and objects in each other; expected {expected}"
+    )
 
 
 def _nested(container: Any) -> list[Any]:

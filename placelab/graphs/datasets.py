@@ -78,12 +78,15 @@ def own_cluster(graph: OpGraph) -> Cluster | None:
 def cluster_of(given: Any, what: str) -> Cluster:
     """The cluster whose keyword arguments are in parsed JSON; FormatError, with `what` as its subject, if it is malformed."""
     known = set(Cluster.__dataclass_fields__)
-    if not isinstance(given, dict) or not {"speed"} <= set(given) <= known:
-        wrong = (
-            next((f", without {key!r:.60}" for key in given if key not in known), "") if isinstance(given, dict) else ""
-        )
+    if not isinstance(given, dict):
+        raise FormatError(f"{what} is malformed: expected an object of {', '.join(sorted(known))}, speed at least")
+    if unknown := next((key for key in given if key not in known), ""):
         raise FormatError(
-            f"{what} is malformed: expected an object of {', '.join(sorted(known))}, speed at least{wrong}"
+            f"{what} is malformed: its key {unknown!r:.60} is unknown; there are {', '.join(sorted(known))}"
+        )
+    if "speed" not in given:
+        raise FormatError(
+            f"{what} is malformed: it has no 'speed'; expected the operations/s of each device, as a list"
         )
     if not isinstance(given["speed"], list) or len(given["speed"]) > MAX_DEVICES:
         raise FormatError(f"{what} must have a list of at most {MAX_DEVICES:,} speeds")

@@ -61,7 +61,10 @@ def test_everything_that_can_be_asked_for(tmp_path):
         (["--cluster", "own"], r"comes without processors"),
         (["--partitioner", "wat"], r"no partitioner is called 'wat'"),
         (["--scheduler", "wat"], r"no scheduler is called 'wat'"),
-        (["--cluster", "{bad}"], r"bad\.json: the cluster is malformed: expected an object of bandwidth"),
+        (
+            ["--cluster", "{bad}"],
+            r"bad\.json: the cluster is malformed: its key 'velocity' is unknown; there are bandwidth",
+        ),
         (["--cluster", "{text}"], r"text\.json is not JSON"),
     ],
 )

@@ -162,7 +162,9 @@ def test_a_number_of_queues_that_is_none_is_refused(monkeypatch, queues):
         lambda: pl.simulate(problem, pl.Placement(problem, placement), "fifo"),
         lambda: pl.bounds(problem, pl.Placement(problem, placement)),
     ):
-        with pytest.raises(pl.FormatError, match=r"queues of the transfer model 'wrong' is .*; expected a whole number"):
+        with pytest.raises(
+            pl.FormatError, match=r"queues of the transfer model 'wrong' is .*; expected a whole number"
+        ):
             call()
 
 
