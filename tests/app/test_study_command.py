@@ -38,7 +38,7 @@ def test_a_study_runs_and_goes_on(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("path = ", "is no TOML"),
+        ("path = ", "is not TOML"),
         ("paths = 'x'", "unknown key 'paths'"),
         ("seeds = 1", "no table \\[grid\\]"),
         ("partitioners = [{ insertion = true }]\n[grid]\ngraph = 'topcuoglu'\ndevices = 'pcie_box'", "table with name"),

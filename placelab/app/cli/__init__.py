@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import logging
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
+from typing import TypeGuard
 
 from placelab.app.cli import (
     compile_command,
@@ -46,8 +48,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
-        text = str(error) if isinstance(error, (PlacelabError, OSError)) else f"{type(error).__name__}: {error}"
-        sys.exit(f"placelab: {printable(text)}")
+        if _is_full(error):  # what is left to be written would fail, too
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(f"placelab: {printable(_told(error))}")
+
+
+def _is_full(error: Exception) -> TypeGuard[OSError]:
+    """Whether the standard output has no room, as ``/dev/full``."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EFBIG) and error.filename is None
+
+
+def _told(error: Exception) -> str:
+    """What went wrong, in one sentence."""
+    if _is_full(error):
+        return f"the output cannot be written: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename} cannot be read or written: {error.strerror}" if error.filename else error.strerror
+    return str(error) if isinstance(error, (PlacelabError, OSError)) else f"{type(error).__name__}: {error}"
 
 
 def parser() -> argparse.ArgumentParser:

@@ -12,7 +12,7 @@ from typing import Any
 
 from placelab.base.errors import FormatError
 from placelab.base.fields import read_from
-from placelab.base.files import json_of, read_file
+from placelab.base.files import json_of, path_of, read_file
 from placelab.formats import catalogue
 from placelab.formats.catalogue import Format
 from placelab.graphs import datasets
@@ -194,7 +194,9 @@ def ending(path: Path, suffixes: Collection[str]) -> str:
 
 
 def check_folder(path: Path) -> None:
-    """Raise FormatError unless the folder of a file to write exists: better before the work than after it."""
+    """Raise FormatError unless a file of this name can be in its folder, which exists: better before the work than after it."""
+    if path_of(path).is_dir():
+        raise FormatError(f"{path} cannot be written: it is a folder; expected the path of a file")
     if not path.parent.is_dir():
         raise FormatError(f"{path} cannot be written: {path.parent} is not a folder; make it first")
 
@@ -214,6 +216,14 @@ def note_on_times(problem: Problem, cluster: str) -> str:
 def several(text: str) -> tuple[str, ...]:
     """Names with commas between them."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def names(text: str) -> tuple[str, ...]:
+    """One name or more with commas between them."""
+    found = several(text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!a} has no names; write one or more with commas between them")
+    return found
 
 
 def _given(options: argparse.Namespace) -> Iterator[tuple[str, str, str]]:

@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from placelab.app.cli.arguments import command, printable
+from placelab.app.cli.arguments import check_folder, command, printable
 from placelab.app.grading import Grade, checked, copies_in, exercises, graded
 from placelab.app.masters import nbgrader_master, otter_master
 from placelab.base.errors import FormatError
-from placelab.base.files import shipped
+from placelab.base.files import path_of, shipped
 
 LESSONS = Path("notebooks", "lessons")
 PUZZLES = Path("notebooks", "puzzles.ipynb")  # which lessons link to
@@ -53,9 +53,9 @@ def lessons(options: argparse.Namespace) -> None:
 
     A file that is there already is kept, as it may hold somebody's answers.
     """
-    if "\0" in str(options.directory) or (options.directory.exists() and not options.directory.is_dir()):
+    if "\0" in str(options.directory) or (path_of(options.directory).exists() and not options.directory.is_dir()):
         raise FormatError(f"{str(options.directory)!a} is not a folder; name a different one to write the lessons to")
-    options.directory.mkdir(parents=True, exist_ok=True)
+    _make(options.directory)
     written = [_written(path, options) for path in sorted(shipped(LESSONS).glob("*.ipynb"))]
     if not (options.nbgrader or options.otter):
         written.append((options.directory / PUZZLES.name, shipped(PUZZLES).read_text("utf-8")))
@@ -68,6 +68,13 @@ def lessons(options: argparse.Namespace) -> None:
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(text, "utf-8")
         print(printable(copy))
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FormatError(f"the folder {str(folder)!a} cannot be made: {error.strerror}") from None
 
 
 def _written(lesson: Path, options: argparse.Namespace) -> tuple[Path, str]:
@@ -147,6 +154,9 @@ def grade(options: argparse.Namespace) -> None:
     time and memory stop loops and mistakes, and are no sandbox; an answer that sets out to can report any points. So grade as a
     user who owns nothing of value, in a container or virtual machine without network, and look at what is suspiciously good.
     """
+    check_folder(options.output)
+    if options.feedback:
+        _make(path_of(options.feedback))
     copies = copies_in(options.folder)
     run = partial(graded, seconds=options.seconds, memory=options.memory * 1e9)
     grades = []

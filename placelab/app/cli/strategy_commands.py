@@ -18,10 +18,10 @@ from placelab.analysis.validation import validate
 from placelab.app.cli.arguments import (
     add_model,
     add_rules,
-    check_folder,
     command,
     ending,
     format_of,
+    names,
     note_on_times,
     pairs,
     printable,
@@ -32,7 +32,7 @@ from placelab.app.cli.arguments import (
 )
 from placelab.base.errors import FormatError, PlacelabError, count
 from placelab.base.fields import read_from, text
-from placelab.base.files import path_of, read_file
+from placelab.base.files import path_of, read_file, text_of, told
 from placelab.base.progress import Progress, never, silent
 from placelab.base.units import Units, counted, percent
 from placelab.formats.catalogue import PLACEMENT, SCHEDULE, TENSORFLOW, Format, writers, written
@@ -204,9 +204,9 @@ def _add_compare(commands: Any) -> None:
     add_model(compare_command)
     add_rules(compare_command)
     compare_command.add_argument(
-        "--partitioners", type=several, metavar="A,B", help="(default: all but those that search for minutes)"
+        "--partitioners", type=names, metavar="A,B", help="(default: all but those that search for minutes)"
     )
-    compare_command.add_argument("--schedulers", type=several, metavar="A,B", help="(default: all)")
+    compare_command.add_argument("--schedulers", type=names, metavar="A,B", help="(default: all)")
     compare_command.add_argument("--out", type=Path, help="file to write: .csv")
 
 
@@ -217,8 +217,8 @@ def compare(options: argparse.Namespace) -> None:
     name, problem = problem_of(options)
     quick = [partitioner for partitioner, function in partitioners().items() if not function.slow]
     prepare = several(options.prepare)
-    names = options.partitioners or quick
-    frame = compare_pairs(problem, names, options.schedulers or None, seeds=[options.seed], prepare=prepare)
+    where = options.partitioners or quick
+    frame = compare_pairs(problem, where, options.schedulers, seeds=[options.seed], prepare=prepare)
     frame = frame.sort_values(["oom", "makespan"], kind="stable")
     rows = [_pair_row(pair, problem.cluster.units) for pair in frame.to_dict("records")]
     print(f"{printable(problem.graph.title)} on {name}\n{table([HEAD, *rows], (2, 3))}")
@@ -264,7 +264,6 @@ def study(options: argparse.Namespace) -> None:
     """Compare strategies on many problems, as a TOML file says, and go on where an earlier run was ended."""
     if options.out:
         ending(options.out, (".csv",))
-        check_folder(options.out)
     if options.processes is not None:
         count(options.processes, "--processes", 0)
     given = _read(options.file)
@@ -277,6 +276,8 @@ def study(options: argparse.Namespace) -> None:
     if options.out:
         frame.to_csv(options.out, index=False)
         print(f"written: {options.out}")
+    if frame["error"].astype(bool).all():
+        raise PlacelabError("no row has a schedule; the column error of the rows says why")
 
 
 def _work(given: Mapping[str, Any], file: Path) -> StudyTasks:
@@ -301,11 +302,13 @@ def _graph(name: Any) -> OpGraph:
 def _read(path: Path) -> Mapping[str, Any]:
     data = read_file(path, EXPECTED)
     try:
-        given = tomllib.loads(data.decode())
+        given = tomllib.loads(text_of(data, str(path), EXPECTED))
     except RecursionError:
         raise FormatError(f"{path} has too many brackets in each other; expected {EXPECTED}") from None
-    except ValueError as error:  # no TOML, or no UTF-8
-        raise FormatError(f"{path} is no TOML: {error}") from None
+    except ValueError as error:
+        if isinstance(error, FormatError):  # no text
+            raise
+        raise FormatError(f"{path} {told(error, 'TOML')}") from None
     if unknown := sorted(set(given) - set(KEYS)):
         raise FormatError(f"{path} has an unknown key {unknown[0]!a}; there are {', '.join(KEYS)}")
     axes = given.get("grid")
