@@ -18,6 +18,7 @@ from hypothesis import given
 import placelab as pl
 from placelab.analysis.explanation import why
 from placelab.problem.resource_models import MEMORY_MODELS
+from placelab.strategies.searches.fallback import Answer
 
 FREE = dict(transfers=("parallel",), transfer_ops=(0,))
 
@@ -68,7 +69,7 @@ def test_a_plan_in_any_memory_model_runs_as_long_as_planned(name, monkeypatch):
 
     Where a partitioner is stuck, and all that is tried in its stead, too, cp-sat is not asked: it searches for seconds.
     """
-    monkeypatch.setattr("placelab.strategies.searches.fallback._by_cp_sat", lambda *_: None)
+    monkeypatch.setattr("placelab.strategies.searches.fallback._by_cp_sat", lambda *_: Answer(None, ""))
     for i, problem in enumerate(
         problems.many(20 if name in ALIKE else 60, seed=91, memory=tuple(MEMORY_MODELS), **FREE)
     ):
@@ -99,7 +100,7 @@ def test_plans_within_memory_run_within_memory(monkeypatch):
 
     Where a partitioner is stuck, and all that is tried in its stead, too, cp-sat is not asked: it searches for seconds.
     """
-    monkeypatch.setattr("placelab.strategies.searches.fallback._by_cp_sat", lambda *_: None)
+    monkeypatch.setattr("placelab.strategies.searches.fallback._by_cp_sat", lambda *_: Answer(None, ""))
     waited = marked = 0
     for i, problem in enumerate(problems.many(400, seed=6, ops=25, devices=3, memory=("edges", "dynamic"), **FREE)):
         free = pl.place(problem.replace(memory="none"), "heft")
