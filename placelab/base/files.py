@@ -48,7 +48,10 @@ def path_of(path: Any) -> Path:
     return Path(path)
 
 
-SUFFIX = re.compile(r"\.[a-z]\w*\Z")  # of a name in small letters; the end of gpt2-1.5b is none
+FORMS = frozenset(  # suffixes that name a form; the end of gpt2-1.5b and of best.v2 is none
+    "csv dax dot gv hlo htm html ipynb json jsonl md mlir onnx parquet pb pbtxt pdf pickle pkl png pt pt2 py stg svg toml tsv "
+    "txt xlsx xml yaml yml zip".split()
+)
 
 
 def path_for(path: Any, what: str, form: str, *suffixes: str) -> Path:
@@ -60,7 +63,7 @@ def path_for(path: Any, what: str, form: str, *suffixes: str) -> Path:
     """
     path = path_of(path)
     name = path.name.lower().removesuffix(".gz")
-    if SUFFIX.search(name) and not name.endswith(suffixes):
+    if name.rpartition(".")[2] in FORMS and not name.endswith(suffixes):
         ends = f"{suffixes[0]} or {suffixes[0]}.gz"
         raise FormatError(f"{path} cannot hold {what}, which is written as {form}; end its name in {ends}")
     return path

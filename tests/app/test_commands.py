@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import explorer_hands
 import numpy as np
 import pytest
 from explorer_hands import CLUSTER, wait_for
@@ -293,6 +294,16 @@ def test_what_is_no_value_changes_nothing(explorer, text):
     before = explorer.state
     assert not any(" → " in offer["says"] for offer in explorer.commands.palette.offers if offered(explorer, text))
     assert explorer.state is before
+
+
+def test_twice_an_unlimited_memory_is_said_to_be_none():
+    """Nothing changes, and a message says what to type."""
+    explorer = pl.explore(pl.generators.layered(12, seed=1), pl.Cluster.uniform(2))
+    assert explorer.settled(60)
+    before = explorer.state
+    ask(explorer, "more memory", "more memory")
+    assert explorer.state == before and "as in “memory 8 GB”" in explorer_hands.message(explorer)
+    explorer.close()
 
 
 def test_why_a_device_was_idle(explorer):

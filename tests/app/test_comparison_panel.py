@@ -205,6 +205,21 @@ def test_what_is_shown_is_in_its_cell_at_once(hands):
     assert hand.row("gate")["state"] == "search"  # of the problem before
 
 
+def test_a_strategy_that_is_defined_anew_loses_what_was_shown(hands):
+    """The plan of the one before is in no cell any more, whatever is shown until the new one's result is there."""
+    gate = Gate("gate", slow=True)
+    gate.open.set()
+    hand = hands()
+    hand.change(lambda state: replace(state, partitioner="gate", scheduler="fifo"))
+    shows(hand)
+    settle(hand)
+    assert hand.row("gate")["state"] == "done"
+    hand.panel.again()
+    hand.change(lambda state: replace(state, scheduler="pct"))
+    settle(hand)
+    assert hand.row("gate")["state"] == "search"
+
+
 @pytest.mark.parametrize("what", ["preview", "stopped", "options", "seed"])
 def test_what_is_shown_may_be_no_cell(hands, what):
     """Previews, searches that were stopped, other options than the table's, results of a seed before."""

@@ -104,6 +104,10 @@ EDITS: dict[str, tuple[tuple[Change, Change], str]] = {
         steps(same, lambda s: s.with_pin(["grad/b"], "b/gpu:0")),
         "grad/b + 2 colocated ops → b/gpu:0",
     ),
+    "memory that was unlimited": (
+        steps(column(memory=np.inf), column(memory=8e9)),
+        "memory unlimited → 8 GB",
+    ),
     "a pin of one op": (steps(same, lambda s: s.with_pin(["out"], "b/gpu:0")), "out → b/gpu:0"),
     "a pin moves": (
         steps(lambda s: s.with_pin(["out"], "b/gpu:0"), lambda s: s.with_pin(["out"], "b/gpu:1")),

@@ -100,7 +100,7 @@ def details_of(
     -----
     O((ops + transfers) log), as a walk along the critical path.
     """
-    return with_figures(_told(schedule, subject, trace, most, cancel))
+    return with_figures(_told(schedule, subject, trace, most, cancel), schedule.problem.cluster.units)
 
 
 def _told(schedule: Schedule, subject: Subject, trace: Trace | None, most: int, cancel: Callable[[], bool]) -> Details:

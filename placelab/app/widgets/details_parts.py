@@ -24,13 +24,21 @@ OLDEST = 8  # and the oldest with the root
 LONGEST = 12  # rows of a list
 Details = dict[str, Any]
 Figure = tuple[str, str | float, str]  # name, value, unit
+PHYSICAL = ("s", "B", "B/s", "FLOP", "FLOP/s")
 
 
-def with_figures(said: Details) -> Details:
-    """The details with all raw numbers in one list, those of facts, then of bars; what is not finite is not told."""
+def with_figures(said: Details, units: Units) -> Details:
+    """The details with all raw numbers in one list, those of facts, then of bars; what is not finite is not told.
+
+    Where quantities are plain numbers, times, bytes and rates have no unit.
+    """
     bars = [each for each in (said.get("bars"), said.get("idle")) if each]
     told = [*said.get("figures", ()), *(figure for each in bars for figure in each.pop("figures"))]
-    finite = [figure for figure in told if isinstance(figure[1], str) or np.isfinite(figure[1])]
+    finite = [
+        (name, value, unit if units.si or unit not in PHYSICAL else "")
+        for name, value, unit in told
+        if isinstance(value, str) or np.isfinite(value)
+    ]
     return {**said, "figures": finite} if said else said
 
 

@@ -241,7 +241,7 @@ def _values(text: str, around: Commands) -> Iterator[Command]:
     if column in ("speed", "memory"):
         before = getattr(cluster, column)
         after = np.where(devices, value, before)
-        old = span(before[devices], column, cluster.units.amount)
+        old = span(before[devices], column, cluster.units)
         made = {column: after}
     else:
         both = devices[:, None] & devices[None, :] if devices.sum() > 1 else devices[:, None] | devices[None, :]
@@ -249,10 +249,10 @@ def _values(text: str, around: Commands) -> Iterator[Command]:
         if not both.any():
             return
         before = getattr(cluster, column)
-        old = span(before[both], column, cluster.units.amount)
+        old = span(before[both], column, cluster.units)
         made = {column: np.where(both, value, before)}
         says = f"{column} of the links of {whom}"
-    new = written(value, column, cluster.units.amount)
+    new = written(value, column, cluster.units)
     act = _changes(around, _with_columns, made)
     yield Command(f"{match['what']} {new}".strip(), f"{says}: {between(old, new)}", "edit", act)
 
@@ -290,7 +290,7 @@ def _bare(number: float, words: list[str], cluster: Cluster) -> tuple[str, float
         return column, number
     if not len(finite):
         return None
-    return _quantity(number, written(float(np.median(finite)), column, cluster.units.amount).partition(" ")[2])
+    return _quantity(number, written(float(np.median(finite)), column, cluster.units).partition(" ")[2])
 
 
 def _named(words: list[str], name: str, host: str) -> bool:

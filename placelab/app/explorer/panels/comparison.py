@@ -127,6 +127,7 @@ class Comparison(Panel):
         """Compare again because the catalogues have changed."""
         with self._lock:
             self._version += 1
+            self._result = None  # of a strategy as it was
             if self._newest:
                 self._newest = (*self._newest[:3], self._version)
                 self._begin()
@@ -163,7 +164,8 @@ class Comparison(Panel):
         """Columns of `frame` for a file; UnsupportedError while there is none."""
         if self._frame is None:
             raise UnsupportedError("the comparison has not ended yet; open its tab, wait, and download it again")
-        return {f"{name}{UNITS_OF.get(name, '')}": column.to_numpy() for name, column in self._frame.items()}
+        units = UNITS_OF if self._state is None or self._state.cluster.units.si else {}
+        return {f"{name}{units.get(name, '')}": column.to_numpy() for name, column in self._frame.items()}
 
     @property
     def best(self) -> list[Pair]:

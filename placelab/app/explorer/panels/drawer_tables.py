@@ -22,8 +22,9 @@ def curve_columns(gantt: Gantt) -> dict[str, Any]:
         )
     _settled(gantt, curve)
     kind = gantt.value["kind"]
-    label = f"{gantt.value.get('label', kind)} [{UNITS[kind]}]"
-    return {label: list(curve["values"]), "makespan [s]": list(curve["makespans"])}
+    columns = {gantt.value.get("label", kind): UNITS[kind], "makespan": "s"}
+    heads = columns if gantt.unitless else [f"{name} [{unit}]" for name, unit in columns.items()]
+    return dict(zip(heads, (list(curve["values"]), list(curve["makespans"])), strict=True))
 
 
 def details_columns(gantt: Gantt) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from placelab.app.explorer.panels.pickers import TRANSFERS
 from placelab.app.explorer.spreads import Layers, Planned
 from placelab.app.explorer.state import Spread, State
 from placelab.base.errors import escaped
-from placelab.base.units import TIMES, counted, number, si
+from placelab.base.units import TIMES, Units, counted, number, si
 from placelab.problem.cluster import Cluster
 from placelab.schedule.catalogue import partitioners, schedulers, transforms
 
@@ -59,16 +59,23 @@ def between(before: str, after: str, mark: str = "→") -> str:
     return f"{value if shared else before} {mark} {after}"
 
 
-def written(value: float, column: str, amount: Callable[[float, str], str]) -> str:
-    """A value of a column of the cluster, with its unit."""
-    if column == "latency":
+def written(value: float, column: str, units: Units) -> str:
+    """A value of a column of the cluster, with its unit.
+
+    >>> from placelab.base.units import PLAIN, SI
+    >>> written(8e9, "memory", SI), written(2e-5, "latency", SI), written(3.0, "latency", PLAIN), written(np.inf, "memory", SI)
+    ('8 GB', '20 µs', '3', 'unlimited')
+    """
+    if np.isinf(value):
+        return "unlimited"
+    if column == "latency" and units.si:
         return next((f"{value / scale:.3g} {unit}" for scale, unit in TIMES if value >= scale), f"{value:.3g} s")
-    return amount(value, NAMES[column])
+    return units.amount(value, NAMES[column])
 
 
-def span(values: np.ndarray, column: str, amount: Callable[[float, str], str]) -> str:
+def span(values: np.ndarray, column: str, units: Units) -> str:
     """The value that all have, or the smallest and the largest."""
-    ends = [written(float(value), column, amount) for value in (values.min(), values.max())]
+    ends = [written(float(value), column, units) for value in (values.min(), values.max())]
     return ends[0] if ends[0] == ends[1] else between(ends[0], ends[1], "…")
 
 
@@ -269,7 +276,7 @@ def _said_of_cluster(before: State, after: State) -> Iterator[str]:
         )
     elif links := [(a, b) for a, b in zip(old.links, new.links, strict=False) if a.bandwidth != b.bandwidth]:
         for a, b in links:
-            values = (written(link.bandwidth, "bandwidth", new.units.amount) for link in (a, b))
+            values = (written(link.bandwidth, "bandwidth", new.units) for link in (a, b))
             yield f"{_short(a.name)} bandwidth {between(*values)}"
     else:
         yield from _said_of_values(old, new)
@@ -297,7 +304,7 @@ def _said_of_values(old: Cluster, new: Cluster) -> Iterator[str]:
             changed &= ~np.eye(len(a), dtype=bool)
         if changed.any():
             whom = _links(changed, new) if a.ndim == 2 else _devices(changed, new)
-            values = [span(x[changed], column, new.units.amount) for x in (a, b)]
+            values = [span(x[changed], column, new.units) for x in (a, b)]
             yield f"{whom} {column} {between(*values)}".strip()
 
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from placelab.app.explorer.panels.commands import Command
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.session import Session
@@ -34,6 +36,8 @@ FACTORS = (
     ("bandwidth", 2.0, "faster network", "All links carry twice as much", "links bus bandwidth double"),
     ("bandwidth", 0.5, "slower network", "All links carry half as much", "slow links bus bandwidth half"),
 )
+
+EXAMPLES = {"speed": "10 TFLOP/s", "memory": "8 GB", "bandwidth": "12 GB/s"}  # of a value
 
 # What the page does by itself: phrase, what it does, the button or field, more words.
 BUTTONS = (
@@ -120,8 +124,7 @@ def everyday(shared: Shared, session: Session, gantt: Gantt, open_files: Callabl
     )
     yield Command("remove a device", "The last one", "edit", less, "gpus gpu less fewer delete cheaper price budget")
     for column, factor, phrase, says, words in FACTORS:
-        act = lambda column=column, factor=factor: change(lambda s: _scaled(s, column, factor))  # noqa: E731
-        yield Command(phrase, says, "edit", act, words)
+        yield Command(phrase, says, "edit", partial(change, partial(_scaled, shared, column, factor)), words)
     free = lambda: change(lambda s: replace(s, pins=()))  # noqa: E731
     yield Command(
         "unpin everything",
@@ -145,8 +148,15 @@ def everyday(shared: Shared, session: Session, gantt: Gantt, open_files: Callabl
         yield Command(f"colour by {way}", "What the colours of the bars mean", "view", act, "color show highlight")
 
 
-def _scaled(state: State, column: str, factor: float) -> State:
+def _scaled(shared: Shared, column: str, factor: float, state: State) -> State:
+    """The state with so many times the column of its cluster; where that is unlimited, it stays, and a message says why."""
     cluster = state.cluster
+    values = getattr(cluster, column)
+    apart = ~np.eye(len(values), dtype=bool) if values.ndim == 2 else np.ones(len(values), dtype=bool)
+    if apart.any() and np.isinf(values[apart]).all():
+        example = f"{column} {EXAMPLES[column]}"
+        shared.say(f"The {column} of the cluster is unlimited; give it a value first, as in “{example}”.", "note")
+        return state
     return state.with_cluster(cluster.replace(**{column: getattr(cluster, column) * factor}), state.layout)
 
 
