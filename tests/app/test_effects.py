@@ -106,7 +106,7 @@ EDITS: dict[str, tuple[tuple[Change, Change], str]] = {
     ),
     "memory that was unlimited": (
         steps(column(memory=np.inf), column(memory=8e9)),
-        "memory unlimited → 8 GB",
+        "memory unlimited → 8 GB, memory model none → dynamic",
     ),
     "a pin of one op": (steps(same, lambda s: s.with_pin(["out"], "b/gpu:0")), "out → b/gpu:0"),
     "a pin moves": (
