@@ -21,8 +21,8 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.trace import Ranks
 
 STEPS = 2.0**40  # of a rounded rank, from 0 to the largest
-FEW_BITS = 8  # of a priority, by which items are sorted at a time …
-MANY_BITS = 12  # … and by which MANY are: more counters, which stay in the nearest cache
+FEW_BITS = 8  # of a priority, by which fewer than MANY items are sorted in one pass, with 256 counters
+MANY_BITS = 12  # the same of more items: a third fewer passes, and the 4,096 counters still stay in the nearest cache
 MANY = 500
 NEAR = 1 / 32  # steps: how far from the border of a step ranks are looked at …
 SAME = 1 / 128  # … and how far apart those are that are equal
