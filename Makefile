@@ -125,5 +125,5 @@ $(HOSTS): tests/browser/hosts/package.json tests/browser/hosts/package-lock.json
 	@touch $@
 
 $(CHROMIUM): $(INSTALLED)
-	$(BIN)/python tests/browser/chromium.py
+	$(BIN)/python tests/support/chromium.py
 	@touch $@

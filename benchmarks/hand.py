@@ -20,12 +20,12 @@ TESTS = Path(__file__).resolve().parents[1] / "tests"
 sys.path.insert(0, str(TESTS))
 
 import numpy as np  # noqa: E402
-from browser import bare_page, chromium, jupyterlab  # noqa: E402
-from browser.boxes import box_of  # noqa: E402
 from browser.conftest import FLAGS, TIMEOUT  # noqa: E402
 from browser.test_explorer import FPS, OPEN, WATCH, Hand, key  # noqa: E402
 from browser.test_gantt import FRAMES  # noqa: E402
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright  # noqa: E402
+from support import bare_page, chromium, lab_server  # noqa: E402
+from support.boxes import box_of  # noqa: E402
 
 import placelab as pl  # noqa: E402
 from placelab.app.widgets.gantt_chart import Gantt  # noqa: E402
@@ -196,11 +196,11 @@ def _explorer(browser: Browser, name: str) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "notebooks"
         root.mkdir()
-        with jupyterlab.running(root, Path(folder)) as lab:
+        with lab_server.running(root, Path(folder)) as lab:
             page = _page(browser)
             arguments = f'"topcuoglu", pl.clusters.pcie_box({DEVICES})'
             code = OF_80_LAYERS if name == DECODER else OPEN.format(arguments=arguments)
-            hand = Hand(jupyterlab.open_notebook(page, lab, "browser.ipynb", [code]))
+            hand = Hand(lab_server.open_notebook(page, lab, "browser.ipynb", [code]))
             again = [hand.page.evaluate(AGAIN) for _ in range(LOOKS + 1)]
             yield _milliseconds("cell run again → the explorer's first picture", again[1:], FIRST)
             trained = name in JOBS

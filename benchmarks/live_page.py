@@ -20,10 +20,10 @@ from statistics import median, quantiles
 TESTS = Path(__file__).resolve().parents[1] / "tests"
 sys.path.insert(0, str(TESTS))
 
-from browser import chromium  # noqa: E402
 from browser.conftest import FLAGS  # noqa: E402
 from browser.test_live_page import DRAGGED, opened, settled  # noqa: E402
 from playwright.sync_api import Browser, sync_playwright  # noqa: E402
+from support import chromium  # noqa: E402
 
 import placelab as pl  # noqa: E402
 from placelab.app.widgets.live_page import pack_problem  # noqa: E402

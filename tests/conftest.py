@@ -30,7 +30,7 @@ collect_ignore = [
     "support/tensorflow_child.py",
     "support/torch_models.py",
     "support/jax_functions.py",
-    "analysis/study_script.py",
+    "support/study_script.py",
 ]
 
 os.environ.setdefault("PLACELAB_JIT", "check")  # tests run the compiled kernels; some ask for the plain path themselves

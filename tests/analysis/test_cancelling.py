@@ -10,7 +10,7 @@ from contextlib import suppress
 from time import monotonic, sleep
 
 import pytest
-from analysis.programs import start, stored, wait_for
+from support.study_programs import start, stored, wait_for
 
 import placelab as pl
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from analysis.programs import finish, start, stored, wait_for
+from support.study_programs import finish, start, stored, wait_for
 
 import placelab as pl
 from placelab.analysis.studies import study_cells, study_workers

@@ -13,7 +13,7 @@ from time import sleep
 
 import pandas as pd
 import pytest
-from analysis.programs import finish, start, stored, wait_for
+from support.study_programs import finish, start, stored, wait_for
 
 import placelab as pl
 

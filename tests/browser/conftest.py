@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from browser import chromium, jupyterlab
 from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, expect, sync_playwright
+from support import chromium, lab_server
 
 ARTIFACTS = Path(__file__).resolve().parents[1] / "artifacts"
 LOOPBACK = re.compile(r"(https?|wss?)://(127\.0\.0\.1|localhost)[:/]|file:|data:|blob:|about:")
@@ -71,9 +71,9 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[jupyterlab.Lab]:
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab_server.Lab]:
     """One JupyterLab for all browser tests."""
-    with jupyterlab.running(tmp_path_factory.mktemp("notebooks"), tmp_path_factory.mktemp("jupyter")) as lab:
+    with lab_server.running(tmp_path_factory.mktemp("notebooks"), tmp_path_factory.mktemp("jupyter")) as lab:
         yield lab
 
 
@@ -178,11 +178,11 @@ def screenshot(page: Page, label: str) -> Callable[..., Path]:
 
 @pytest.fixture
 def open_notebook(
-    page: Page, lab: jupyterlab.Lab, label: str, request: pytest.FixtureRequest
-) -> Iterator[Callable[..., jupyterlab.Notebook]]:
+    page: Page, lab: lab_server.Lab, label: str, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., lab_server.Notebook]]:
     """``open_notebook(cells, place)`` runs the cells in a new notebook on ``page``; its kernel ends with the test."""
-    yield lambda cells, *place: jupyterlab.open_notebook(page, lab, f"{label}.ipynb", cells, *place)
+    yield lambda cells, *place: lab_server.open_notebook(page, lab, f"{label}.ipynb", cells, *place)
     page.wait_for_timeout(0)  # hear what the page has logged so far
     request.node.stash[LEFT] = True
-    jupyterlab.close_notebook(page)
+    lab_server.close_notebook(page)
     lab.close_sessions()

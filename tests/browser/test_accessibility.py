@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from browser import bare_page
 from browser.test_explorer import explore  # noqa: F401
 from playwright.sync_api import Page, expect
+from support import bare_page
 
 import placelab as pl
 from placelab.app.explorer import Explorer

@@ -6,9 +6,9 @@ import os
 import signal
 
 import pytest
-from browser.boxes import box_of
 from browser.test_explorer import OPEN, RESTING, Hand
 from playwright.sync_api import expect
+from support.boxes import box_of
 
 
 @pytest.fixture

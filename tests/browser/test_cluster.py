@@ -7,9 +7,9 @@ import time
 
 import numpy as np
 import pytest
-from browser import bare_page
-from browser.boxes import box_of
 from playwright.sync_api import Locator, Page, expect
+from support import bare_page
+from support.boxes import box_of
 
 from placelab.app.widgets.cluster_canvas import ClusterCanvas
 from placelab.problem import clusters

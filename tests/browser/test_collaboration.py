@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from browser import jupyterlab
 from browser.conftest import blank_page
-from browser.jupyterlab import Notebook
 from browser.test_explorer import OPEN, RESTING, Hand
 from playwright.sync_api import Browser, Page, expect
+from support import lab_server
+from support.lab_server import Notebook
 
 pytest.importorskip("jupyter_server_ydoc")
 
 
 DROP = (
-    f"() => {{ for (const output of [...{jupyterlab.PANEL}.content.widgets[0].outputArea.widgets]) output.dispose(); }}"
+    f"() => {{ for (const output of [...{lab_server.PANEL}.content.widgets[0].outputArea.widgets]) output.dispose(); }}"
 )
 
 
@@ -28,13 +28,13 @@ def pages(browser: Browser) -> Iterator[list[Page]]:
         page.context.close()
 
 
-def test_two_browsers_have_one_explorer(pages: list[Page], lab: jupyterlab.Lab):
+def test_two_browsers_have_one_explorer(pages: list[Page], lab: lab_server.Lab):
     """What one picks, drags or undoes is in the other at once; the first goes on when the other has left."""
     page, other = pages
     name = "shared.ipynb"
-    first = Hand(jupyterlab.open_notebook(page, lab, name, [OPEN.format(arguments=f"'topcuoglu', tab={RESTING!r}")]))
-    other.goto(f"{lab.url}/{jupyterlab.JUPYTERLAB}/{name}?token={lab.token}&reset")
-    other.wait_for_function(jupyterlab.OPENED)
+    first = Hand(lab_server.open_notebook(page, lab, name, [OPEN.format(arguments=f"'topcuoglu', tab={RESTING!r}")]))
+    other.goto(f"{lab.url}/{lab_server.JUPYTERLAB}/{name}?token={lab.token}&reset")
+    other.wait_for_function(lab_server.OPENED)
     second = Hand(Notebook(other))
     charts = [hand.root.locator(".pl-gantt") for hand in (first, second)]
 

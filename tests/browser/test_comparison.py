@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from browser import bare_page
-from browser.boxes import box_of
 from playwright.sync_api import Locator, Page, expect
+from support import bare_page
+from support.boxes import box_of
 
 from placelab.app.widgets.tab_views import ComparisonTable
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from browser import bare_page
 from playwright.sync_api import Page, expect
+from support import bare_page
 
 import placelab as pl
 from placelab.app.widgets.decisions import Decisions

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from browser import bare_page
-from browser.boxes import box_of
 from browser.test_nothing_is_cut import WHOLE
 from playwright.sync_api import Page, expect
+from support import bare_page
+from support.boxes import box_of
 
 from placelab.app.widgets.tab_views import DifferenceTable
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import networkx as nx
 import pytest
-from browser import bare_page
 from browser.test_nothing_is_cut import WHOLE
 from playwright.sync_api import Page, expect
+from support import bare_page
 
 import placelab as pl
 

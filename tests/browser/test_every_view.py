@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from browser import bare_page
 from playwright.sync_api import Browser, expect
+from support import bare_page
 
 import placelab as pl
 from placelab.app.explorer import Explorer

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from browser import bare_page
-from browser.boxes import box_of
-from browser.jupyterlab import Notebook
 from playwright.sync_api import Locator, Page, expect
+from support import bare_page
+from support.boxes import box_of
+from support.lab_server import Notebook
 
 import placelab as pl
 from placelab.base import units

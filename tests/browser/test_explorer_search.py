@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from browser.boxes import box_of
 from browser.test_explorer import LIBRARY, RESTING, Hand, explore, key  # noqa: F401
 from playwright.sync_api import Locator, expect
+from support.boxes import box_of
 
 PATIENT = """
 import time

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from browser import bare_page
-from browser.boxes import box_of
 from playwright.sync_api import Locator, Page, expect
+from support import bare_page
+from support.boxes import box_of
 
 import placelab as pl
 from placelab.analysis.idle_time import idle_gaps

@@ -15,11 +15,11 @@ from typing import Any
 
 import anywidget
 import pytest
-from browser import forked_kernels
-from browser.jupyterlab import Lab
 from browser.test_explorer import OPEN
 from ipywidgets.embed import dependency_state, embed_data
 from playwright.sync_api import Frame, Page, expect
+from support import forked_kernels
+from support.lab_server import Lab
 
 import placelab as pl
 

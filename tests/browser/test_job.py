@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
-from browser.boxes import box_of
 from browser.test_explorer import Hand, at_1280
 from playwright.sync_api import expect
+from support.boxes import box_of
 
 OPEN = "import placelab as pl\nexplorer = pl.explore('inception_v2', pl.clusters.two_nodes(2), tab='Job')\nexplorer"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from browser.boxes import box_of
 from browser.test_explorer import Hand, at_1280
 from playwright.sync_api import expect
+from support.boxes import box_of
 
 OPEN = """import placelab as pl
 types = ["rtx4090", "rtx3090", "t4"]

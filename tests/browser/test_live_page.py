@@ -8,9 +8,9 @@ from random import Random
 
 import numpy as np
 import pytest
-from browser.boxes import box_of
 from browser.test_accessibility import CHECK, axe  # noqa: F401
 from playwright.sync_api import Page, expect
+from support.boxes import box_of
 
 import placelab as pl
 from placelab.analysis.improving import best_move

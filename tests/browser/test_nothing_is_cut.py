@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from browser import bare_page
 from playwright.sync_api import Locator, Page, expect
+from support import bare_page
 
 import placelab as pl
 from placelab.app.widgets.decisions import Decisions

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from browser.bare_page import show
 from playwright.sync_api import Page, expect
+from support.bare_page import show
 
 import placelab as pl
 from placelab.app.explorer.panels.numbers import ORDER, Numbers, strip, with_change, with_order, with_stars

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from browser.bare_page import portable, show
-from browser.boxes import box_of
 from playwright.sync_api import Locator, Page, expect
+from support.bare_page import portable, show
+from support.boxes import box_of
 
 import placelab as pl
 from placelab.app.explorer.engine import remedies

@@ -1,7 +1,7 @@
 """Options of strategies, in a real browser: sliders and the fields beside them."""
 
-from browser import bare_page
 from playwright.sync_api import Page, expect
+from support import bare_page
 
 import placelab as pl
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from browser.bare_page import heard, portable, show, still
-from browser.boxes import box_of
 from playwright.sync_api import Page, expect
+from support.bare_page import heard, portable, show, still
+from support.boxes import box_of
 
 import placelab as pl
 from placelab.app.explorer.panels.everyday import BUTTONS

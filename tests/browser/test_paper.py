@@ -5,8 +5,8 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 import pytest
-from browser import bare_page
 from playwright.sync_api import Page
+from support import bare_page
 
 import placelab as pl
 from placelab.app.widgets.gantt_chart import Gantt

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from browser import jupyterlab
-from browser.boxes import box_of
-from browser.jupyterlab import Notebook
 from browser.test_explorer import OPEN, Hand, key
 from playwright.sync_api import Page, expect
+from support import lab_server
+from support.boxes import box_of
+from support.lab_server import Notebook
 
 import placelab as pl
 
@@ -31,8 +31,8 @@ WINDOW = {"width": 1280, "height": 720}
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, psutil.Process, Path]]:
     """Address and process of ``placelab explore``, and the file with what it prints of errors."""
     command = [sys.executable, "-c", "from placelab.app.cli import main; main()", "explore", MODEL, "--no-browser"]
-    command += ["--port", str(jupyterlab.free_port())]
-    environment = jupyterlab.environment(tmp_path_factory.mktemp("jupyter"), "")
+    command += ["--port", str(lab_server.free_port())]
+    environment = lab_server.environment(tmp_path_factory.mktemp("jupyter"), "")
     folder = tmp_path_factory.mktemp("work")
     printed = tmp_path_factory.mktemp("printed") / "errors.txt"
     with printed.open("w") as errors:
@@ -41,10 +41,10 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, psuti
         )
     try:
         url = re.search(r"http://\S+", server.stdout.readline())[0]
-        jupyterlab.wait_until_listening(int(re.search(r":(\d+)/", url)[1]), server)
+        lab_server.wait_until_listening(int(re.search(r":(\d+)/", url)[1]), server)
         yield url, psutil.Process(server.pid), printed
     finally:
-        jupyterlab.end(server)
+        lab_server.end(server)
         server.stdout.close()
 
 
@@ -71,7 +71,7 @@ def makespan(hand: Hand) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "place", [jupyterlab.JUPYTERLAB, jupyterlab.NOTEBOOK, ALONE], ids=["jupyterlab", "notebook", "alone"]
+    "place", [lab_server.JUPYTERLAB, lab_server.NOTEBOOK, ALONE], ids=["jupyterlab", "notebook", "alone"]
 )
 def test_the_core(hand_in, page: Page, screenshot, tmp_path, place):
     """One screen; the chart follows a dragged bandwidth; a cell of the comparison picks its pair; a download arrives."""
@@ -130,13 +130,13 @@ def test_the_page_alone_logs_nothing(alone, page: Page):
 
 
 @pytest.fixture
-def behind_a_prefix(tmp_path) -> Iterator[jupyterlab.Lab]:
+def behind_a_prefix(tmp_path) -> Iterator[lab_server.Lab]:
     """JupyterLab as a hub starts it for a user, without the hub."""
     root = tmp_path / "notebooks"
     home = tmp_path / "jupyter"
     root.mkdir()
     home.mkdir()
-    with jupyterlab.running(root, home, "/user/ada") as lab:
+    with lab_server.running(root, home, "/user/ada") as lab:
         yield lab
 
 
@@ -147,7 +147,7 @@ def test_behind_a_prefix(behind_a_prefix, page: Page, screenshot):
     page.on("response", lambda response: missed.append(response.url) if response.status == 404 else None)
     page.set_viewport_size(WINDOW)
     cells = [OPEN.format(arguments="'topcuoglu'")]
-    hand = Hand(jupyterlab.open_notebook(page, behind_a_prefix, "prefix.ipynb", cells))
+    hand = Hand(lab_server.open_notebook(page, behind_a_prefix, "prefix.ipynb", cells))
     assert makespan(hand) == "80" and "/user/ada/" in page.url
     hand.menu("Partitioner").select_option("cpop")
     expected = pl.solve(pl.datasets.problem("topcuoglu"), "cpop").makespan
@@ -157,7 +157,7 @@ def test_behind_a_prefix(behind_a_prefix, page: Page, screenshot):
     hand.pull(hand.root.locator(".cluster [data-key^=bandwidth]").first, 60)
     assert makespan(hand) != "80" and not missed
     screenshot("prefix")
-    jupyterlab.close_notebook(page)
+    lab_server.close_notebook(page)
 
 
 MARIMO = """
@@ -197,14 +197,14 @@ def marimo(request, tmp_path) -> Iterator[str]:
 def served(app: str, folder: Path) -> Iterator[str]:
     """Run a marimo app; its address."""
     (folder / "app.py").write_text(app)
-    port = jupyterlab.free_port()
+    port = lab_server.free_port()
     command = [sys.executable, "-m", "marimo", "run", "app.py", "--headless", "--no-token", "--port", str(port)]
-    server = subprocess.Popen(command, cwd=folder, env=jupyterlab.environment(folder, ""))
+    server = subprocess.Popen(command, cwd=folder, env=lab_server.environment(folder, ""))
     try:
-        jupyterlab.wait_until_listening(port, server)
+        lab_server.wait_until_listening(port, server)
         yield f"http://127.0.0.1:{port}"
     finally:
-        jupyterlab.end(server)
+        lab_server.end(server)
 
 
 @pytest.mark.slow

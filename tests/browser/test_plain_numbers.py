@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from browser.boxes import box_of
-from browser.jupyterlab import Notebook
 from browser.test_explorer import RESTING
 from browser.test_text_size import LEAST, SIZES, WATCH
 from playwright.sync_api import Locator, Page, expect
+from support.boxes import box_of
+from support.lab_server import Notebook
 
 OPEN = "import placelab as pl\nexplorer = pl.explore({})\nexplorer"
 UNIT = re.compile(r"\d\s?(?:[kMGTPmµn]?(?:s|B|B/s|FLOP|FLOP/s))\b")

@@ -4,9 +4,9 @@ From 1440 × 900 on, all of it at once."""
 from __future__ import annotations
 
 import pytest
-from browser.boxes import box_of
 from browser.test_explorer import Hand, at_1280
 from playwright.sync_api import expect
+from support.boxes import box_of
 
 OPEN = """import placelab as pl
 from placelab.base.units import seconds

@@ -10,11 +10,11 @@ from xml.etree import ElementTree
 
 import nbformat
 import pytest
-from browser import jupyterlab
-from browser.boxes import box_of
 from browser.test_explorer import OPEN, RESTING, Hand, key
 from nbconvert import HTMLExporter
 from playwright.sync_api import FrameLocator, Page, expect
+from support import lab_server
+from support.boxes import box_of
 
 import placelab as pl
 from placelab.app.explorer.readable import saved_html
@@ -31,7 +31,7 @@ def explore(open_notebook):
     return lambda model="": Hand(open_notebook([OPEN.format(arguments=f"{model or None}, tab={RESTING!r}")]))
 
 
-def reopen(page: Page, lab: jupyterlab.Lab, name: str) -> None:
+def reopen(page: Page, lab: lab_server.Lab, name: str) -> None:
     """Open a notebook whose kernel has ended, and run nothing."""
     for ending in lab.close_sessions():
         ending.join()
@@ -241,7 +241,7 @@ def test_after_a_reload_the_explorer_is_live_and_says_what_the_notebook_keeps(ex
     hand.page.evaluate(SAVE)
     hand.page.wait_for_timeout(1000)
     hand.page.reload()
-    hand.page.wait_for_function(jupyterlab.OPENED)
+    hand.page.wait_for_function(lab_server.OPENED)
     expect(hand.root).to_have_count(1)
     expect(hand.page.locator("[class^=placelab-saved]")).to_be_hidden()
     before = hand.number("makespan")

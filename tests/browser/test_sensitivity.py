@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 import pytest
-from browser import bare_page
 from explorer_hands import wait_for
 from playwright.sync_api import Page, expect
+from support import bare_page
 
 import placelab as pl
 from placelab.app.explorer.engine.curve import VALUES

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from browser import bare_page
-from browser.boxes import box_of
 from playwright.sync_api import Browser, Page, expect
+from support import bare_page
+from support.boxes import box_of
 
 import placelab as pl
 from placelab.app.explorer.panels.training_run import TrainingRun

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from browser import bare_page
 from playwright.sync_api import Page, expect
+from support import bare_page
 
 from placelab.app.widgets.tab_views import WhatMattersTable
 from placelab.base import units

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from browser.chromium import find as find_chromium
+from support.chromium import find as find_chromium
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()

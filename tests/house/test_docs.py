@@ -17,8 +17,8 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
-from browser import chromium
 from playwright.sync_api import expect, sync_playwright
+from support import chromium
 
 import placelab as pl
 from placelab.app.widgets.live_page import PARTITIONERS, SCHEDULERS

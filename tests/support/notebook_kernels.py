@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from browser import forked_kernels
+from support import forked_kernels
 
 ALSO = ("cvxpy", "highspy", "ortools.sat.python.cp_model", "scipy.stats")  # what takes long to import in some of them
 OPENED = pytest.StashKey[ExitStack]()

@@ -18,8 +18,8 @@ from pathlib import Path
 from threading import Thread
 
 import nbformat
-from browser import forked_kernels
 from playwright.sync_api import Page
+from support import forked_kernels
 
 STARTUP = 180.0  # seconds; a cold or busy machine takes its time
 FOLDERS = {
