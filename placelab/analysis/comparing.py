@@ -29,7 +29,7 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate
 from placelab.strategies.partitioning.parametric import Place, Priority
-from placelab.strategies.placing import place
+from placelab.strategies.placing import place_only
 from placelab.strategies.preparing.chain import Transformation, Transformations, chain
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def _rows(
             if cancel():
                 return
             placement, took, error = timed(
-                lambda: place(problem, partitioner, prepare=prepare, seed=seed, cancel=cancel)  # noqa: B023
+                lambda: place_only(problem, partitioner, prepare=prepare, seed=seed, cancel=cancel)  # noqa: B023
             )
             for row, found in rows_under(
                 problem, partitioner.name, when, seed, (placement, took, error), cancel, measure
@@ -329,7 +329,7 @@ def list_members(
             break
         options: dict[str, Any] = {"priority": priority, "place": where, **dict(zip(FLAGS, flags, strict=True))}
         try:
-            makespan = simulate(problem, place(problem, "parametric", **options), scheduler).makespan
+            makespan = simulate(problem, place_only(problem, "parametric", **options), scheduler).makespan
             error = ""
         except InfeasibleError as refusal:
             makespan = float("nan")

@@ -1,6 +1,7 @@
 """Place a problem with a partitioner, and simulate the placement.
 
-Ops of a plan are held back where its run is short of memory through what planners leave out: contention and Send ops.
+Ops of a plan are held back where its run is short of memory through what planners leave out: contention and Send ops. What the
+run of a plan has that the plan has not is among the notes of the placement.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from placelab.planning.lower_bounds import claim
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.coverage import NOTED, little_known
 from placelab.problem.problem import Problem
-from placelab.schedule.catalogue import RESERVED, Partitioner, Scheduler, checked, find, keywords, partitioners
+from placelab.schedule.catalogue import PLANNED, RESERVED, Partitioner, Scheduler, checked, find, keywords, partitioners
 from placelab.schedule.independent_checks import HeldBytes
 from placelab.schedule.known_schedules import offer, prove
 from placelab.schedule.placement import Placement, signed
@@ -88,6 +89,9 @@ def place(
     A plan whose run is short of memory because transfers contend or Send ops run, which planners leave out, gets later
     ``not_before`` times where these help (:func:`placelab.strategies.placing.held_back`).
 
+    Where the run of a plan by ``planned`` does not take as long as its estimate, or is short of memory, notes say so. For them a
+    plan is run once, but only where transfers contend, Send ops run, or memory over time may be short.
+
     Where a partitioner is stuck for want of memory, another plan stands in, and a note of the placement says which (but for
     ``single``, which would not be single): see :func:`placelab.strategies.searches.fallback.instead`.
 
@@ -98,12 +102,45 @@ def place(
     >>> pl.place(problem, "heft")
     Placement(10 ops on 2 of 2 devices)
     """
+    placement = place_only(
+        problem,
+        partitioner,
+        prepare=prepare,
+        seed=seed,
+        trace=trace,
+        preview=preview,
+        progress=progress,
+        cancel=cancel,
+        fallback=fallback,
+        **options,
+    )
+    if not _may_leave_plan(placement):
+        return placement
+    with suppress(InfeasibleError):  # a plan that contradicts the edges; simulate says so when it is run
+        return _noted(placement, simulate(problem, placement, "planned"))
+    return placement
+
+
+def place_only(
+    problem: Problem,
+    partitioner: str | Partitioner = "heft",
+    *,
+    prepare: Transformations = (),
+    seed: int = 0,
+    trace: bool = False,
+    preview: bool = False,
+    progress: Report = silent,
+    cancel: Callable[[], bool] = never,
+    fallback: bool = True,
+    **options: Any,
+) -> Placement:
+    """As :func:`place`, for those who run the placement themselves: without notes on its run."""
     expect(problem, Problem, "place")
     function = find(partitioners(), partitioner, "partitioner")
     reserved = dict(seed=seed, trace=trace, preview=preview, progress=progress, cancel=cancel)
     small, expand = chain(prepare)(problem)
     given = keywords(function, options, **reserved)
-    placement = _placed(small, function, given, reserved) if fallback else function(small, **given)
+    placement = _of_partitioner(small, function, given, reserved) if fallback else function(small, **given)
     if not isinstance(placement, Placement):
         raise PlacelabError(
             f"partitioner {function.name!r} returned {type(placement).__name__}; expected a Placement: return "
@@ -117,12 +154,14 @@ def place(
     sentence = claim(problem, function.name) if proven else ""
     unknown = little_known(problem.graph, NOTED)
     notes = (*placement.notes, *filter(None, (sentence, unknown)))
-    placed = held_back(expand(signed(placement, function.name, notes)), cancel)
-    prove(problem, placed.bound)
-    return placed
+    held = held_back(expand(signed(placement, function.name, notes)), cancel)
+    prove(problem, held.bound)
+    return held
 
 
-def _placed(small: Problem, function: Partitioner, given: dict[str, Any], reserved: Mapping[str, Any]) -> Placement:
+def _of_partitioner(
+    small: Problem, function: Partitioner, given: dict[str, Any], reserved: Mapping[str, Any]
+) -> Placement:
     """The partitioner's placement or, where it is stuck, the depth-first plan or what else is found."""
     try:
         return function(small, **given)
@@ -158,6 +197,10 @@ def solve(
 ) -> Schedule:
     """:func:`place`, then :func:`placelab.simulate`, with its default scheduler: ``planned`` if there is a plan, else ``pct``.
 
+    Notes
+    -----
+    Notes on the run of a plan are of this run, where it is by ``planned``.
+
     Examples
     --------
     >>> import placelab as pl
@@ -185,6 +228,8 @@ def solve(
         ),
     )
     schedule = simulated(*run)
+    if schedule.scheduler == PLANNED and oom != "wait" and _may_leave_plan(schedule.placement):
+        schedule = replace(schedule, placement=_noted(schedule.placement, schedule))
     offer(schedule)
     return schedule
 
@@ -199,12 +244,12 @@ def run_to_solve(
     scheduler_options: Mapping[str, Any] | None = None,
     **common: Any,
 ) -> RunRequest:
-    """The placement of :func:`solve`, and how it is to be run; `common`: what :func:`place` takes as well."""
+    """The placement of :func:`solve`, without notes on its run, and how it is run; `common`: what :func:`place` takes, too."""
     for options in (partitioner_options, scheduler_options):
         expect({} if options is None else options, Mapping, "solve, for the options of a strategy,")
         if reserved := {*RESERVED, "fallback", "oom", "prepare"}.intersection(options or ()):
             raise UnsupportedError(f"{min(reserved)!r} is no option of a strategy; give it to solve itself")
-    placement = place(problem, partitioner, **common, **(partitioner_options or {}))
+    placement = place_only(problem, partitioner, **common, **(partitioner_options or {}))
     return run_of(problem, placement, scheduler, common["seed"], oom, scheduler_options or {})
 
 
@@ -228,7 +273,7 @@ def held_back(placement: Placement, cancel: Callable[[], bool] = never) -> Place
     O(r · (a simulation + n_edges log n_edges)).
     """
     problem = placement.problem
-    if placement.planned is None or not _may_differ(problem):
+    if placement.planned is None or not _contends(problem) or not _memory_may_lack(problem):
         return placement
     with suppress(InfeasibleError):  # a plan that contradicts the edges; simulate says so when it is run
         first = run = simulate(problem, placement, "planned")
@@ -248,10 +293,56 @@ def held_back(placement: Placement, cancel: Callable[[], bool] = never) -> Place
     return placement
 
 
-def _may_differ(problem: Problem) -> bool:
-    """Whether tensors may leave later than planners assume, and then be where there is no room for them."""
-    contended = bool(problem.transfer_model.queue) or problem.transfer_ops > 0
-    return contended and problem.memory_model.timed and can_bind(problem)
+def misjudged(run: Schedule) -> str:
+    """That a run of a plan takes longer or less than the estimate, with both times and why; "" where it does not."""
+    placement = run.placement
+    problem = run.problem
+    if placement.estimate is None or isclose(placement.estimate, run.makespan):
+        return ""
+    expected, took = (problem.cluster.units.time(time) for time in (placement.estimate, run.makespan))
+    more = "longer" if run.makespan > placement.estimate else "less"
+    said = f"the plan expects {expected}, its run takes {took}"
+    if expected == took:
+        said = f"the plan expects {expected}, its run takes a little {more}"
+    model = problem.transfer_model
+    sharing = "transfers share links" if model.shared else "transfers take turns as they are asked for"
+    causes = [sharing] * bool(model.queue) + ["Send ops occupy their devices"] * (problem.transfer_ops > 0)
+    return said + (f": {' and '.join(causes)}, which is not planned" if causes else "")
+
+
+def shortage(run: Schedule) -> str:
+    """Which device lacks most memory in a run, from when on, and how many bytes; "" where it is within memory."""
+    if not len(run.oom):
+        return ""
+    d, began, _, short = run.oom[np.argmax(run.oom["bytes"])].tolist()
+    more = f" ({len(run.oom)} such spans in all)" if len(run.oom) > 1 else ""
+    cluster = run.problem.cluster
+    return f"{cluster.names[d]} is out of memory at {cluster.units.time(began)}, {cluster.units.amount(short, 'B')} short{more}"
+
+
+def _noted(placement: Placement, run: Schedule) -> Placement:
+    """The placement with notes on its run by ``planned``: that it is not as long as planned, that memory is short."""
+    short = shortage(run)
+    notes = (*placement.notes, *filter(None, (misjudged(run), short and f"run as planned, {short}")))
+    return signed(placement, placement.partitioner, notes)
+
+
+def _contends(problem: Problem) -> bool:
+    """Whether tensors may leave later than planners assume."""
+    return bool(problem.transfer_model.queue) or problem.transfer_ops > 0
+
+
+def _memory_may_lack(problem: Problem) -> bool:
+    """Whether a device may run out of memory at some time."""
+    return problem.memory_model.timed and can_bind(problem)
+
+
+def _may_leave_plan(placement: Placement) -> bool:
+    """Whether the run of a plan may be another one: some of what it must wait for, or of memory over time, is not planned."""
+    if placement.planned is None:
+        return False
+    problem = placement.problem
+    return (placement.estimate is not None and _contends(problem)) or _memory_may_lack(problem)
 
 
 def _hold(run: Schedule, times: np.ndarray, often: np.ndarray) -> bool:

@@ -2,12 +2,13 @@
 
 They agree to the last bit, for every partitioner with an estimate, except for two things that a plan omits:
 Send ops occupy their device (``transfer_ops`` > 0); transfers that queue (``sequential``, ``channel``) queue in the order of
-their requests.
+their requests. There, and where memory is short, notes of the placement say so.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
+from math import isclose
 
 import numpy as np
 import problems
@@ -17,7 +18,8 @@ from hypothesis import given
 
 import placelab as pl
 from placelab.analysis.explanation import why
-from placelab.problem.resource_models import MEMORY_MODELS
+from placelab.kernels import blocks
+from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS, TransferModel
 from placelab.strategies.searches.fallback import Answer
 
 FREE = dict(transfers=("parallel",), transfer_ops=(0,))
@@ -134,6 +136,69 @@ def test_an_op_that_waits_for_memory_starts_when_planned():
     at_once = pl.simulate(problem, pl.Placement(problem, placement.device, placement.planned), "planned")
     assert at_once.makespan == 5 and len(at_once.oom) == 1
     assert "kept for 5: no room in memory" in why(schedule, "a")
+
+
+BUS = TransferModel(
+    "bus",
+    "one at a time of all",
+    "",
+    blocks.CHANNEL,
+    blocks.PARALLEL,
+    "bus",
+    lambda cluster, duplex: 1,
+    lambda source, destination, cluster, duplex: (0 * source,),
+)
+
+
+@pytest.mark.parametrize("name", pl.partitioners())
+def test_notes_say_where_a_run_leaves_its_plan(name, monkeypatch):
+    """That it takes another time, that memory is short, and neither where it is not so; a user's model of transfers included."""
+    monkeypatch.setattr("placelab.strategies.searches.fallback._by_cp_sat", lambda *_: Answer(None, ""))
+    monkeypatch.setitem(TRANSFER_MODELS, "bus", BUS)
+    slow = pl.partitioners()[name].slow
+    count = 10 if slow else 15 if name in ALIKE else 40
+    few = {**QUICK, "cp-sat": dict(effort=0.2)}.get(name, {})
+    some = problems.many(count, seed=5, ops=6 if slow else 14, transfers=tuple(TRANSFER_MODELS))
+    for i, problem in enumerate(some):
+        graph = problem.graph
+        most = graph.tensor_bytes.sum() + (problem.memory == "dynamic") * (graph.persistent + graph.temporary).sum()
+        capacity = [(3 + (i + d) % 6) * max(1, most) / 10 for d in range(problem.cluster.n_devices)]
+        tight = problem.replace(cluster=problem.cluster.replace(memory=capacity))
+        with suppress(pl.InfeasibleError, pl.UnsupportedError):
+            placement = pl.place(tight, name, **few)
+            if placement.planned is None:
+                continue
+            run = pl.simulate(tight, placement, "planned")
+            told = " / ".join(placement.notes)
+            met = placement.estimate is None or isclose(placement.estimate, run.makespan)
+            assert ("the plan expects" in told) == (not met), i
+            assert ("run as planned" in told) == bool(len(run.oom)), i
+            assert name not in ("heft", "m-topo") or pl.solve(tight, name).placement.notes == placement.notes, i
+
+
+def test_a_note_has_both_times_and_the_cause():
+    """Both tensors leave at 1 and 2 and take 4: the second waits for the first, from 2 to 5. A Send takes 1 of its device."""
+    graph = pl.OpGraph.from_arrays(list("abxy"), [1, 1, 0, 0], [(0, 2), (1, 3)], edge_bytes=[4, 4])
+    problem = pl.Problem(graph, pl.Cluster([1, 1], bandwidth=1)).pin(dict(a=0, b=0, x=1, y=1))
+    assert pl.place(problem, "heft").notes == ()
+    turns = "transfers take turns as they are asked for"
+    for model, takes, cause in (
+        ("channel", "9", turns),
+        ("sequential", "9", turns),
+        ("fair", "9", "transfers share links"),
+    ):
+        (note,) = pl.place(problem.replace(transfers=model), "heft").notes
+        assert note == f"the plan expects 6, its run takes {takes}: {cause}, which is not planned"
+    (note,) = pl.place(problem.replace(transfer_ops=1), "heft").notes
+    assert note == "the plan expects 7, its run takes 8: Send ops occupy their devices, which is not planned"
+
+
+@pytest.mark.parametrize("transfers", ["parallel", "channel"])
+def test_a_plan_without_times_says_where_it_is_short_of_memory(transfers):
+    """m-topo counts each op's bytes alone, and not that b runs while a's output waits for c."""
+    graph = pl.OpGraph.from_arrays(list("abc"), [1, 1, 1], [(0, 2), (1, 2)], edge_bytes=[4, 4], persistent=[0, 0, 0])
+    problem = pl.Problem(graph, pl.Cluster([1], memory=6), memory="dynamic", transfers=transfers)
+    assert pl.place(problem, "m-topo").notes == ("run as planned, dev0 is out of memory at 1, 2 short",)
 
 
 def test_the_planners_are_known():

@@ -25,7 +25,7 @@ from placelab.planning.lower_bounds import best_bound
 from placelab.problem.problem import Problem
 from placelab.problem.problem_key import problem_key
 from placelab.schedule.catalogue import check_options, find
-from placelab.strategies.placing import place
+from placelab.strategies.placing import place_only
 from placelab.strategies.preparing.chain import Transformation, Transformations, chain
 
 
@@ -86,7 +86,7 @@ def run_task(problem: Problem, plan: Treatment, task: Task) -> list[Row]:
     where = plan.partitioners[task.partitioner]
     rows = []
     placement, took, error = timed(
-        lambda: place(problem, where.strategy, prepare=_step(plan), seed=task.seed, **where.options)
+        lambda: place_only(problem, where.strategy, prepare=_step(plan), seed=task.seed, **where.options)
     )
     bound, _, _ = timed(lambda: _bound(problem))
     known = np.nan if bound is None else bound

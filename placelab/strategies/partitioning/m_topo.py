@@ -45,7 +45,8 @@ def m_topo(problem: Problem, *, rule: Literal["memory", "count"] = "memory", tra
     has no room for, goes to the first device behind it, round the cluster, that can hold it. It does not advance the device
     being filled: the next ops still go there. O(ops), O(ops × devices) when devices are full.
 
-    For the ``planned`` scheduler each device keeps the topological order (Baechi §2.2); there is no estimate.
+    For the ``planned`` scheduler each device keeps the topological order (Baechi §2.2); there is no estimate. Tensors that
+    wait for their consumers are not counted over time: a run may be short of memory; a note of the placement then says where.
 
     Departures: the papers' devices are all alike; "full" is by the static room check of planners without times.
     """

@@ -29,7 +29,7 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.schedule.trace import Trace
 from placelab.simulation.event_simulation import simulate
-from placelab.strategies.placing import place
+from placelab.strategies.placing import place_only
 
 ENDING = 10.0  # seconds that a strategy with something to return has for it after a user has stopped it
 
@@ -238,7 +238,7 @@ def place_state(state: State, problem: Problem, **extra: Any) -> tuple[Placement
         return smaller, expand
 
     options = state.options_of("partitioner")
-    placement = place(problem, state.partitioner, prepare=prepare, seed=state.seed, **extra, **options)
+    placement = place_only(problem, state.partitioner, prepare=prepare, seed=state.seed, **extra, **options)
     return placement, placed[0].graph.n_ops
 
 

@@ -32,7 +32,7 @@ from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import PLANNED, partitioners, schedulers
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-from placelab.strategies.placing import place
+from placelab.strategies.placing import place_only
 from placelab.strategies.preparing.chain import chain
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ class Comparison(Panel):
         if (known := self._placed.get(name)) is None:
             prepare = self._prepare
             timed(lambda: prepare(subject[0]))  # which is no time of the partitioner's
-            known = timed(lambda: place(subject[0], name, prepare=prepare, seed=subject[1], cancel=stop))
+            known = timed(lambda: place_only(subject[0], name, prepare=prepare, seed=subject[1], cancel=stop))
             with self._lock:
                 if not stop():
                     self._placed[name] = known

@@ -21,6 +21,7 @@ from placelab.problem.coverage import SAID, little_known
 from placelab.problem.pipeline_columns import pipeline_of, required
 from placelab.schedule.placement import PROVEN
 from placelab.schedule.schedule import Schedule
+from placelab.strategies.placing import misjudged, shortage
 
 LISTED = 32  # devices that a tooltip names
 EFFICIENCY = (
@@ -373,12 +374,8 @@ def _little_known(schedule: Schedule) -> str:
 
 
 def _short(schedule: Schedule) -> str:
-    if not len(schedule.oom):
-        return ""
-    d, began, _, short = schedule.oom[np.argmax(schedule.oom["bytes"])].tolist()
-    more = f" ({len(schedule.oom)} such spans in all)" if len(schedule.oom) > 1 else ""
-    cluster = schedule.problem.cluster
-    return f"{cluster.names[d]} is out of memory at {cluster.units.time(began)}, {cluster.units.amount(short, 'B')} short{more}."
+    said = shortage(schedule)
+    return said and f"{said}."
 
 
 def _refuted(schedule: Schedule) -> str:
@@ -397,7 +394,8 @@ def _misjudged(schedule: Schedule) -> str:
     makespan = schedule.makespan
     if estimate is None or not schedule.problem.transfer_model.queue or abs(makespan - estimate) <= 0.01 * makespan:
         return ""
-    return f"The planner expected {schedule.problem.cluster.units.time(estimate)}: it plans without contention between transfers."
+    said = misjudged(schedule)
+    return f"{said[0].upper()}{said[1:]}."
 
 
 ORDERS = {
