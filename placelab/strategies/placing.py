@@ -273,7 +273,7 @@ def held_back(placement: Placement, cancel: Callable[[], bool] = never) -> Place
     O(r · (a simulation + n_edges log n_edges)).
     """
     problem = placement.problem
-    if placement.planned is None or not _contends(problem) or not _memory_may_lack(problem):
+    if placement.planned is None or not contends(problem) or not _memory_may_lack(problem):
         return placement
     with suppress(InfeasibleError):  # a plan that contradicts the edges; simulate says so when it is run
         first = run = simulate(problem, placement, "planned")
@@ -301,9 +301,8 @@ def misjudged(run: Schedule) -> str:
         return ""
     expected, took = (problem.cluster.units.time(time) for time in (placement.estimate, run.makespan))
     more = "longer" if run.makespan > placement.estimate else "less"
-    said = f"the plan expects {expected}, its run takes {took}"
-    if expected == took:
-        said = f"the plan expects {expected}, its run takes a little {more}"
+    by = "" if run.scheduler == PLANNED else f" by {run.scheduler}"
+    said = f"the plan expects {expected}, its run{by} takes {took if took != expected else f'a little {more}'}"
     model = problem.transfer_model
     sharing = "transfers share links" if model.shared else "transfers take turns as they are asked for"
     causes = [sharing] * bool(model.queue) + ["Send ops occupy their devices"] * (problem.transfer_ops > 0)
@@ -327,8 +326,8 @@ def _noted(placement: Placement, run: Schedule) -> Placement:
     return signed(placement, placement.partitioner, notes)
 
 
-def _contends(problem: Problem) -> bool:
-    """Whether tensors may leave later than planners assume."""
+def contends(problem: Problem) -> bool:
+    """Whether tensors may leave or arrive later than planners assume: transfers contend, or Send ops run."""
     return bool(problem.transfer_model.queue) or problem.transfer_ops > 0
 
 
@@ -342,7 +341,7 @@ def _may_leave_plan(placement: Placement) -> bool:
     if placement.planned is None:
         return False
     problem = placement.problem
-    return (placement.estimate is not None and _contends(problem)) or _memory_may_lack(problem)
+    return (placement.estimate is not None and contends(problem)) or _memory_may_lack(problem)
 
 
 def _hold(run: Schedule, times: np.ndarray, often: np.ndarray) -> bool:

@@ -18,6 +18,7 @@ from hypothesis import given
 
 import placelab as pl
 from placelab.analysis.explanation import why
+from placelab.app.explorer.panels.numbers import strip
 from placelab.kernels import blocks
 from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS, TransferModel
 from placelab.strategies.searches.fallback import Answer
@@ -191,6 +192,25 @@ def test_a_note_has_both_times_and_the_cause():
         assert note == f"the plan expects 6, its run takes {takes}: {cause}, which is not planned"
     (note,) = pl.place(problem.replace(transfer_ops=1), "heft").notes
     assert note == "the plan expects 7, its run takes 8: Send ops occupy their devices, which is not planned"
+
+
+def test_the_explorer_says_it_of_every_scheduler():
+    """Beside the numbers, as its own runs add no notes; another scheduler is named, and a hundredth is not worth a word."""
+    graph = pl.OpGraph.from_arrays(list("abxy"), [1, 1, 0, 0], [(0, 2), (1, 3)], edge_bytes=[4, 4])
+    free = pl.Problem(graph, pl.Cluster([1, 1], bandwidth=1)).pin(dict(a=0, b=0, x=1, y=1))
+    assert strip(pl.solve(free, "heft"), [])[1] == ""
+    problem = free.replace(transfers="channel")
+    cause = "transfers take turns as they are asked for, which is not planned."
+    placement = pl.place(problem, "heft")
+    for scheduler, by in (("planned", ""), ("fifo", " by fifo")):
+        warning = strip(pl.simulate(problem, placement, scheduler), [])[1]
+        assert f"The plan expects 6, its run{by} takes 9: {cause}" in warning
+    sends = free.replace(transfer_ops=1)
+    assert (
+        "its run takes 8: Send ops occupy their devices, which is not planned." in strip(pl.solve(sends, "heft"), [])[1]
+    )
+    nearly = pl.Placement(problem, placement.device, placement.planned, estimate=8.95)
+    assert "expects" not in strip(pl.simulate(problem, nearly), [])[1]
 
 
 @pytest.mark.parametrize("transfers", ["parallel", "channel"])
