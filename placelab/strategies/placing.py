@@ -229,7 +229,9 @@ def solve(
     )
     schedule = simulated(*run)
     if schedule.scheduler == PLANNED and oom != "wait" and _may_leave_plan(schedule.placement):
-        schedule = replace(schedule, placement=_noted(schedule.placement, schedule))
+        noted = _noted(schedule.placement, schedule)
+        if noted is not schedule.placement:  # else what the schedule has worked out by now stays
+            schedule = replace(schedule, placement=noted)
     offer(schedule)
     return schedule
 
@@ -322,8 +324,9 @@ def shortage(run: Schedule) -> str:
 def _noted(placement: Placement, run: Schedule) -> Placement:
     """The placement with notes on its run by ``planned``: that it is not as long as planned, that memory is short."""
     short = shortage(run)
-    notes = (*placement.notes, *filter(None, (misjudged(run), short and f"run as planned, {short}")))
-    return signed(placement, placement.partitioner, notes)
+    said = filter(None, (misjudged(run), short and f"run as planned, {short}"))
+    notes = (*placement.notes, *said)
+    return signed(placement, placement.partitioner, notes) if notes != placement.notes else placement
 
 
 def contends(problem: Problem) -> bool:
