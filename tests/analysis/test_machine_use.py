@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from problems import placed
 
 import placelab as pl
-from placelab.analysis.machine_use import covered, device_use, link_load, link_use
+from placelab.analysis.measures import covered, device_use, link_load, link_use
 
 
 def test_two_tensors_on_one_way_at_once_count_once():

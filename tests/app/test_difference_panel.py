@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.analysis.machine_use import device_use, link_use
+from placelab.analysis.measures import device_use, link_use
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels.difference_panel import GROUPS, HINT, SAME, DifferencePanel, contents
 from placelab.app.explorer.panels.panel import Shared

@@ -11,7 +11,7 @@ import numpy as np
 import traitlets
 
 from placelab.analysis.known_orders import recognise
-from placelab.analysis.machine_use import link_load
+from placelab.analysis.measures import link_load
 from placelab.app.explorer.engine.failure import Failure
 from placelab.app.explorer.engine.solving import Result, StoppedError
 from placelab.app.explorer.panels.comparison import Comparison
