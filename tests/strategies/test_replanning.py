@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import placelab as pl
 from placelab.analysis.validation import validate
 from placelab.planning.lower_bounds import best_bound
-from placelab.strategies.searches.replanning import nearest_halves, part_of, replanned
-from placelab.strategies.searches.tried_plans import catalogue_plans
+from placelab.strategies.searches.tried_plans import catalogue_plans, nearest_halves, part_of, replanned
 
 SILENT = dict(progress=lambda one: None, late=lambda: False)
 

@@ -62,7 +62,7 @@ def portfolio(
     The best eight partitioners are tried on half of the devices, a quarter, and so on, too: the fastest one with those that are
     nearest to it. Each placement is then planned anew twelve times: by list scheduling that knows, of the placement before, how
     long it takes from each op to the end, and where its consumers ran
-    (:func:`placelab.strategies.searches.replanning.replanned`); from the four best plans, 24 times more, by scores that chance
+    (:func:`placelab.strategies.searches.tried_plans.replanned`); from the four best plans, 24 times more, by scores that chance
     changes a little.
 
     From each of the four best plans (least memory short, then least makespan, then the first) a walk tries a quarter of the

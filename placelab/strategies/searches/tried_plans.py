@@ -10,17 +10,21 @@ from typing import Any, cast
 import numpy as np
 
 from placelab.base.errors import FormatError, InfeasibleError, UnsupportedError
+from placelab.base.index_arrays import frozen
 from placelab.base.progress import Progress, Report, never, silent
 from placelab.base.threads import cores, results
+from placelab.planning import plan_arrays
 from placelab.planning.list_scheduler import planned_order
+from placelab.planning.list_scheduling import in_order
 from placelab.planning.lower_bounds import best_bound
+from placelab.planning.ranks import by_falling, path_computation_time, rounded
+from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import Partitioner, keywords, partitioners, schedulers
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.batches import schedule_or_raise, simulate_all
 from placelab.simulation.event_simulation import RunRequest, run_of, simulate
-from placelab.strategies.searches.replanning import MOST, nearest_halves, part_of, replanned
 
 EXACT = 1e-6  # relative: nothing is searched for below that
 MODULUS = 2**31 - 2  # seeds of the search's generator are 1 to this
@@ -30,6 +34,8 @@ FURTHER = 24  # from the best ones, by scores that chance changes a little
 LEADERS = 4  # that go on so
 ORDERS = "planned", "pct"  # schedulers that order what comes of one
 EZ = 2e7  # edges · (ops + edges) up to which `ez` is tried, which is slow elsewhere
+MOST = 5_000_000  # ops · devices up to which a table with a row for each op is no burden
+TYPICAL = 1e6  # bytes of a transfer by which links are compared
 AGAIN = ", replanned"  # follows the name of the partitioner that a chain of plans began with
 Key = tuple[bytes, bytes, bytes]  # devices, order and earliest starts of a plan
 
@@ -256,3 +262,88 @@ def row_of(name: str, plan: TriedPlan | None = None, error: str = "") -> dict[st
     if plan is None:
         return dict(partitioner=name, scheduler="", makespan=np.nan, oom=False, error=error)
     return dict(partitioner=name, scheduler=plan.scheduler, makespan=plan.makespan, oom=plan.short > 0, error="")
+
+
+# -------------------------------------------------------------------- list scheduling once more, and on fewer devices
+
+
+def replanned(problem: Problem, device: np.ndarray, random: np.random.Generator | None = None) -> Placement:
+    r"""Put each op anew where its way to the end is shortest, if its consumers ran where they are in the given placement.
+
+    .. math:: p_v = \arg\min_d EFT(v, d) + \max_{s \in succ(v)} (trans(\tau, d, p'_s) + PCT'(s))
+
+    By falling PCT, both of the given placement p'. HEFT knows only the mean transfer in its rank, and nothing about what follows
+    in its choice; here both are those of a plan that exists. With `random` each score is up to the mean time of an op larger,
+    so that another plan comes of the same placement. O(edges · devices) beside the list scheduling.
+    """
+    rank, _ = path_computation_time(problem, device, transfers=False)
+    order, _ = by_falling(rounded(rank))
+    rest = _rest(problem, device, rank)
+    if random is not None:
+        rest = frozen(rest + random.uniform(0.0, problem.exec_times(device).mean(), len(rest)))
+    return in_order(problem, order, aim=plan_arrays.aim(extra=rest))
+
+
+def _rest(problem: Problem, device: np.ndarray, rank: np.ndarray) -> np.ndarray:
+    """Seconds from the end of each op to that of the plan, if it ran on each device: of op v on device d at v * k + d."""
+    graph = problem.graph
+    k = problem.cluster.n_devices
+    network = plan_arrays.network(problem)
+    rest = np.zeros((graph.n_ops, k))
+    ptr = graph.succ_ptr
+    sends = np.flatnonzero(ptr[1:] > ptr[:-1])
+    if len(sends):
+        to = device[graph.consumer]
+        after = rank[graph.consumer]
+        for d in range(k):
+            link = d * k + to
+            ways = network.delay[link] + graph.edge_bytes / network.bandwidth[link] + after
+            rest[sends, d] = np.maximum.reduceat(ways, ptr[sends])
+    return frozen(rest.reshape(-1))
+
+
+def nearest_halves(cluster: Cluster) -> list[np.ndarray]:
+    """Half of the devices, a quarter, and so on down to two: the fastest one with those that it exchanges most quickly with.
+
+    On a machine whose hosts are joined by slower links than devices within one, that is a host, then a part of it.
+    """
+    speed = cluster.speed
+    first = int(np.argmax(speed))
+    way = _ways(cluster)[first]
+    near = np.lexsort((-speed, way))
+    sizes: list[int] = []
+    size = len(speed) // 2
+    while size >= 2:
+        sizes.append(size)
+        size //= 2
+    return [np.sort(near[:size]) for size in sizes]
+
+
+def _ways(cluster: Cluster) -> np.ndarray:
+    """Seconds of a typical transfer to each device from each, and back; 0 within one."""
+    there = cluster.latency + TYPICAL / cluster.bandwidth
+    np.fill_diagonal(there, 0.0)
+    return there + there.T
+
+
+def part_of(problem: Problem, devices: np.ndarray) -> Problem:
+    """The problem on some of its devices.
+
+    Raises
+    ------
+    FormatError, InfeasibleError
+        Some op can run on none of them.
+    """
+    cluster = problem.cluster
+    among = np.ix_(devices, devices)
+    kept = [tuple(values[d] for d in devices) for values in (cluster.names, cluster.types, cluster.hosts)]
+    part = Cluster(
+        cluster.speed[devices],
+        memory=cluster.memory[devices],
+        bandwidth=cluster.bandwidth[among],
+        latency=cluster.latency[among],
+        names=kept[0],
+        types=kept[1],
+        hosts=kept[2],
+    )
+    return problem.replace(cluster=part)
