@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from placelab.analysis.device_orders import inverse, lanes, one_order
 from placelab.base.errors import FormatError, InfeasibleError, expect
 from placelab.base.index_arrays import frozen
 from placelab.kernels.plan import places as kernels
@@ -17,6 +16,7 @@ from placelab.planning.plan_arrays import total
 from placelab.problem.graph import OpGraph
 from placelab.problem.part import part_of
 from placelab.problem.problem import Problem
+from placelab.schedule.order import inverse, lanes, one_order
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from placelab.analysis.device_orders import lanes
 from placelab.analysis.hand_plans import ByHand, by_hand, complete
 from placelab.base.errors import UnsupportedError
 from placelab.base.index_arrays import frozen
@@ -14,6 +13,7 @@ from placelab.problem.graph import OpGraph
 from placelab.problem.pipeline_columns import Pipeline, required
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import schedulers
+from placelab.schedule.order import lanes
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation.event_simulation import simulate

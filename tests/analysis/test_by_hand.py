@@ -11,8 +11,8 @@ import problems
 import pytest
 
 import placelab as pl
-from placelab.analysis.device_orders import lanes
 from placelab.problem.problem import CHOSEN
+from placelab.schedule.order import lanes
 
 MANY = 240
 
