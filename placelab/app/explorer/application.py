@@ -10,9 +10,8 @@ from typing import Any
 from placelab.app.explorer.computation import Computation
 from placelab.app.explorer.engine.curve import Curve
 from placelab.app.explorer.engine.failure import sentence
-from placelab.app.explorer.panels.actions import TABLES, Actions
+from placelab.app.explorer.panels.actions import TABLES, Actions, curve_columns, details_columns
 from placelab.app.explorer.panels.commands import Command, Commands
-from placelab.app.explorer.panels.drawer_tables import curve_columns, details_columns
 from placelab.app.explorer.panels.effects import said_of_change, said_of_effect
 from placelab.app.explorer.panels.everyday import TABS, everyday
 from placelab.app.explorer.panels.hand_mode import ByHandMode
