@@ -19,10 +19,8 @@ from placelab.kernels.search.moving import (
     touched_by,
     unlink,
 )
-from placelab.kernels.search.replaying import NEVER, copy_times, replay
-from placelab.kernels.search.rippling import follow
-from placelab.kernels.search.settling import settle
-from placelab.kernels.search.tails import changed_tails, tails
+from placelab.kernels.search.replaying import NEVER, changed_tails, copy_times, replay, tails
+from placelab.kernels.search.rippling import follow, settle
 
 NEIGHBOURS = 64  # positions around an op among which it looks for one to change places with
 DRAWS = 3  # devices of which an op that moves alone goes to the most promising one
