@@ -325,6 +325,21 @@ def test_a_drag_shows_every_value_that_was_handled(explorer):
     assert len(explorer.steps.past) == 1
 
 
+def test_what_another_browser_does_ends_a_drag(explorer):
+    """The drag is a step of its own then, and nothing waits any more for a browser that was closed amid it."""
+    pick(explorer, "insertion", False)
+    before = explorer.state
+    drag(explorer, 1e6, release=False)
+    dragged = explorer.state
+    pick(explorer, "Scheduler", "fifo")
+    assert not explorer.canvas.dragging and not explorer.gantt.dragging
+    assert explorer.steps.past[1:] == (before, dragged)
+    drag(explorer, 2e6, release=False)  # the hand goes on
+    explorer.undo()
+    assert not explorer.canvas.dragging
+    assert explorer.steps.past[1:] == (before, dragged) and explorer.state.scheduler == "fifo"
+
+
 def test_slow_strategies_catch_up_on_release(explorer, monkeypatch):
     """A strategy known to be slow is not called during a drag; its last result is shown as stale, and a line says why."""
     monkeypatch.setattr(solving, "LIVE", 0.05)

@@ -158,6 +158,7 @@ class Explorer(Readable):
             Changes of one key that follow each other within a second are one step.
         """
         with self._session.lock:
+            self.canvas.let_go()  # another browser may be dragging, or was closed amid a drag
             with self._changing():
                 self.by_hand.let_go()
                 before = self.state
@@ -239,11 +240,13 @@ class Explorer(Readable):
     def _step_to(self, way: Callable[[Undoable], Undoable], name: str) -> None:
         if self.commands.palette.done.get("text"):
             self.commands.palette.note("")
-        with self._session.lock, self._changing():
-            self.by_hand.let_go()
-            self.gantt.undo_lanes()
-            self._session.step(way)
-            self._stepped = self.state, name
+        with self._session.lock:
+            self.canvas.let_go()
+            with self._changing():
+                self.by_hand.let_go()
+                self.gantt.undo_lanes()
+                self._session.step(way)
+                self._stepped = self.state, name
         self._computation.wait()
 
     def _dragging(self) -> bool:

@@ -169,6 +169,11 @@ class ClusterCanvas(View):
         """Go forward to the state that the last undo left."""
         self._receive({"new": {"kind": "redo"}})
 
+    def let_go(self) -> None:
+        """End the drag in progress, if there is one: what its hand moves from then on is another step."""
+        if self.dragging:
+            self._receive({"new": {"kind": "release"}})
+
     @traitlets.observe("edit")
     def _receive(self, change: Any) -> None:
         message = change["new"]
