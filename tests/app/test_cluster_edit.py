@@ -234,7 +234,7 @@ def test_the_widget_follows_python_and_keeps_the_last_good_cluster() -> None:
     canvas.value = clusters.two_nodes()
     assert len(canvas.cluster["devices"]) == 8 and canvas.can_undo
     canvas.edit = {"seq": 4, "gesture": 1, "final": True, "kind": "speed", "device": 0, "value": -1}
-    assert "speed of device" in canvas.error and canvas.ack == 4 and canvas.value.n_devices == 8
+    assert "speed of device" in canvas.error and canvas.ack == [4] and canvas.value.n_devices == 8
     canvas.undo()
     assert canvas.error == "" and canvas.value.n_devices == 4 and canvas.can_redo
     assert repr(canvas) == "ClusterCanvas(Cluster(4 devices on 1 hosts))"
@@ -255,7 +255,18 @@ def test_an_observer_that_fails_does_not_stall_the_browser() -> None:
     canvas.observe(lambda _: 1 / 0, "value")
     with pytest.raises(ZeroDivisionError):
         canvas.edit = {"seq": 9, "kind": "speed", "device": 0, "value": 1.0}
-    assert canvas.ack == 9
+    assert canvas.ack == [9]
+
+
+def test_answers_to_two_browsers_may_be_sent_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a thread holds back what is sent, as while a result is shown, each browser finds the number of its message."""
+    canvas = ClusterCanvas(clusters.pcie_box())
+    sent = []
+    monkeypatch.setattr(canvas, "_send", lambda message, buffers=None: sent.append(message["state"].get("ack")))
+    with canvas.hold_sync():
+        canvas.edit = {"seq": 7, "gesture": 1, "final": True, "kind": "speed", "device": 0, "value": 2e13}
+        canvas.edit = {"seq": 900, "gesture": 2, "final": True, "kind": "speed", "device": 1, "value": 2e13}
+    assert sent == [[7, 900]]
 
 
 def test_what_is_sent_is_plain_json() -> None:

@@ -924,7 +924,7 @@ def test_the_first_capacity_is_counted(explorer):
 
 def squeeze(explorer: Explorer, *capacities: float, release: bool = True) -> None:
     """Drag the memory of the first device."""
-    gesture = explorer.canvas.ack + 1000
+    gesture = max(explorer.canvas.ack, default=0) + 1000
     for value in capacities:
         edit(explorer, "memory", device=0, value=value, gesture=gesture, final=False)
     if release:

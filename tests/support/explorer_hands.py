@@ -64,12 +64,12 @@ def figures(explorer: Explorer) -> str:
 
 def edit(explorer: Explorer, kind: str, **message: Any) -> None:
     """One message of the canvas."""
-    explorer.canvas.edit = {"kind": kind, "seq": explorer.canvas.ack + 1, **message}
+    explorer.canvas.edit = {"kind": kind, "seq": max(explorer.canvas.ack, default=0) + 1, **message}
 
 
 def drag(explorer: Explorer, *values: float, release: bool = True) -> None:
     """Pull the link between the first two devices."""
-    gesture = explorer.canvas.ack + 1000
+    gesture = max(explorer.canvas.ack, default=0) + 1000
     for value in values:
         edit(explorer, "bandwidth", pairs=[[0, 1], [1, 0]], value=value, gesture=gesture, final=False)
     if release:

@@ -7,7 +7,7 @@ export interface Outbox {
   /** A number for a drag that is about to begin. */
   nextGesture(): number;
   post(edit: Edit, gesture: number, final: boolean): void;
-  acknowledged(seq: number): void;
+  acknowledged(handled: readonly number[]): void;
 }
 
 export function outbox(send: (message: Message) => void): Outbox {
@@ -35,7 +35,7 @@ export function outbox(send: (message: Message) => void): Outbox {
       pump();
     },
     acknowledged(handled) {
-      if (handled !== inFlight?.seq) return;
+      if (!inFlight || !handled.includes(inFlight.seq)) return;
       inFlight = null;
       pump();
     },

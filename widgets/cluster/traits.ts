@@ -2,7 +2,8 @@
 export interface ClusterTraits {
   cluster: WireCluster;
   edit: Message | Record<string, never>;
-  ack: number;
+  /** Numbers of the last messages handled: answers to two browsers may arrive as one. */
+  ack: number[];
   peak: number[];
   load: number[][];
   selected: number;

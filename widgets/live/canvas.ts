@@ -43,7 +43,7 @@ export function canvas(known: Known, hands: Hands): Canvas {
   const model = modelOf<ClusterTraits>({
     cluster: wire(),
     edit: {},
-    ack: 0,
+    ack: [],
     peak: [],
     load: [],
     selected: -1,
@@ -101,7 +101,7 @@ export function canvas(known: Known, hands: Hands): Canvas {
   model.on("change:edit", () => {
     const message = model.get("edit") as Message;
     edit(message);
-    model.set("ack", message.seq);
+    model.set("ack", [message.seq]);
   });
   const element = h("div");
   cluster.render({ model, el: element } as never); // the view asks no more of what anywidget gives

@@ -20,6 +20,7 @@ from placelab.base.errors import PlacelabError
 from placelab.problem.cluster import Cluster
 
 LIMIT = 200  # steps kept
+ACKNOWLEDGED = 8  # numbers of messages kept
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class ClusterCanvas(View):
 
     cluster = traitlets.Dict().tag(sync=True)  # see layout.describe
     edit = traitlets.Dict().tag(sync=True, echo_update=False)  # the newest message; see Message in traits.ts
-    ack = traitlets.Int(0).tag(sync=True)  # seq of the last message handled
+    ack: traitlets.List[int] = traitlets.List().tag(sync=True)  # seq of the last messages handled, of several browsers
     peak: traitlets.List[float] = traitlets.List().tag(sync=True)  # peak bytes of each device; empty when not known
     load: traitlets.List[list[float]] = traitlets.List().tag(sync=True)  # busy fraction of links; empty: not known
     selected = traitlets.Int(-1).tag(sync=True)  # device number or -1
@@ -188,7 +189,8 @@ class ClusterCanvas(View):
                 self._show(self._history, settled=message.get("final", True))
                 self.error = str(refused)
             finally:
-                self.ack = message.get("seq", self.ack)
+                if "seq" in message:
+                    self.ack = [*self.ack, message["seq"]][-ACKNOWLEDGED:]
 
     @traitlets.observe("value")
     def _replace(self, change: Any) -> None:
