@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -117,30 +118,37 @@ def page(browser: Browser, request: pytest.FixtureRequest, label: str) -> Iterat
     page.set_viewport_size({"width": 1400, "height": 1000})
     page.context.set_default_timeout(TIMEOUT)
     errors: list[str] = []
+    with heard(page, lambda error: errors.append(error) if LEFT not in request.node.stash else None) as asked:
+        yield page
+        failed = request.node.stash.get(FAILED, False)
+        if failed:
+            page.screenshot(path=ARTIFACTS / f"{label}-failed.png")
+    if not shared:
+        page.context.close()
+    elif failed or errors or not notebook:
+        page.goto("about:blank")
+    nothing_amiss(errors, asked)
+
+
+@contextmanager
+def heard(page: Page, note: Callable[[str], object]) -> Iterator[list[str]]:
+    """The addresses that the page asks, in a list that grows; what it logs as an error goes to `note`."""
     asked: list[str] = []
-
-    def note(error: str) -> None:
-        if LEFT not in request.node.stash:
-            errors.append(error)
-
-    heard: dict[str, Callable[..., object]] = {
+    listeners: dict[str, Callable[..., object]] = {
         "pageerror": lambda error: None if is_notebooks_own(error) else note(f"{error}\n{error.stack}"),
         "console": lambda message: note(message.text) if is_complaint(message) else None,
         "request": lambda request: asked.append(request.url),
         "websocket": lambda socket: asked.append(socket.url),
     }
-    for event, hear in heard.items():
+    for event, hear in listeners.items():
         page.on(event, hear)
-    yield page
-    failed = request.node.stash.get(FAILED, False)
-    if failed:
-        page.screenshot(path=ARTIFACTS / f"{label}-failed.png")
-    for event, hear in heard.items():
+    yield asked
+    for event, hear in listeners.items():
         page.remove_listener(event, hear)
-    if not shared:
-        page.context.close()
-    elif failed or errors or not notebook:
-        page.goto("about:blank")
+
+
+def nothing_amiss(errors: list[str], asked: list[str]) -> None:
+    """Fail where a page has logged errors, or asked another machine."""
     assert not errors, f"the page logged errors: {errors}"
     strayed = [url for url in asked if not LOOPBACK.match(url)]
     assert not strayed, f"the page asked other machines: {strayed}"
