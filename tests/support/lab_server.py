@@ -213,16 +213,16 @@ def environment(home: Path, token: str) -> dict[str, str]:
     return {**os.environ, "JUPYTER_TOKEN": token, **{name: str(home / folder) for name, folder in FOLDERS.items()}}
 
 
-def wait_until_up(lab: Lab, server: subprocess.Popen) -> None:
-    """Return once the server answers; RuntimeError with the end of its log when it does not."""
+def wait_until_up(lab: Lab, server: subprocess.Popen, asked: str = "/api/status") -> None:
+    """Return once the server answers what is asked; RuntimeError with the end of its log when it does not."""
     deadline = time.monotonic() + STARTUP
     while server.poll() is None and time.monotonic() < deadline:
         try:
-            lab.request("/api/status")
+            lab.request(asked)
             return
         except OSError:
             time.sleep(0.1)
-    raise RuntimeError(f"JupyterLab did not start:\n{lab.log.read_text()[-3000:]}")
+    raise RuntimeError(f"{lab.url} did not start:\n{lab.log.read_text()[-3000:]}")
 
 
 def wait_until_listening(port: int, server: subprocess.Popen) -> None:
