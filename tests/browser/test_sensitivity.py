@@ -9,6 +9,7 @@ import pytest
 from explorer_hands import wait_for
 from playwright.sync_api import Page, expect
 from support import bare_page
+from support.boxes import box_of
 
 import placelab as pl
 from placelab.app.explorer.engine.curve import VALUES
@@ -28,6 +29,8 @@ COVERS = """() => {
     texts: texts.length,
   };
 }"""
+SIDE_BY_SIDE = 980  # pixels of the page from which on the canvas is beside the tabs
+READABLE = 120  # pixels from the least value to the largest
 INSIDE = 1136  # pixels that JupyterLab leaves of 1280, and the margins here
 SPEED = {"kind": "speed", "device": 1, "label": "speed of gpu:1"}
 BUS = {"kind": "bandwidth", "pairs": [[0, 1]], "label": "bandwidth inside server"}
@@ -41,6 +44,10 @@ BUS = {"kind": "bandwidth", "pairs": [[0, 1]], "label": "bandwidth inside server
         ("dark", 1280, "two_nodes", SPEED),
         ("dark", INSIDE, "two_nodes", SPEED),
         ("light", 1280, "mayer50", SPEED),
+        ("light", 1100, "rtx2080ti_box", BUS),
+        ("light", 1245, "rtx2080ti_box", BUS),
+        ("dark", 990, "two_nodes", SPEED),
+        ("light", 760, "rtx2080ti_box", BUS),
     ],
 )
 def test_the_curve_stays_where_it_covers_nothing(
@@ -55,9 +62,12 @@ def test_the_curve_stays_where_it_covers_nothing(
     wait_for(lambda: len(explorer.sensitivity.curve.get("values", ())) == VALUES)
     assert not explorer.gantt.drawer
     bare_page.show(page, explorer, theme)
+    if width < SIDE_BY_SIDE:
+        page.get_by_role("button", name="Cluster", exact=True).click()
     over = page.locator(".pl-over")
     expect(over.locator("polyline")).to_be_visible()
     expect(over.locator("circle")).to_be_visible()
+    assert box_of(over.locator("polyline"))["width"] >= READABLE
     expect(over.get_by_role("img")).to_have_accessible_name(re.compile(f"^makespan over the {value['label']}: "))
     bare_page.still(page)
     found = page.evaluate(COVERS)
