@@ -138,6 +138,16 @@ def measure(loads: Iterator[Load]) -> dict:
     return {**{key: total[key] for key in ("files", "refused", "ops", "unknown", "tensors", "sized")}, "kinds": kinds}
 
 
+def line(name: str) -> str:
+    """A source's line of the table."""
+    row = measure(SOURCES[name]())
+    lacking = row["unknown"] / max(row["ops"], 1)
+    shares = (1 - lacking, row["sized"] / max(row["tensors"], 1), lacking)
+    often = ", ".join(f"{kind} ({count})" for kind, count in row["kinds"].most_common(4))
+    known = " | ".join(f"{100 * share:.1f} %" for share in shares)
+    return f"| {name} | {row['files']} | {row['refused']} | {row['ops']:,} | {known} | {often} |"
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -147,12 +157,7 @@ def main() -> None:
     print("| source | files | refused | ops | ops known | bytes known | FLOP unknown | most frequent unknown kinds |")
     print("| --- |" + " ---: |" * 6 + " --- |")
     for name in filter(find_spec, asked.only):
-        row = measure(SOURCES[name]())
-        lacking = row["unknown"] / max(row["ops"], 1)
-        shares = (1 - lacking, row["sized"] / max(row["tensors"], 1), lacking)
-        often = ", ".join(f"{kind} ({count})" for kind, count in row["kinds"].most_common(4))
-        known = " | ".join(f"{100 * share:.1f} %" for share in shares)
-        print(f"| {name} | {row['files']} | {row['refused']} | {row['ops']:,} | {known} | {often} |", flush=True)
+        print(line(name), flush=True)
 
 
 if __name__ == "__main__":

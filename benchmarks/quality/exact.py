@@ -224,7 +224,7 @@ def measured(job: tuple[str, int, int, float]) -> tuple[str, str, int, int]:
 def write(effort: float, options: str, jobs: int) -> None:
     """Write the page; `jobs` graphs are solved side by side."""
     labels = [label for n in (50, 100) for label, _ in graphs(n)]
-    first, *others = VARIANTS
+    first = next(iter(VARIANTS))
     whole = [(first, n, number, times * effort) for n, times in ((50, 1), (100, MORE)) for number in range(6)]
     parts = [(variant, 50, number, effort / LESS) for variant in VARIANTS for number in range(6)]
     with ProcessPoolExecutor(jobs) as pool:
@@ -233,13 +233,19 @@ def write(effort: float, options: str, jobs: int) -> None:
     shared = sum(cells[2] for cells in found[: len(whole)])
     cut = sum(cells[3] for cells in found[: len(whole)])
     gaps = [cells[0] for cells in found[len(whole) :]]
-    lacking = [(variant, *gaps[6 * i : 6 * i + 6]) for i, variant in enumerate((first, *others))]
-    idle = ", ".join(name for name, *cells in lacking[1:] if cells == list(lacking[0][1:])) or "none"
-    PAGE.write_text(
+    lacking = [(variant, *gaps[6 * i : 6 * i + 6]) for i, variant in enumerate(VARIANTS)]
+    PAGE.write_text(page(effort, options, rows, lacking, shared, cut))
+
+
+def page(effort: float, options: str, rows: list, lacking: list, shared: int, cut: int) -> str:
+    """The whole page: lines of both tables, edges whose ends must share a device, and ops where a graph could be cut."""
+    (_, *whole), *others = lacking
+    idle = ", ".join(name for name, *cells in others if cells == whole) or "none"
+    return (
         HEAD.format(options=options, effort=effort, more=MORE * effort)
         + table(("graph", "gap, %", "seconds"), rows)
         + BELOW.format(effort=effort / LESS)
-        + table(("", *labels[:6]), lacking)
+        + table(("", *(label for label, *_ in rows[:6])), lacking)
         + NOTES.format(idle=idle, ordered=exact.ORDERED, shared=shared, cuts=cut)
     )
 

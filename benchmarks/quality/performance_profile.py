@@ -2,12 +2,14 @@
 
     python benchmarks/quality/performance_profile.py [--processes N]
 
-Writes profile.md and profile.svg beside this file: the same bytes on every machine.
+Writes profile.md, profile.svg and, with the least makespan of each problem, profile.json beside this file: the same bytes on
+every machine.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Iterable
 from html import escape
 from itertools import product
@@ -23,6 +25,7 @@ from placelab.pictures.study_figures import StrategyTable, profile, strategy_tab
 
 PAGE = Path(__file__).with_name("profile.md")
 PICTURE = PAGE.with_suffix(".svg")
+BEST = PAGE.with_suffix(".json")  # by which a test recomputes a row without the other strategies
 SEEDS = 3
 RATIOS = (0.1, 1.0, 10.0)
 UNEVEN = pl.Cluster([5e12, 1e13, 2e13, 4e13], bandwidth=12e9, latency=0.0)
@@ -49,9 +52,13 @@ def problems() -> pl.Problems:
     return pl.grid(graphs, CLUSTERS)
 
 
-def compared(problems: pl.Problems, processes: int) -> StrategyTable:
+def strategies() -> list[str]:
+    """The partitioners that are compared."""
+    return [name for name, function in pl.partitioners().items() if not function.slow or name in SLOW]
+
+
+def compared(problems: pl.Problems, names: list[str], processes: int = 0) -> StrategyTable:
     """Makespans of plans as planned; of partitioners that plan no order, under ``pct``."""
-    names = [name for name, function in pl.partitioners().items() if not function.slow or name in SLOW]
     frame = pl.study(problems, names, ["planned", "pct"], processes=processes)
     plans = frame.groupby("partitioner")["makespan"].transform(lambda times: times.iloc[::2].notna().all())
     own: pd.DataFrame = frame[frame["scheduler"] == np.where(plans, "planned", "pct")]
@@ -77,14 +84,16 @@ def picture(found: StrategyTable, order: list[int]) -> str:
     curves = list(alike.values())
     half = (len(alike) + 1) // 2
     size = f"{2 * (LEFT + WIDTH + LABELS)} {HEIGHT + TOP + 44}"
-    panels = [
-        panel(found, some, i * (LEFT + WIDTH + LABELS) + LEFT, TICKS[i])
-        for i, some in enumerate((curves[:half], curves[half:]))
-    ]
+    panels = [panel(found, some, left_of(i), TICKS[i]) for i, some in enumerate((curves[:half], curves[half:]))]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" font-family="sans-serif" font-size="11">\n'
         f'<rect width="100%" height="100%" fill="#fff"/>\n{"".join(panels)}</svg>\n'
     )
+
+
+def left_of(panel: int) -> int:
+    """Where the axes of a panel begin."""
+    return panel * (LEFT + WIDTH + LABELS) + LEFT
 
 
 def panel(found: StrategyTable, some: list[list[int]], left: int, ticks: tuple[float, ...]) -> str:
@@ -106,11 +115,8 @@ def panel(found: StrategyTable, some: list[list[int]], left: int, ticks: tuple[f
     for i, (alike, (tau, share), y) in enumerate(zip(some, curves, ends, strict=True)):
         colour = COLOURS[i % len(COLOURS)]
         dash = ("", "5 2", "2 2")[i // len(COLOURS) % 3]
-        steps = "".join(
-            f"H{left + across(t, most):.1f}V{high(h):.1f}" for t, h in zip(tau.tolist(), share.tolist(), strict=True)
-        )
         style = f'stroke="{colour}" stroke-width="1.6" stroke-dasharray="{dash}" fill="none"'
-        lines.append(f'<path d="M{left} {high(share[0]):.1f}{steps}" {style}/>')
+        lines.append(f'<path d="{steps(tau, share, left, most)}" {style}/>')
         end = left + WIDTH
         lines.append(
             f'<path d="M{end} {high(share[-1]):.1f}L{end + 10} {y:.1f}" stroke="{colour}" stroke-dasharray="{dash}"/>'
@@ -118,6 +124,14 @@ def panel(found: StrategyTable, some: list[list[int]], left: int, ticks: tuple[f
         name = escape(", ".join(found.strategies[s] for s in alike))
         lines.append(f'<text x="{end + 13}" y="{y + 4:.1f}" fill="{colour}" font-weight="600">{name}</text>')
     return "\n".join(lines) + "\n"
+
+
+def steps(tau: np.ndarray, share: np.ndarray, left: int, most: float) -> str:
+    """The path of a curve."""
+    corners = (
+        f"H{left + across(t, most):.1f}V{high(h):.1f}" for t, h in zip(tau.tolist(), share.tolist(), strict=True)
+    )
+    return f"M{left} {high(share[0]):.1f}{''.join(corners)}"
 
 
 def across(tau: float, most: float) -> float:
@@ -148,12 +162,7 @@ def apart(ends: Iterable[float], least: float = 13.0) -> list[float]:
 
 def page(found: StrategyTable, order: list[int], n: int) -> str:
     """The picture and its figures."""
-    ratio = found.relative
     clusters = ", ".join(CLUSTERS)
-    rows = [
-        [found.strategies[s], f"{mean(ratio[:, s]):.3f}", *(f"{100 * np.mean(ratio[:, s] <= t):.1f}" for t in TAU)]
-        for s in order
-    ]
     sizes = "; ".join(
         f"{name} {' and '.join(str(make(*size).n_ops) for size in sizes)}" for name, (make, *sizes) in FAMILIES.items()
     )
@@ -171,7 +180,13 @@ a plan under `pct`; default options. Partitioners that search for seconds are le
 
 Makespan over the best, geometric mean; percent of the problems within τ of the best:
 
-{table(["partitioner", "mean", *(f"τ = {t:g}" for t in TAU)], rows)}"""
+{table(["partitioner", "mean", *(f"τ = {t:g}" for t in TAU)], [row(found, s) for s in order])}"""
+
+
+def row(found: StrategyTable, s: int) -> list[str]:
+    """Name and figures of a strategy."""
+    ratio = found.relative[:, s]
+    return [found.strategies[s], f"{mean(ratio):.3f}", *(f"{100 * np.mean(ratio <= t):.1f}" for t in TAU)]
 
 
 def mean(ratios: np.ndarray) -> float:
@@ -180,14 +195,16 @@ def mean(ratios: np.ndarray) -> float:
 
 
 def main() -> None:
-    """Write the page and the picture."""
+    """Write the page, the picture and what is best."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--processes", type=int, default=0, help="(default: this one)")
     given = problems()
-    found = compared(given, parser.parse_args().processes)
+    found = compared(given, strategies(), parser.parse_args().processes)
     order = sorted(range(len(found.strategies)), key=lambda s: (mean(found.relative[:, s]), found.strategies[s]))
     PICTURE.write_text(picture(found, order), encoding="utf-8")
     PAGE.write_text(page(found, order, len(given)), encoding="utf-8")
+    best = dict(zip(found.problems, found.makespan.min(axis=1).tolist(), strict=True))
+    BEST.write_text(json.dumps(best, indent=0) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

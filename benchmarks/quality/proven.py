@@ -11,7 +11,8 @@ import argparse
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from math import inf
 from pathlib import Path
 from statistics import mean
@@ -41,26 +42,48 @@ Mean {mean:.1f} %, before {before:.1f} %; largest {most:.1f} %; above 20 %: {far
 """
 COLUMNS = ("model, box", "ops", "plan, ms", "bound, ms", "above, %", "before, %", "plan, s", "bound, s")
 FAR = 20.0  # percent above the bound
+Found = tuple[pl.Problem, float, float, float, float]
 
 
-def rows(names: list[str]) -> Iterator[tuple[pl.Problem, float, float, float, float]]:
-    """(problem, plan [s], bound [s], seconds of the plan, seconds of the bound) of each model in each box."""
-    for name in names:
-        graph = pl.load(name)
-        for box in BOXES:
-            problem = pl.Problem(graph, box(), memory="none")
-            began = perf_counter()
-            bound = input_bound(problem)
-            proven = perf_counter()
-            end = process_time() + LONGEST
-            options = dict(time_limit=1e6, cancel=lambda end=end: process_time() > end)
-            plan = pl.simulate(problem, pl.place(problem, "portfolio", **options), "planned").makespan
-            yield problem, plan, bound, process_time() - end + LONGEST, proven - began
+@lru_cache(1)  # boxes of a model share what strategies know of its graph
+def loaded(name: str) -> pl.OpGraph:
+    """A data set."""
+    return pl.load(name)
+
+
+def solved(name: str, box: Callable[[], pl.Cluster]) -> Found:
+    """(problem, plan [s], bound [s], seconds of the plan, seconds of the bound) of a model in a box."""
+    problem = pl.Problem(loaded(name), box(), memory="none")
+    began = perf_counter()
+    bound = input_bound(problem)
+    proven = perf_counter()
+    end = process_time() + LONGEST
+    options = dict(time_limit=1e6, cancel=lambda: process_time() > end)
+    plan = pl.simulate(problem, pl.place(problem, "portfolio", **options), "planned").makespan
+    return problem, plan, bound, process_time() - end + LONGEST, proven - began
+
+
+def above(found: Found) -> tuple[float, float]:
+    """What a plan is above the bound, and above those that know no transfers, in percent."""
+    problem, plan, bound, *_ = found
+    return max(100 * (plan / bound - 1), 0.0), max(100 * (plan / max(pl.bounds(problem).values()) - 1), 0.0)
+
+
+def row(label: str, found: Found) -> tuple[str, ...]:
+    """A line of the table."""
+    problem, plan, bound, searched, proved = found
+    numbers = f"{1e3 * plan:.4g}", f"{1e3 * bound:.4g}", *(f"{percent:.1f}" for percent in above(found))
+    return label, f"{problem.graph.n_ops:,}", *numbers, f"{searched:.1f}", f"{proved:.3f}"
 
 
 def models() -> list[str]:
     """All data sets but the one whose costs are no operations, the small ones first."""
     return sorted(set(pl.datasets.names()) - {"topcuoglu"}, key=lambda name: (pl.load(name).n_ops, name))
+
+
+def labels(names: Iterable[str]) -> dict[str, tuple[str, Callable[[], pl.Cluster]]]:
+    """Model and box by the first cell of their line."""
+    return {f"{name}, {box.__name__}": (name, box) for name in names for box in BOXES}
 
 
 def write(names: list[str], minutes: float, command: str) -> None:
@@ -70,16 +93,18 @@ def write(names: list[str], minutes: float, command: str) -> None:
     gaps = []
     before = []
     took = []
-    wanted = names or models()
+    cases = labels(names or models())
     input_bound(pl.Problem(pl.load("alexnet"), BOXES[0]()))  # the time to load a kernel is not counted
-    left = [f"{name}, {box.__name__}" for name in wanted for box in BOXES]
+    left = list(cases)
     where = dict(command=command, commit=_commit(), processor=_processor())
-    for problem, plan, bound, searched, proved in rows(wanted):
-        gaps.append(max(100 * (plan / bound - 1), 0.0))
-        before.append(max(100 * (plan / max(pl.bounds(problem).values()) - 1), 0.0))
-        took.append(searched)
-        numbers = f"{1e3 * plan:.4g}", f"{1e3 * bound:.4g}", f"{gaps[-1]:.1f}", f"{before[-1]:.1f}"
-        lines.append((left.pop(0), f"{problem.graph.n_ops:,}", *numbers, f"{searched:.1f}", f"{proved:.3f}"))
+    for label, case in cases.items():
+        found = solved(*case)
+        gap, earlier = above(found)
+        gaps.append(gap)
+        before.append(earlier)
+        took.append(found[3])
+        lines.append(row(label, found))
+        left.remove(label)
         print(*lines[-1], flush=True)
         said = dict(
             mean=mean(gaps),
