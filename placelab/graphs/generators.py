@@ -12,10 +12,12 @@ from typing import Annotated, TypedDict, Unpack
 import numpy as np
 
 from placelab.base.errors import FormatError, count, expect
+from placelab.base.files import MAX_OPS
 from placelab.base.seeds import generator
 from placelab.graphs.training_steps import pipeline_training
 from placelab.graphs.transforms.collective_hops import collective
 from placelab.problem.graph import OpGraph
+from placelab.problem.graph_checks import EDGES_PER_OP, MIN_EDGES
 from placelab.schedule.catalogue import Limits, checked
 
 __all__ = [
@@ -96,7 +98,8 @@ def layered(
     -----
     O(n_ops · degree). Departs from Topcuoglu 2002 §5.1.1, which draws the out-degree.
     """
-    n = count(n_ops, "n_ops")
+    n = count(n_ops, "n_ops", most=MAX_OPS)
+    _check_edges(n, degree)
     rng = generator(seed)
     height = min(n, max(1, round(n**0.5 / shape)))
     cuts = 1 + np.sort(rng.choice(n - 1, height - 1, replace=False)) if height > 1 else np.array([], dtype=np.int64)
@@ -116,8 +119,9 @@ def fork_join(width: int = 8, stages: int = 1, *, seed: int = 0, **costs: Unpack
 
     ``stages * (width + 1) + 1`` ops, ``2 * stages * width`` edges.
     """
-    w = count(width, "width")
-    s = count(stages, "stages")
+    w = count(width, "width", most=MAX_OPS)
+    s = count(stages, "stages", most=MAX_OPS)
+    _check_ops(s * (w + 1) + 1, width=w, stages=s)
     fork = np.repeat(np.arange(s) * (w + 1), w)
     branch = fork + 1 + np.tile(np.arange(w), s)
     names = [f"stage{i}/{'fork' if j == 0 else f'branch{j - 1}'}" for i in range(s) for j in range(w + 1)] + ["join"]
@@ -130,8 +134,9 @@ def stencil(width: int = 8, steps: int = 8, *, seed: int = 0, **costs: Unpack[Co
 
     ``width * steps`` ops, ``(steps - 1) * (3 * width - 2)`` edges.
     """
-    w = count(width, "width")
-    s = count(steps, "steps")
+    w = count(width, "width", most=MAX_OPS)
+    s = count(steps, "steps", most=MAX_OPS)
+    _check_ops(w * s, width=w, steps=s)
     cell = np.arange(w * (s - 1))
     reader = cell[:, None] + w + np.array([-1, 0, 1])
     inside = reader // w == (cell // w + 1)[:, None]
@@ -142,20 +147,20 @@ def stencil(width: int = 8, steps: int = 8, *, seed: int = 0, **costs: Unpack[Co
 
 def independent(n_ops: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
     """`n_ops` ops without edges: scheduling them is bin packing."""
-    n = count(n_ops, "n_ops")
+    n = count(n_ops, "n_ops", most=MAX_OPS)
     return _graph(f"independent {n}", _ops(n), np.empty((0, 2), dtype=np.int64), generator(seed), **costs)
 
 
 def fork(n_ops: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
     """One op, whose tensor the other ``n_ops - 1`` ops read. ``n_ops - 1`` edges."""
-    n = count(n_ops, "n_ops")
+    n = count(n_ops, "n_ops", most=MAX_OPS)
     leaf = np.arange(1, n)
     return _graph(f"fork {n}", _ops(n), np.stack([leaf * 0, leaf], axis=1), generator(seed), **costs)
 
 
 def join(n_ops: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
     """``n_ops - 1`` ops, whose tensors the last op reads. ``n_ops - 1`` edges."""
-    n = count(n_ops, "n_ops")
+    n = count(n_ops, "n_ops", most=MAX_OPS)
     leaf = np.arange(n - 1)
     return _graph(f"join {n}", _ops(n), np.stack([leaf, leaf * 0 + n - 1], axis=1), generator(seed), **costs)
 
@@ -176,8 +181,8 @@ def in_tree(n_ops: int = 15, degree: int = 2, *, seed: int = 0, **costs: Unpack[
 
 
 def _tree(n_ops: int, degree: int) -> tuple[int, np.ndarray]:
-    n = count(n_ops, "n_ops")
-    b = count(degree, "degree")
+    n = count(n_ops, "n_ops", most=MAX_OPS)
+    b = count(degree, "degree", most=MAX_OPS)
     child = np.arange(1, n)
     return n, np.stack([(child - 1) // b, child], axis=1)
 
@@ -187,8 +192,9 @@ def pipeline(stages: int = 4, items: int = 8, *, seed: int = 0, **costs: Unpack[
 
     ``stages * items`` ops, ``2 * stages * items - stages - items`` edges.
     """
-    s = count(stages, "stages")
-    n = count(items, "items")
+    s = count(stages, "stages", most=MAX_OPS)
+    n = count(items, "items", most=MAX_OPS)
+    _check_ops(s * n, stages=s, items=n)
     number = np.arange(s * n).reshape(n, s)
     along = np.stack([number[:, :-1].ravel(), number[:, 1:].ravel()], axis=1)
     across = np.stack([number[:-1].ravel(), number[1:].ravel()], axis=1)
@@ -202,7 +208,7 @@ def series_parallel(n_ops: int = 16, *, seed: int = 0, **costs: Unpack[Costs]) -
     Starts from one edge and adds ops one by one to a random edge: into it (in series) or beside it, from its tail to its head
     (in parallel), with equal probability. Between ``n_ops - 1`` and ``2 * n_ops - 3`` edges (n_ops > 1). O(n_ops).
     """
-    n = count(n_ops, "n_ops")
+    n = count(n_ops, "n_ops", most=MAX_OPS)
     rng = generator(seed)
     edges = [(0, 1)] if n > 1 else []
     for v in range(2, n):
@@ -224,7 +230,8 @@ def random_dag(
 
     `degree` is clipped to ``(n_ops - 1) / 2``, at which every pair is joined. O(n_ops · degree).
     """
-    n = count(n_ops, "n_ops")
+    n = count(n_ops, "n_ops", most=MAX_OPS)
+    _check_edges(n, min(degree, (n - 1) / 2))
     rng = generator(seed)
     pairs = n * (n - 1) // 2
     drawn = np.array([], dtype=np.int64)
@@ -258,7 +265,7 @@ def structures(n_ops: int = 10, *, seed: int = 0, **costs: Unpack[Costs]) -> dic
     >>> {graph.n_ops for graph in structures(10, ccr=2.0).values()}
     {10}
     """
-    n = count(n_ops, "n_ops", 3)
+    n = count(n_ops, "n_ops", 3, MAX_OPS)
     side = max(w for w in range(1, int(n**0.5) + 1) if n % w == 0)
     return {
         "independent": independent(n, seed=seed, **costs),
@@ -280,7 +287,8 @@ def gaussian_elimination(m: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -
     The updates of columns k + 1 … m read step k's pivot; the next step's task on a column reads its update.
     ``(m² + m - 2) / 2`` ops, ``m² - m - 1`` edges.
     """
-    m = count(m, "m", 2)
+    m = count(m, "m", 2, MAX_OPS)
+    _check_ops((m * m + m - 2) // 2, m=m)
     k, j = np.triu_indices(m)  # row k: pivot (k, k), then the update of each later column j
     k = k[:-1]
     j = j[:-1]
@@ -307,10 +315,11 @@ def fft(points: int = 16, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
     have the same cost and all tensors between two levels the same size, so that all paths are equally long.
     ``2 points - 1 + points log₂ points`` ops, ``2 (points - 1) + 2 points log₂ points`` edges.
     """
-    n = count(points, "points")
+    n = count(points, "points", most=MAX_OPS)
     if n & (n - 1):
         raise FormatError(f"points is {n}; expected a power of two")
     depth = n.bit_length() - 1
+    _check_ops(2 * n - 1 + n * depth, points=n)
     call = np.arange(n - 1)
     calls = np.stack([np.repeat(call, 2), np.arange(1, 2 * n - 1)], axis=1)
     here = np.arange(n - 1, n - 1 + n * depth)  # the leaves of the tree, then every level of butterflies but the last
@@ -345,7 +354,7 @@ def par(n: int = 32, *, compute: Annotated[float, Limits(0)] = 1.0, size: Annota
     ----------
     Hashemi, Jyothi, Campbell (2018) §3.
     """
-    n = count(n, "n")
+    n = count(n, "n", most=MAX_OPS // 2)
     return _parameter_server(f"par {n}", n, np.empty((0, 2), dtype=np.int64), compute, size)
 
 
@@ -355,7 +364,7 @@ def seq(n: int = 32, *, compute: Annotated[float, Limits(0)] = 1.0, size: Annota
 
     ``2 * n`` ops, ``2 * n - 1`` edges. Tensors between layers have `size` bytes and stay on the worker.
     """
-    n = count(n, "n")
+    n = count(n, "n", most=MAX_OPS // 2)
     layer = np.arange(n, 2 * n)
     return _parameter_server(f"seq {n}", n, np.stack([layer[:-1], layer[1:]], axis=1), compute, size)
 
@@ -372,6 +381,21 @@ def _parameter_server(name: str, n: int, chain: np.ndarray, compute: float, size
         devices={v: ("ps",) if v < n else ("gpu",) for v in range(2 * n)},
         metadata={"name": name},
     )
+
+
+def _check_ops(n: int, **counts: int) -> None:
+    """Refuse counts whose graph has more ops than are made, before it takes memory."""
+    if n > MAX_OPS:
+        given = " and ".join(f"{what} {value:,}" for what, value in counts.items())
+        raise FormatError(f"{given} make {n:,} ops; at most {MAX_OPS:,} are made, so give less")
+
+
+def _check_edges(n: int, degree: float) -> None:
+    """Refuse a degree with which a graph of n ops has more edges than a file may have, before it takes memory."""
+    if n * degree > (most := max(MIN_EDGES, EDGES_PER_OP * n)):
+        raise FormatError(
+            f"n_ops {n:,} and degree {degree:g} make {n * degree:,.0f} edges; at most {most:,} are made, so give less"
+        )
 
 
 def _graph(

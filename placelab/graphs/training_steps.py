@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from placelab.base.errors import FormatError, count
+from placelab.base.files import MAX_OPS
 from placelab.base.index_arrays import floats
 from placelab.base.units import counted
 from placelab.graphs.transforms.unrolling import Carried, Receive, StagePart, unrolled
@@ -91,8 +92,8 @@ def pipeline_training(
     >>> pl.simulate(problem, pl.place(problem, "heft"), "1f1b").makespan  # (m + p - 1)(F + B)
     33.0
     """
-    m = count(microbatches, "microbatches")
-    v = count(chunks, "chunks")
+    m = count(microbatches, "microbatches", most=MAX_OPS)
+    v = count(chunks, "chunks", most=MOST)
     if backward is None and (weight is not None or recompute):
         raise FormatError("backward is None; forward passes alone have no weight, and nothing to recompute")
     seconds = {"F": forward, "B" if weight is not None else "BW": backward, "W": weight}
@@ -185,7 +186,7 @@ def _stages(stages: Any, seconds: Any, activation: Any, v: int) -> int:
     """p, from `stages` or from the length of an array."""
     lengths = {len(np.atleast_1d(value)) for value in (*seconds, activation) if np.ndim(value)}
     if stages is not None:
-        p = count(stages, "stages")
+        p = count(stages, "stages", most=MOST)
     elif lengths:
         p = min(lengths)
     else:

@@ -129,7 +129,9 @@ class Cluster:
             raise FormatError(f"hosts is {hosts!r}; expected names and numbers of devices, like {{'host0': 4}}")
         local = _link(inside, "inside")
         remote = _link(between, "between")
-        host = [name for name, n in hosts.items() for _ in range(_devices_of(name, n))]
+        here = {name: _devices_of(name, n) for name, n in hosts.items()}
+        count(max(1, sum(here.values())), "number of devices", most=MOST_DEVICES)
+        host = [name for name, n in here.items() for _ in range(n)]
         names = [
             f"{name}/{kind}:{i}" if len(hosts) > 1 else f"{kind}:{i}" for name, n in hosts.items() for i in range(n)
         ]

@@ -34,18 +34,22 @@ def pcie_box(gpus: int = 4) -> Cluster:
 
     8 GB and 10¹³ operations/s each; GPU to GPU through the host: 6 GB/s and 50 µs.
     """
-    return Cluster.from_hosts({"server": gpus}, speed=1e13, memory=8e9, inside=(6e9, 50e-6))
+    return Cluster.from_hosts({"server": _gpus(gpus)}, speed=1e13, memory=8e9, inside=(6e9, 50e-6))
 
 
 def nvlink_box(gpus: int = 8) -> Cluster:
     """One server with `gpus` GPUs behind an NVLink switch: 10¹⁴ operations/s, 80 GB, 300 GB/s and 5 µs between any two."""
-    return Cluster.from_hosts({"server": gpus}, speed=1e14, memory=80e9, inside=(300e9, 5e-6))
+    return Cluster.from_hosts({"server": _gpus(gpus)}, speed=1e14, memory=80e9, inside=(300e9, 5e-6))
 
 
 def two_nodes(gpus: int = 4) -> Cluster:
     """Two servers with `gpus` GPUs each: NVLink inside (300 GB/s, 5 µs), 100 Gbit/s Ethernet between (12.5 GB/s, 20 µs)."""
     return Cluster.from_hosts(
-        {"node0": gpus, "node1": gpus}, speed=1e14, memory=80e9, inside=(300e9, 5e-6), between=(12.5e9, 20e-6)
+        dict.fromkeys(("node0", "node1"), _gpus(gpus)),
+        speed=1e14,
+        memory=80e9,
+        inside=(300e9, 5e-6),
+        between=(12.5e9, 20e-6),
     )
 
 
@@ -85,7 +89,7 @@ def data_parallel(workers: int = 8, *, hosts: int | None = None) -> Cluster:
         The servers cannot have equally many workers.
     """
     n = count(workers, "number of workers", most=MOST_DEVICES // 2)
-    h = 2 - n % 2 if hosts is None else count(hosts, "number of hosts")
+    h = 2 - n % 2 if hosts is None else count(hosts, "number of hosts", most=n)
     if n % h:
         raise FormatError(f"{n} workers cannot be shared equally by {h} hosts; change one of the two")
     host = np.tile(np.arange(n) // (n // h), 2)
@@ -161,7 +165,7 @@ def rtx2080ti_box(gpus: int = 4) -> Cluster:
 
     Devices of the type ``rtx2080ti``, for which models come with estimated times (:func:`placelab.costs.estimate`).
     """
-    return Cluster.from_hosts({"server": gpus}, speed=13.4e12, memory=11e9, inside=(15.754e9, 10e-6)).replace(
+    return Cluster.from_hosts({"server": _gpus(gpus)}, speed=13.4e12, memory=11e9, inside=(15.754e9, 10e-6)).replace(
         types=["rtx2080ti"] * gpus
     )
 
@@ -171,9 +175,13 @@ def h100_box(gpus: int = 8) -> Cluster:
 
     Devices of the type ``h100``, for which models come with estimated times (:func:`placelab.costs.estimate`).
     """
-    return Cluster.from_hosts({"server": gpus}, speed=66.9e12, memory=80e9, inside=(450e9, 5e-6)).replace(
+    return Cluster.from_hosts({"server": _gpus(gpus)}, speed=66.9e12, memory=80e9, inside=(450e9, 5e-6)).replace(
         types=["h100"] * gpus
     )
+
+
+def _gpus(gpus: int) -> int:
+    return count(gpus, "gpus", most=MOST_DEVICES)
 
 
 PRESETS = {

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from placelab.base.errors import FormatError, is_name
+from placelab.base.errors import FormatError, count, is_name
 from placelab.base.index_arrays import LARGEST
-from placelab.problem.cluster import Cluster
+from placelab.problem.cluster import MOST_DEVICES, Cluster
 
 LAUNCH = {"gpu": 5e-6, "tpu": 2e-6, "cpu": 1e-6}  # seconds from one op's end to the next one's start, assumed
 
@@ -371,11 +371,11 @@ def cluster(
     """
     if isinstance(device, (list, tuple)):
         return _mixed([spec_of(each) for each in device], n, link, hosts, network)
-    kind, n = spec_of(device), 4 if n is None else n
+    kind = spec_of(device)
+    n = 4 if n is None else count(n, "n", most=MOST_DEVICES)
     inside = link_of(link)
     between = link_of(network)
-    if isinstance(hosts, bool) or not isinstance(hosts, int) or hosts < 1:
-        raise FormatError(f"number of hosts is {hosts!r}; expected a whole number, 1 or more")
+    hosts = count(hosts, "number of hosts", most=MOST_DEVICES)
     made = Cluster.from_hosts(
         {f"host{i}": n for i in range(hosts)},
         speed=kind.speed,

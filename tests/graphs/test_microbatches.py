@@ -198,7 +198,7 @@ def test_stages_in_a_circle():
         microbatches(crossed, 2)
     with pytest.raises(pl.UnsupportedError, match=r"needs a training step .*, and fork-join 3 x 1 has no backward op"):
         microbatches(pl.place(pl.Problem(pl.generators.fork_join(3), PAIR), "heft"), 2)
-    with pytest.raises(pl.FormatError, match="m is 0; expected a whole number, 1 or more"):
+    with pytest.raises(pl.FormatError, match="m is 0; expected a whole number from 1 to 2,000,000"):
         microbatches(placed(problem), 0)
 
 

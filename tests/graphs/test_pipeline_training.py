@@ -122,8 +122,16 @@ def test_a_receive_that_blocks_holds_its_device():
             "layout is 'w'; expected 'loop', 'v' or 'dual'",
         ),
         (dict(forward=[1.0], backward=1.0, microbatches=1, recv="no"), "recv is 'no'; expected 'async' or 'blocking'"),
-        (dict(forward=[1.0], backward=1.0, microbatches=10**7), "at most 2,000,000 are made"),
-        (dict(forward=1.0, backward=1.0, microbatches=1, stages=10**7), "10,000,000 stages; at most 4,096 are made"),
+        (dict(forward=[1.0], backward=1.0, microbatches=10**7), "microbatches is 10000000; expected .* to 2,000,000"),
+        (dict(forward=[1.0, 1.0], backward=1.0, microbatches=10**6), "at most 2,000,000 are made"),
+        (
+            dict(forward=1.0, backward=1.0, microbatches=1, stages=10**7),
+            "stages is 10000000; expected .* from 1 to 4,096",
+        ),
+        (
+            dict(forward=1.0, backward=1.0, microbatches=1, stages=4096, chunks=2),
+            "8,192 stages; at most 4,096 are made",
+        ),
     ],
 )
 def test_what_makes_no_pipeline_is_refused(given, words):

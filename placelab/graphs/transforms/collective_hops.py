@@ -342,11 +342,13 @@ def collective(
     >>> pl.solve(problem, "heft").makespan
     15.0
     """
-    n = count(workers, "workers")
+    n = count(workers, "workers", most=MAX_OPS)
     expect(size, (int, float, np.number), "size")
     if not 0 <= size < np.inf:
         raise FormatError(f"size is {size!r:.60}; expected bytes, 0 or more")
-    steps = hops(algorithm, n, kind, rings=count(rings, "rings"), hosts=count(hosts, "hosts"))
+    steps = hops(
+        algorithm, n, kind, rings=count(rings, "rings", most=MAX_OPS), hosts=count(hosts, "hosts", most=MAX_OPS)
+    )
     moves = "exchange" if kind == "all-to-all" else "reduce"
     label = np.where(steps.source == steps.destination, "wait", np.where(steps.gather, "gather", moves)).tolist()
     names = [f"{word}{h}@{w}" for h, (word, w) in enumerate(zip(label, steps.destination.tolist(), strict=True))]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from placelab.base.errors import FormatError, UnsupportedError, count, expect
+from placelab.base.files import MAX_OPS
 from placelab.graphs.transforms.rank_ops import UPDATE, WEIGHTS, RankOps, forward_names
 from placelab.problem.graph import OpGraph
 
@@ -70,7 +71,7 @@ def expert_parallel(graph: OpGraph, e: int, *, capacity: float | None = None, ov
     4
     """
     expect(graph, OpGraph, "expert_parallel")
-    ranks = count(e, "e")
+    ranks = count(e, "e", most=MAX_OPS)
     factor = 1.0 if capacity is None else capacity
     expect(factor, (int, float, np.number), "capacity")
     if not 0 < factor < np.inf:

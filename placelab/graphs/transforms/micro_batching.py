@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from placelab.base.errors import UnsupportedError, count, expect
+from placelab.base.files import MAX_OPS
 from placelab.formats.op_kinds import FREE, category, name_of
 from placelab.graphs.transforms.unrolling import Carried, Receive, StagePart, unrolled
 from placelab.problem.graph import OpGraph
@@ -96,7 +97,7 @@ def microbatches(
     19.5
     """
     expect(placement, Placement, "microbatches")
-    m = count(m, "microbatches: m")
+    m = count(m, "microbatches: m", most=MAX_OPS)
     problem = placement.problem
     graph = placement.problem.graph
     placed = Placed(problem, summed_where_read(graph, placement.device))

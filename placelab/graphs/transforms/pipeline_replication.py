@@ -105,7 +105,7 @@ def pipeline_replica(
     17.0
     """
     expect(problem, Problem, "pipeline_replica")
-    r = count(replicas, "replicas")
+    r = count(replicas, "replicas", most=MAX_OPS)
     pipeline = required(problem.graph, "pipeline_replica")
     most = float(Reduction(algorithm, bucket_bytes).bucket_bytes or 0.0)
     if not most > 0:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from placelab.base.errors import FormatError, UnsupportedError, count, expect
+from placelab.base.files import MAX_OPS
 from placelab.graphs.transforms.collective_hops import Hops, counts, hops
 from placelab.graphs.transforms.replica_ops import GATHER, READ, READY, REDUCE, STEP, UPDATE, Model, ReplicaOps
 
@@ -42,7 +43,7 @@ class Reduction:
             if not value >= 0:
                 raise FormatError(f"{label} is {value!r:.60}; expected bytes, 0 or more")
         for label in ("rings", "hosts"):
-            object.__setattr__(self, label, count(getattr(self, label), label))
+            object.__setattr__(self, label, count(getattr(self, label), label, most=MAX_OPS))
 
 
 def buckets_of(model: Model, how: Reduction) -> np.ndarray:

@@ -158,9 +158,9 @@ def model_replica(
     it0/w/update ps:0
     """
     expect(graph, OpGraph, "model_replica")
-    w = count(workers, "workers")
-    s = count(servers, "servers")
-    k = count(iterations, "iterations")
+    w = count(workers, "workers", most=MAX_OPS)
+    s = count(servers, "servers", most=MAX_OPS)
+    k = count(iterations, "iterations", most=MAX_OPS)
     if sync not in SYNCS:
         raise FormatError(f"sync is {sync!r:.60}; expected one of {', '.join(SYNCS)}")
     if sync == "allreduce" and not training:

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from placelab.base.errors import FormatError, UnsupportedError, count, expect
+from placelab.base.files import MAX_OPS
 from placelab.graphs.transforms.rank_ops import UPDATE, RankOps, forward_names
 from placelab.problem.graph import OpGraph
 
@@ -107,8 +108,8 @@ def sharded(
         raise UnsupportedError(f"stage is {stage!r:.60}; expected 1, 2 or 3")
     if sync not in ("each", "last"):
         raise UnsupportedError(f"sync is {sync!r:.60}; expected 'each' or 'last'")
-    ranks = count(n, "n")
-    group = ranks if hybrid is None else count(hybrid, "hybrid")
+    ranks = count(n, "n", most=MAX_OPS)
+    group = ranks if hybrid is None else count(hybrid, "hybrid", most=MAX_OPS)
     if ranks % group:
         raise FormatError(f"groups of {group} do not divide {ranks} ranks")
     expect(gradient, (int, float, np.number), "gradient")
@@ -116,8 +117,8 @@ def sharded(
     if not (0 <= gradient < np.inf and bucket_bytes >= 0):
         raise FormatError(f"gradient is {gradient!r:.60}, bucket_bytes {bucket_bytes!r:.60}; expected 0 or more")
     how = _How(
-        stage, count(limit, "limit"), bool(keep_last), count(streams, "streams", 1, 2), float(bucket_bytes),
-        float(gradient), group, count(accumulate, "accumulate"), sync,
+        stage, count(limit, "limit", most=MAX_OPS), bool(keep_last), count(streams, "streams", 1, 2), float(bucket_bytes),
+        float(gradient), group, count(accumulate, "accumulate", most=MAX_OPS), sync,
     )  # fmt: skip
     return _ShardedStep(graph, ranks, how, units, algorithm).graph()
 

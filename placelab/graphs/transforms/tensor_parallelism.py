@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from placelab.base.errors import UnsupportedError, count, expect
+from placelab.base.files import MAX_OPS
 from placelab.graphs.transforms.rank_ops import BACKWARD, UPDATE, WEIGHTS, RankOps, forward_names
 from placelab.problem.graph import OpGraph
 
@@ -102,7 +103,7 @@ def tensor_parallel(
     (12, 2.0, 0.5)
     """
     expect(graph, OpGraph, "tensor_parallel")
-    division = _Division(graph, count(t, "t"), bool(sequence_parallel), bool(overlap), roles or {})
+    division = _Division(graph, count(t, "t", most=MAX_OPS), bool(sequence_parallel), bool(overlap), roles or {})
     ops = RankOps(graph, division.t, algorithm)
     order = division.order()
     number = ops.copy(order.tolist())
