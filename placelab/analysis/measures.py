@@ -301,7 +301,9 @@ def link_load(schedule: Schedule) -> np.ndarray:
 def covered(key: np.ndarray, start: np.ndarray, finish: np.ndarray, n: int) -> np.ndarray:
     """Seconds that the spans of each of `n` keys cover together, shape (n,); where some overlap, they count once."""
     order = np.lexsort((start, key))
-    key, start, finish = key[order], start[order], finish[order]
+    key = key[order]
+    start = start[order]
+    finish = finish[order]
     apart = key * (
         2.0 * finish.max(initial=0.0)
     )  # shifts the keys behind each other, so that one running maximum serves all

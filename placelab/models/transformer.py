@@ -179,7 +179,8 @@ class Transformer:
 
     def kv_bytes(self, context: int, batch: int = 1) -> int:
         """Bytes of the KV cache of `batch` sequences of `context` tokens; layers with a window keep that many at most."""
-        context, batch = count(context, "context", 0, TOKENS), count(batch, "batch", 1, TOKENS)
+        context = count(context, "context", 0, TOKENS)
+        batch = count(batch, "batch", 1, TOKENS)
         return batch * sum(self.layer_kv_bytes(i, context) for i in range(self.layers))
 
     def layer_kv_bytes(self, layer: int, context: int) -> int:

@@ -228,7 +228,8 @@ class Planner:
     def __post_init__(self) -> None:
         self.model = self.model if isinstance(self.model, Transformer) else read(self.model)
         expect(self.cluster, Cluster, "plan(model, cluster)")
-        self.batch, self.sequence = count(self.batch, "batch", 1, 10**9), count(self.sequence, "sequence", 1, 10**9)
+        self.batch = count(self.batch, "batch", 1, 10**9)
+        self.sequence = count(self.sequence, "sequence", 1, 10**9)
         unknown = [kind for kind in self.cluster.types if kind not in SPECS]
         if unknown:
             raise FormatError(

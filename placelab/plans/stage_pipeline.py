@@ -170,7 +170,8 @@ def with_streams(one: Schedule, sending: Sending, twins: bool) -> Placement:
     streams = _Streams(one)
     sent: Counter[int] = Counter()
     for stage, made in scatters(one, twins) if sending.scattered else ():
-        k, sent[stage] = sent[stage], sent[stage] + 1
+        k = sent[stage]
+        sent[stage] += 1
         for rank in np.unique(one.device[list(made)]).tolist():
             streams.add(f"scatter{k}.{stage}", "scatter", rank, sending.scattered[stage], made)
     last = np.isin(streams.columns.phase, LAST)
@@ -185,7 +186,8 @@ class _Streams:
     """Ops of streams as they are added to a pipeline's."""
 
     def __init__(self, one: Schedule) -> None:
-        self.one, self.graph = one, one.problem.graph
+        self.one = one
+        self.graph = one.problem.graph
         self.columns = required(self.graph, "a plan")
         self.names: list[str] = []
         self.kinds: list[str] = []

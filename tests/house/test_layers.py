@@ -181,24 +181,25 @@ def test_a_long_file_has_one_idea():
 
 @pytest.mark.parametrize("here", ROOMS)
 def test_a_line_assigns_one_thing(here):
-    """`a, b = x, y` is two lines, unless it swaps; constants in capitals that number kinds may stand in one."""
+    """`a, b = x, y` is two lines, unless `y` is about the old `a`; constants in capitals that number kinds may stand in one."""
     for path in files_of(here):
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
                 (left, *_), right = node.targets, node.value
-                capitals = ast.unparse(left).isupper()
-                apart = isinstance(left, ast.Tuple) and not (words(left) & words(right) or capitals)
                 starred = any(isinstance(one, ast.Starred) for one in (*ast.walk(left), *right.elts))
-                assert starred or not apart, f"line {node.lineno} of {relative(path)}: write a line for each assignment"
+                apart = isinstance(left, ast.Tuple) and not (
+                    starred or ast.unparse(left).isupper() or together(left, right)
+                )
+                assert not apart, f"line {node.lineno} of {relative(path)}: write a line for each assignment"
 
 
-def words(code: ast.AST) -> set[str]:
-    """Names of variables and attributes in a piece of code."""
-    return {
-        node.attr if isinstance(node, ast.Attribute) else node.id
-        for node in ast.walk(code)
-        if isinstance(node, ast.Attribute | ast.Name)
-    }
+def together(left: ast.Tuple, right: ast.Tuple) -> bool:
+    """Whether a value is about what an assignment before it, were it a line of its own, would have changed."""
+    read = [{ast.unparse(part) for part in ast.walk(value) if isinstance(part, ast.expr)} for value in right.elts]
+    return any(
+        ast.unparse(target.value if isinstance(target, ast.Subscript) else target) in set().union(*read[i + 1 :])
+        for i, target in enumerate(left.elts)
+    )
 
 
 @pytest.mark.parametrize("here", [here for here in ROOMS if here not in VIEWS])

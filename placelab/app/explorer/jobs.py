@@ -89,7 +89,8 @@ def made(job: Job, base: State) -> tuple[Model, Preset]:
     if job.kind == PIPELINE:
         stages = stages_of(job, base.cluster)
         problem, code = _pipeline(job, base, stages)
-        graph, code = problem.graph, f"{code}.graph"
+        graph = problem.graph
+        code = f"{code}.graph"
         preset = Preset(f"{job.stages} stages", problem.cluster, _copies(job, base.cluster))
     else:
         graph, code = _replicas(job, base.graph)
@@ -122,7 +123,8 @@ def _pipeline(job: Job, base: State, cluster: Cluster) -> tuple[Problem, str]:
 
 def _folded(job: Job, base: State, cluster: Cluster, graph: OpGraph, step: str, memory: str) -> tuple[Problem, str]:
     if not backward_part(graph).any():
-        graph, step = backward(graph), f"pl.transforms.backward({step})"
+        graph = backward(graph)
+        step = f"pl.transforms.backward({step})"
     placement = place(Problem(graph, cluster, memory=memory), job.partitioner, prepare="forward-only", seed=base.seed)
     recv: Literal["async", "blocking"] = "blocking" if job.blocking else "async"
     folded = microbatches(placement, job.microbatches, split=job.split, recompute=job.recompute, recv=recv)
@@ -150,7 +152,8 @@ def _between(present: Cluster) -> dict[str, float]:
     rate = float(present.bandwidth[links].min(initial=np.inf))
     delay = float(present.latency[links].max(initial=0.0))
     if len(set(present.hosts)) == 1 and rate > ETHERNET[0]:
-        rate, delay = ETHERNET[0], max(delay, ETHERNET[1])
+        rate = ETHERNET[0]
+        delay = max(delay, ETHERNET[1])
     return dict(bandwidth=rate, latency=delay)
 
 

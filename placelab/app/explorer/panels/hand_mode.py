@@ -298,7 +298,8 @@ class ByHandMode(Background):
             return False
         problem = plan.placement.problem
         held = Held(plan, problem.graph.index(move.op), grip)
-        held.offer, held.plan = move, move.plan
+        held.offer = move
+        held.plan = move.plan
         held.target = Target(problem.cluster.index(move.device), held.target.position)
         saved = problem.cluster.units.time(move.saves)
         held.said = f"Best move: {move.op} to {move.device} saves {saved}; Enter takes it, Esc does not"

@@ -89,7 +89,8 @@ def _split(annotation: Any) -> tuple[Any, Limits | None]:
 
 def _slider(kind: type, limits: Limits, value: float) -> w.Control:
     """A slider between limits, with a field for what lies between its steps."""
-    least, most = limits.least, limits.most
+    least = limits.least
+    most = limits.most
     wide = 0 < least < most / WIDE
     if kind is int:
         least = int(least) + limits.above
