@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import placelab as pl
+from placelab.app.explorer.engine.found_plans import best_over, plan_of, ran
 from placelab.app.explorer.offered import decoder_model, preset
 from placelab.app.explorer.panels.job_panel import JobPanel
-from placelab.app.explorer.panels.plan_page import PlanPage, best_over, numbers, plan_of, ran
+from placelab.app.explorer.panels.plan_page import PlanPage, numbers
 from placelab.app.explorer.spreads import Planned, layers_of, planned_of
 from placelab.app.explorer.state import initial_state
 from placelab.base.units import percent, seconds, si
