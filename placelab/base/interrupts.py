@@ -41,6 +41,7 @@ def whole(call: Callable[[], T]) -> T:
         return call()
     outcome: Future[T] = Future()
     try:
+        # No thread of base/threads.py, which this file must not import: a plain `import placelab` runs it.
         threading.Thread(target=copy_context().run, args=(_settle, outcome, call), daemon=True).start()
     except RuntimeError:  # no thread can start, as in Pyodide
         return call()

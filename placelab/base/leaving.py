@@ -14,7 +14,7 @@ from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 from placelab.base.progress import compiling, patient
-from placelab.base.threads import PREFIX, ending
+from placelab.base.threads import PREFIX, beside, ending
 
 T = TypeVar("T")
 TICK = 0.1  # seconds between two looks at whether to stop
@@ -76,7 +76,7 @@ def made_apart(
     finally:
         left.set()
         may.release()
-        threading.Thread(target=_leave, args=(thread,), name=name, daemon=True).start()
+        beside(_leave, thread, name=name)
 
 
 def _taken(made: SimpleQueue) -> tuple | None:
@@ -251,7 +251,7 @@ class Caller:
     def _leave(self, thread: _Endable, key: Any) -> None:
         self.close()
         _left.append((key, thread))
-        threading.Thread(target=thread.end, name=f"{PREFIX}ending a call", daemon=True).start()
+        beside(thread.end, name=f"{PREFIX}ending a call")
 
 
 def run_abandonable(call: Callable[[], T], stop: Callable[[], bool]) -> T:

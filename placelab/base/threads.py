@@ -1,4 +1,4 @@
-"""Threads: how many, calls side by side, and one that catches up with the newest state.
+"""Threads: how many, calls side by side, one call beside its caller, and a thread that catches up with the newest state.
 
 Whatever simulates one problem many times does it through :func:`in_batches`, a batch being one call of the simulator's kernel
 (:mod:`placelab.simulation.batches`), or through :func:`results`. Kernels run side by side; what Python does around them takes
@@ -37,6 +37,20 @@ def at_most(most: int) -> Iterator[None]:
         yield
     finally:
         _thread.most = before
+
+
+def beside(
+    call: Callable[..., object], *arguments: Any, name: str | None = None, daemon: bool = True
+) -> threading.Thread:
+    """Start a thread that makes one call, and return it. Python waits for it when it ends only where it is no daemon.
+
+    What a caller must be able to leave runs by :mod:`placelab.base.leaving`, what follows the newest state by :class:`Worker`.
+    Two files start a thread themselves, as they must not import this one: ``base/interrupts.py``, which ``import placelab`` runs,
+    and ``kernels/jit.py``, which may compile before Jupyter's kernel has registered its ends; ``_end_all`` must come after those.
+    """
+    thread = threading.Thread(target=call, args=arguments, name=name, daemon=daemon)
+    thread.start()
+    return thread
 
 
 LEAST = 2_000  # ops of a simulation below which threads would wait for each other, as Python runs in one at a time

@@ -51,6 +51,11 @@ MOST_MODULES = 700  # that a look into a catalogue runs, numpy's among them; 538
 MOST_ROOMS = 16
 MOST_FLOORS = 10
 MANY_LINES = 500
+RAW_THREADS = {
+    "base/threads.py",
+    "base/interrupts.py",
+    "kernels/jit.py",
+}  # files that start a thread without `threads.beside`
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 
@@ -200,6 +205,17 @@ def together(left: ast.Tuple, right: ast.Tuple) -> bool:
         ast.unparse(target.value if isinstance(target, ast.Subscript) else target) in set().union(*read[i + 1 :])
         for i, target in enumerate(left.elts)
     )
+
+
+def test_threads_are_started_in_one_file():
+    """But where that file cannot be imported, for reasons that `beside` has, and where the command line opens a browser."""
+    started = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in FILES
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Thread", "threading.Thread")
+    }
+    assert {path for path in started if not path.startswith("app/cli/")} == RAW_THREADS
 
 
 @pytest.mark.parametrize("here", [here for here in ROOMS if here not in VIEWS])

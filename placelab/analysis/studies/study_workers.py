@@ -12,7 +12,6 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ProcessP
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
 from itertools import chain, islice, takewhile
-from threading import Thread
 from time import monotonic
 from typing import Any
 
@@ -22,7 +21,7 @@ from placelab.base.errors import PlacelabError, UnsupportedError
 from placelab.base.interrupts import need
 from placelab.base.leaving import made_apart
 from placelab.base.progress import patient
-from placelab.base.threads import at_most
+from placelab.base.threads import at_most, beside
 from placelab.problem.problem import Problem
 
 TICK = 0.2  # seconds between two looks at `cancel`
@@ -135,7 +134,7 @@ def _start(plan: bytes, packed: Mapping[str, bytes]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends the pool
     _plan = pickle.loads(plan)  # made by the parent, as the next
     _packed = packed
-    Thread(target=_end_with_parent, daemon=True).start()
+    beside(_end_with_parent)
 
 
 def _end_with_parent() -> None:

@@ -29,7 +29,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from threading import Thread
 from time import monotonic
 from typing import Any
 
@@ -37,6 +36,7 @@ import numpy as np
 
 from placelab.base.errors import PlacelabError, UnsupportedError
 from placelab.base.interrupts import need
+from placelab.base.threads import beside
 from placelab.planning.input_bound import windows
 from placelab.planning.list_scheduler import planned_order
 from placelab.planning.lower_bounds import best_bound
@@ -322,8 +322,7 @@ class Model:
             solver.best_bound_callback = bounds.append
         stopped = ""
         begun = monotonic()
-        thread = Thread(target=lambda: self._run(solver, found, failed))
-        thread.start()
+        thread = beside(self._run, solver, found, failed, daemon=False)
         try:
             while thread.is_alive():
                 thread.join(POLL)
