@@ -77,10 +77,10 @@ def percent(share: float) -> str:
 def counted(n: int, what: str) -> str:
     """A number and its noun.
 
-    >>> counted(1, "transfer"), counted(2000, "op")
-    ('1 transfer', '2,000 ops')
+    >>> counted(1, "transfer"), counted(2000, "op"), counted(8, "micro-batch")
+    ('1 transfer', '2,000 ops', '8 micro-batches')
     """
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
+    return f"{n:,} {what}{'' if n == 1 else 'es' if what.endswith('ch') else 's'}"
 
 
 def number(value: float, digits: int = 4) -> str:

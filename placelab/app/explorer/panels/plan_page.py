@@ -18,7 +18,7 @@ from placelab.app.widgets import controls as w
 from placelab.app.widgets.tab_views import PlanBoard
 from placelab.app.widgets.whole import PartComm
 from placelab.base.errors import PlacelabError
-from placelab.base.units import percent, seconds, si
+from placelab.base.units import counted, percent, seconds, si
 from placelab.plans.degrees import Plan
 from placelab.plans.memory import CATEGORIES, CHOICES
 from placelab.plans.plan_steps import PlanResult
@@ -226,8 +226,7 @@ class PlanPage:
         for name, field in self.sizes.items():
             field.put(getattr(planned, name))
         product = f"{plan.dp} × {plan.tp} × {plan.pp} = <b>{plan.devices} of {cluster.n_devices}</b>"
-        m = plan.microbatches(planned.batch)
-        self.product.value = f"{product} · {m:,} micro-batch{'es' * (m != 1)}"
+        self.product.value = f"{product} · {counted(plan.microbatches(planned.batch), 'micro-batch')}"
 
     def _draw_plan(self, planned: Planned, state: State) -> None:
         try:
