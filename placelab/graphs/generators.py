@@ -17,7 +17,6 @@ from placelab.base.seeds import generator
 from placelab.graphs.training_steps import pipeline_training
 from placelab.graphs.transforms.collective_hops import collective
 from placelab.problem.graph import OpGraph
-from placelab.problem.graph_checks import EDGES_PER_OP, MIN_EDGES
 from placelab.schedule.catalogue import Limits, checked
 
 __all__ = [
@@ -43,6 +42,7 @@ __all__ = [
     "structures",
 ]
 
+MOST_EDGES = 100_000_000  # some gigabytes while they are drawn; more than files may have
 SPEED = 1e13  # operations/s and bytes/s of the preset `uniform`, to which ratios below refer
 BANDWIDTH = 12e9
 
@@ -391,10 +391,10 @@ def _check_ops(n: int, **counts: int) -> None:
 
 
 def _check_edges(n: int, degree: float) -> None:
-    """Refuse a degree with which a graph of n ops has more edges than a file may have, before it takes memory."""
-    if n * degree > (most := max(MIN_EDGES, EDGES_PER_OP * n)):
+    """Refuse a degree with which a graph of n ops has more edges than are made, before it takes memory."""
+    if n * degree > MOST_EDGES:
         raise FormatError(
-            f"n_ops {n:,} and degree {degree:g} make {n * degree:,.0f} edges; at most {most:,} are made, so give less"
+            f"n_ops {n:,} and degree {degree:g} make {n * degree:,.0f} edges; at most {MOST_EDGES:,} are made, so give less"
         )
 
 

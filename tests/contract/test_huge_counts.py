@@ -96,6 +96,6 @@ def test_numbers_that_are_too_large_together_are_refused(call):
         call()
 
 
-def test_as_many_edges_as_a_file_may_have_are_made():
+def test_all_pairs_of_a_small_graph_are_joined():
     """Every two of 500 ops, whatever degree is given."""
     assert pl.generators.random_dag(500, degree=1e9).n_edges == 500 * 499 // 2
