@@ -1,15 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { CURVE } from "./example.ts";
 import { SI } from "./format.ts";
 import { at, powers, told } from "./sensitivity.ts";
-
-const CURVE = {
-  values: [1e8, 1e9, 1e10, 1e11],
-  makespans: [4, 2, 1, 1],
-  best: [[1e8, "single + fifo", 3] as const],
-  preview: false,
-  now: 1e10,
-  unit: "B/s",
-};
 
 describe("the curve of a value", () => {
   it("is read between two values on a scale of powers of ten", () => {

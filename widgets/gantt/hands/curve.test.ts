@@ -1,14 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { CURVE } from "../../shared/example.ts";
 import { scales } from "./curve.ts";
-
-const CURVE = {
-  values: [1e8, 1e9, 1e10, 1e11],
-  makespans: [4, 2, 1, 1],
-  best: [[1e8, "single + fifo", 3] as const],
-  preview: false,
-  now: 1e10,
-  unit: "B/s",
-};
 
 describe("the curve of a value", () => {
   it("has a point for each value, from left to right, the longest makespan on top", () => {
