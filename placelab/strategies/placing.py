@@ -80,7 +80,8 @@ def place(
     ------
     InfeasibleError
         No device is left for an op or group; the message says why for each device. ``error.stuck``: it is not proven that there
-        is no plan, and ``error.suffices`` has the bytes on each device with which the depth-first plan runs.
+        is no plan, and ``error.suffices`` has the bytes on each device with which the depth-first plan runs, None where `cancel`
+        came before these were known.
     UnsupportedError
         No such partitioner or option.
 

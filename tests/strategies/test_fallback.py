@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from brute_force import optimum
@@ -126,11 +128,39 @@ def test_an_op_larger_than_every_device_is_proven_to_fit_nowhere(memory):
 
 
 def test_a_search_that_is_cancelled_ends_with_the_error():
-    """Nothing is tried any more."""
+    """Nothing is tried any more, and nothing is said of a depth-first plan, which was not made."""
     problem = pl.Problem(reduction(8), pl.Cluster([1.0], memory=5e9), memory="dynamic")
-    with pytest.raises(pl.InfeasibleError) as said:
+    with pytest.raises(pl.InfeasibleError, match="heft is stuck, and the search for another plan was stopped") as said:
         pl.place(problem, "heft", cancel=lambda: True)
-    assert said.value.stuck
+    assert said.value.stuck and said.value.suffices is None and "depth-first" not in str(said.value)
+
+
+def after(looks: int) -> Callable[[], bool]:
+    """Not to be stopped, so many times."""
+    asked: list[int] = []
+    return lambda: len(asked) >= looks or asked.append(0) is not None
+
+
+def test_a_plan_of_a_search_that_was_cancelled_says_so():
+    """Not all depth-first plans were tried: its note calls it the best until then. The whole search is not kept from the next."""
+    problem = pl.Problem(reduction(64), pl.Cluster([1.0] * 2, bandwidth=1e10, memory=8e9), memory="dynamic")
+    first = fallback.instead(problem, "heft", pl.InfeasibleError(""), cancel=after(1))
+    assert first.notes == (
+        "heft was stuck; this is the best depth-first plan that was found before the search was stopped",
+    )
+    within(problem, first)
+    assert pl.place(problem, "heft").notes == ("heft was stuck; this is the depth-first plan",)
+
+
+def test_what_a_depth_first_plan_needs_is_known_of_the_cuts_tried_before_a_cancel(monkeypatch):
+    """None is simulated after it; of none the need is unlimited, of some at least that of all."""
+    problem = pl.Problem(reduction(64), pl.Cluster([1.0] * 4, bandwidth=1e10, memory=1e9), memory="dynamic")
+    runs: list[object] = []
+    whole = fallback.simulate
+    monkeypatch.setattr(fallback, "simulate", lambda *given: runs.append(given) or whole(*given))
+    assert fallback.depth_first_need(problem, lambda: True) == np.inf and not runs
+    some = fallback.depth_first_need(problem, after(2))
+    assert 1 <= len(runs) <= 2 and some >= fallback.depth_first_need(problem) > 0
 
 
 @pytest.mark.parametrize("memory", ["edges", "reserved", "dynamic"])

@@ -52,13 +52,13 @@ def instead(
     ------
     InfeasibleError
         None has a plan: the error, which says that the strategy is stuck, and the least memory that suffices to the first; or
-        that ``cp-sat`` has proven that there is none.
+        that ``cp-sat`` has proven that there is none; or that the search for a plan was cancelled before it had one.
     """
     plan, note, proof, least = _answer(problem, progress, cancel)
     if proof:
         raise _said_anew(f"{proof}: {error}", error)
     if plan is None:
-        raise stuck(name, error, least)
+        raise stuck(name, error, least) if least else _cut_short(name, error)
     said = f"{name} was stuck; this is {note}"
     return replace(plan, notes=(said,), trace=_trace(plan, note) if trace else None)
 
@@ -73,7 +73,7 @@ class Answer(NamedTuple):
     proof
         Why there is none, else "".
     least
-        Bytes on each device that suffice to the depth-first plan; 0 where there is a plan or a proof.
+        Bytes on each device that suffice to the depth-first plan; 0 where there is a plan or a proof, or the search was cut off.
     """
 
     plan: Placement | None
@@ -99,11 +99,16 @@ def _answer(problem: Problem, progress: Report, cancel: Callable[[], bool]) -> A
 def _looked_for(problem: Problem, progress: Report, cancel: Callable[[], bool]) -> Answer:
     order = depth_first_order(problem)
     found = Answer(depth_first_plan(problem, order, progress, cancel), "the depth-first plan")
+    if found.plan is not None and cancel():
+        return found._replace(note="the best depth-first plan that was found before the search was stopped")
     if found.plan is None and problem.graph.n_ops <= SMALL and not cancel():
         found = Answer(_by_trial(problem, order, cancel), "a plan found by trial")
         if found.plan is None and not cancel():
             found = _by_cp_sat(problem, progress, cancel)
-    return found if found.plan is not None or found.proof else found._replace(least=_least_memory(problem, order))
+    if found.plan is not None or found.proof or cancel():
+        return found
+    least = _least_memory(problem, order, cancel)
+    return found if cancel() else found._replace(least=least)
 
 
 def depth_first_plan(
@@ -137,16 +142,26 @@ def depth_first_plan(
     return best
 
 
-def depth_first_need(problem: Problem) -> float:
-    """Bytes on each device with which :func:`depth_first_plan` makes a plan, whatever they have."""
+def depth_first_need(problem: Problem, cancel: Callable[[], bool] = never) -> float:
+    """Bytes on each device with which :func:`depth_first_plan` makes a plan, whatever they have.
+
+    When `cancel` returns True, which is called before each simulation, of the cuts tried until then; infinity of none.
+    """
     kept = vars(problem).get(KEPT)
-    return kept.least if kept is not None and kept.least else _least_memory(problem, depth_first_order(problem))
+    if kept is not None and kept.least:
+        return kept.least
+    return float("inf") if cancel() else _least_memory(problem, depth_first_order(problem), cancel)
 
 
-def _least_memory(problem: Problem, order: np.ndarray) -> float:
-    """Bytes on each device with which one of the cuts runs."""
-    runs = [simulate(problem, Placement(problem, device, order), "planned") for device in _cuts(problem, order)]
-    return min(float(run.peak_memory.max()) for run in runs)
+def _least_memory(problem: Problem, order: np.ndarray, cancel: Callable[[], bool]) -> float:
+    """Bytes on each device with which one of the cuts runs that are tried until `cancel` returns True; infinity of none."""
+    least = float("inf")
+    for device in _cuts(problem, order):
+        if cancel():
+            break
+        run = simulate(problem, Placement(problem, device, order), "planned")
+        least = min(least, float(run.peak_memory.max()))
+    return least
 
 
 def stuck(name: str, error: InfeasibleError, least: float) -> InfeasibleError:
@@ -156,6 +171,14 @@ def stuck(name: str, error: InfeasibleError, least: float) -> InfeasibleError:
         f"suffice to it; give them as much, or try 'cp-sat': {error}"
     )
     return _said_anew(message, error, stuck=True, suffices=least)
+
+
+def _cut_short(name: str, error: InfeasibleError) -> InfeasibleError:
+    """The error of a strategy that is stuck where the search for another plan was cancelled: of that one nothing is known."""
+    message = (
+        f"{name} is stuck, and the search for another plan was stopped before it had one; there may be one: {error}"
+    )
+    return _said_anew(message, error, stuck=True)
 
 
 def _said_anew(message: str, error: InfeasibleError, **known: Any) -> InfeasibleError:
