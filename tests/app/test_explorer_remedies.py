@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -103,6 +107,10 @@ def test_the_least_memory_is_exact(explorer):
     """HEFT needs 7 of the 5 GB of the fast device: a factor of 1.4."""
     wait_for(lambda: shown(explorer.rejection.box) and explorer.rejection.settled(60))
     assert "Memory × 1.4" in offers(explorer)[0]
+    assert explorer.rejection.offers.children[0].tooltip == (
+        "Give every device 1.4 times its memory: heft then has room, or the plan that stands in where it is stuck. "
+        "It is the least that was found to be enough, in trials of up to 5 s each; less may do"
+    )
     press(explorer.rejection.box, offers(explorer)[0])
     assert explorer.schedule and explorer.state.partitioner == "heft"
     assert 7e9 <= explorer.state.cluster.memory[0] <= 7e9 * EXACT
@@ -265,6 +273,71 @@ def test_bounds_spare_most_of_the_search_for_more_memory(monkeypatch):
     monkeypatch.setattr(remedies, "LIMIT", 0.0)
     asked.clear()
     assert more_memory(state, state.problem(), attempt) >= factor and sum(asked) <= 3 < len(asked)
+
+
+def test_what_a_depth_first_plan_needs_is_asked_for_where_a_plan_stands_in(monkeypatch):
+    """Not where the strategy alone has room with little more memory, which a plan that stands in has no need to beat; and no
+    longer than such plans are looked for, nor once the search has ended."""
+    asked: list[Callable[[], bool]] = []
+    monkeypatch.setattr(remedies, "depth_first_need", lambda problem, cancel: asked.append(cancel) or np.inf)
+    enough = 1.04
+
+    def attempt(state, problem: pl.Problem, fallback: bool = True):
+        if problem.cluster.memory[0] < enough * 5e9:
+            return None
+        return SimpleNamespace(schedule=SimpleNamespace(peak_memory=np.array([enough * 5e9, 0.0])))
+
+    state = initial_state(pl.Problem(TRAP, CLUSTER, memory="dynamic"))
+    assert enough <= more_memory(state, state.problem(), attempt) <= enough * EXACT and not asked
+    enough = 3.0
+    over: list[object] = []
+    assert enough <= more_memory(state, state.problem(), attempt, lambda: bool(over)) <= enough * EXACT
+    (cancel,) = asked
+    assert not cancel()
+    over.append(True)
+    assert cancel()
+    tried: list[object] = []
+    more_memory(state, state.problem(), lambda *given, **rest: tried.append(given) or attempt(*given), lambda: True)
+    assert len(tried) == 1 and len(asked) == 1
+
+
+def test_what_is_found_for_a_failure_before_stays_out_of_the_next_one_s_places(explorer, monkeypatch):
+    """Also of the same state, and where it comes in the very moment in which the next one is shown."""
+    wait_for(lambda: shown(explorer.rejection.box) and explorer.rejection.settled(60))
+    panel = explorer.rejection
+    state = explorer.state
+    old, new = (remedies_of(state, explorer.problem) for _ in range(2))
+    panel._reserve(new)
+    panel._offer(old.with_value(old.every[1], 1.0))
+    assert places_of(explorer)[1] == "single …"
+
+    class Slow(Remedies):
+        """The next failure comes while it is asked what this is of."""
+
+        @property
+        def failure(self) -> object:
+            threading.Thread(target=panel.show, args=(error, state, explorer.problem, False)).start()
+            time.sleep(0.2)
+            return new.failure
+
+        @failure.setter
+        def failure(self, value: object) -> None: ...
+
+    error = pl.InfeasibleError("none: whatever", devices={"fast": "is too fast"})
+    monkeypatch.setattr(panel._search, "begin", lambda *_: None)
+    panel._offer(Slow(state, new.with_value(new.every[1], 1.0).every))
+    wait_for(lambda: places_of(explorer)[1] == "single …")
+
+
+def test_the_strategies_that_are_tried_last_are_those_that_take_long():
+    """As measured: the quick ones of four times the median and more, by their times, two that are alike in any order."""
+    table = (Path(__file__).parents[2] / "benchmarks" / "strategies.md").read_text()
+    rows = re.findall(r"^\| `(.+)` \| ([\d.]+) \|$", table, re.M)
+    took = {name: float(ms) for name, ms in rows}
+    assert {*took} == {name for name, function in pl.partitioners().items() if not function.slow}
+    usual = np.median([*took.values()])
+    assert {*LONG} == {name for name, ms in took.items() if ms >= 4 * usual}
+    assert all(took[after] > 0.8 * took[before] for before, after in pairwise(LONG))
 
 
 def test_where_nothing_helps_the_panel_says_so(explorer, monkeypatch):

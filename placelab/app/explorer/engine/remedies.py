@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import sqrt
 from time import monotonic
@@ -18,6 +18,7 @@ from placelab.app.explorer.offered import PIPELINE
 from placelab.app.explorer.state import State
 from placelab.base.errors import PlacelabError
 from placelab.base.leaving import Caller
+from placelab.base.progress import never
 from placelab.base.threads import Background, Worker
 from placelab.problem.problem import Problem
 from placelab.schedule.catalogue import partitioners
@@ -31,8 +32,9 @@ QUICK = "heft"  # tries capacities in place of a strategy that searches for seco
 PLENTY = 1e9  # a factor that would suffice, if memory is what lacks
 ROUNDING = 1e-9  # relative; of capacities that just suffice
 MEMORY, RECOMPUTE, STRATEGY = "memory", "recompute", "strategy"
-# Of placelab's quick partitioners those that take ten times as long as the others, which are tried before them.
-LONG = ("lc", "dls", "mcp", "fcp", "dsc", "flb", "hbmct", "sct", "m-sct")
+# Of placelab's quick partitioners those that take four times as long as most (benchmarks/strategies.md), the quickest first: they
+# are tried behind the others.
+LONG = ("dls", "lc", "mcp", "fcp", "dsc", "flb", "hbmct", "sct", "m-sct")
 
 
 @dataclass(frozen=True)
@@ -60,10 +62,17 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Remedies:
-    """What is tried on a state, in the order in which it is shown, and what has been found so far."""
+    """What is tried on a state, in the order in which it is shown, and what has been found so far.
+
+    Attributes
+    ----------
+    failure
+        Equal to itself alone: a state may fail again, when its strategy has been mended, say.
+    """
 
     state: State
     every: tuple[Remedy, ...]
+    failure: object = field(default_factory=object, repr=False)
 
     @property
     def ended(self) -> bool:
@@ -145,7 +154,7 @@ class RemedySearch(Background):
             return
         known, problem = failed
         for remedy in in_turn(known):
-            value = value_of(remedy, known.state, problem, self._attempt)
+            value = value_of(remedy, known.state, problem, self._attempt, lambda: self._worker.woken)
             if self._worker.woken:
                 return
             known = known.with_value(remedy, value)
@@ -170,10 +179,12 @@ class Attempt(Protocol):
     def __call__(self, state: State, problem: Problem, fallback: bool = True) -> Result | None: ...
 
 
-def value_of(remedy: Remedy, state: State, problem: Problem, attempt: Attempt) -> float | None:
+def value_of(
+    remedy: Remedy, state: State, problem: Problem, attempt: Attempt, cancel: Callable[[], bool] = never
+) -> float | None:
     """What a remedy would give, see :class:`Remedy`; None where it does not help."""
     if remedy.kind == MEMORY:
-        return more_memory(state, problem, attempt)
+        return more_memory(state, problem, attempt, cancel)
     other = with_recomputing(state) if remedy.kind == RECOMPUTE else state.with_strategy("partitioner", remedy.name)
     if other is state:
         return None
@@ -181,38 +192,54 @@ def value_of(remedy: Remedy, state: State, problem: Problem, attempt: Attempt) -
     return None if result is None else result.schedule.makespan
 
 
-def more_memory(state: State, problem: Problem, attempt: Attempt) -> float | None:
+def more_memory(state: State, problem: Problem, attempt: Attempt, cancel: Callable[[], bool] = never) -> float | None:
     """The least factor of all capacities with which the strategies shown have room, HEFT in place of one that searches long.
 
     Notes
     -----
-    What a depth-first plan needs, or one made with plenty of memory, is a bound. Below it the strategy is first tried alone: what
-    stands in for one that is stuck takes a hundred times as long to look for, and is asked only below what that needs, for some
-    seconds.
+    What a plan made with plenty of memory holds is a bound. Below it the strategy is first tried alone: what stands in for one
+    that is stuck takes a hundred times as long to look for, and is asked only below what that needs, for some seconds. What a
+    depth-first plan needs is the bound of those, computed where they are asked at all.
     """
     # What HEFT places within memory an exact search places, too.
     quick = state.with_strategy("partitioner", QUICK) if function_of(state).slow else state
     room = attempt(*_with_memory(quick, PLENTY))
-    if room is None:
+    if room is None or cancel():
         return None
-    enough = _bound(quick, problem, room, attempt)
-    alone = least_memory(lambda factor: _has_room(quick, factor, attempt, fallback=False), enough)
+    enough = _held(quick, problem, room, attempt)
+    alone = least_memory(lambda factor: not cancel() and _has_room(quick, factor, attempt, fallback=False), enough)
+    if cancel() or alone <= ROUGH:
+        return alone
     until = monotonic() + LIMIT  # of large graphs a single answer may take as long
-    return least_memory(lambda factor: monotonic() < until and _has_room(quick, factor, attempt), alone, ROUGH)
+    late = lambda: cancel() or monotonic() > until  # noqa: E731
+    suffices = lambda factor: not late() and _has_room(quick, factor, attempt)  # noqa: E731
+    return least_memory(suffices, _depth_first(problem, alone, suffices, late), ROUGH)
 
 
-def _bound(state: State, problem: Problem, room: Result, attempt: Attempt) -> float:
-    """A factor that suffices: what the plan with plenty of memory, `room`, holds, or what a depth-first plan needs."""
+def _held(state: State, problem: Problem, room: Result, attempt: Attempt) -> float:
+    """A factor that suffices: what the plan with plenty of memory, `room`, holds."""
     memory = problem.cluster.memory
-    limited = np.isfinite(memory) & (memory > 0)
+    limited = _limited(problem)
     if not limited.any():
         return PLENTY
-    held = float((room.schedule.peak_memory / memory)[limited].max())
-    for bound in sorted((held, depth_first_need(problem) / float(memory[limited].min()))):
-        enough = bound * (1 + ROUNDING)
-        if enough > 1 and _has_room(state, enough, attempt):
-            return enough
-    return PLENTY
+    enough = float((room.schedule.peak_memory / memory)[limited].max()) * (1 + ROUNDING)
+    return enough if enough > 1 and _has_room(state, enough, attempt) else PLENTY
+
+
+def _depth_first(
+    problem: Problem, enough: float, suffices: Callable[[float], bool], cancel: Callable[[], bool]
+) -> float:
+    """The factor that a depth-first plan needs where that is less than `enough`, which suffices, and suffices, too."""
+    limited = _limited(problem)
+    if not limited.any():
+        return enough
+    needed = depth_first_need(problem, cancel) / float(problem.cluster.memory[limited].min()) * (1 + ROUNDING)
+    return needed if 1 < needed < enough and suffices(needed) else enough
+
+
+def _limited(problem: Problem) -> np.ndarray:
+    """Whether a device has some memory, and not without limit; shape (n_devices,)."""
+    return np.isfinite(problem.cluster.memory) & (problem.cluster.memory > 0)
 
 
 def _has_room(state: State, factor: float, attempt: Attempt, fallback: bool = True) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,7 +12,9 @@ import numpy as np
 
 from placelab.app.explorer.engine.failure import Failure
 from placelab.app.explorer.engine.remedies import (
+    LIMIT,
     MEMORY,
+    QUICK,
     RECOMPUTE,
     STRATEGY,
     Remedies,
@@ -21,6 +24,7 @@ from placelab.app.explorer.engine.remedies import (
     with_memory,
     with_recomputing,
 )
+from placelab.app.explorer.engine.solving import function_of
 from placelab.app.explorer.panels.panel import Shared, button, together
 from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
@@ -54,6 +58,7 @@ class Rejection:
         self.hint = w.HTML()
         self.offers = w.HBox().add_class("pl-places")
         self._remedies: Remedies | None = None  # what the places show
+        self._writing = threading.Lock()  # what is found comes on another thread than the next failure
         self._show_op = button("", "Select it in all views", lambda: shared.set_trait("selection", self._op))
         tip = "Memory model none: place as if every device had room for everything"
         ignore = button("Ignore memory", tip, lambda: shared.change(lambda s: replace(s, memory="none")))
@@ -68,8 +73,6 @@ class Rejection:
 
     def show(self, error: InfeasibleError, state: State, problem: Problem, selectable: bool) -> None:
         """Explain an error that has a reason for each device; `selectable`: the chart shows the graph of this problem."""
-        self._written = problem.cluster.units
-        self._sizes = np.unique(state.cluster.memory).tolist()
         title = escape(headline(error, problem, state.placer))
         self.text.value = f'<div role="alert"><b>{title}</b></div>'
         self.devices.rows = reasons(error, problem)
@@ -78,14 +81,18 @@ class Rejection:
         self._show_op.description = f"Show {_short(error.op)}"
         self._show_op.hidden = not (named and selectable)
         remedies = remedies_of(state, problem)
-        self._reserve(remedies)
+        with self._writing:
+            self._written = problem.cluster.units
+            self._sizes = np.unique(state.cluster.memory).tolist()
+            self._reserve(remedies)
         self.box.hidden = False
         self._search.begin(remedies, problem)
 
     def hide(self) -> None:
         """Take the panel away."""
         self.box.hidden = True
-        self._remedies = None
+        with self._writing:
+            self._remedies = None
         self._search.end()
 
     def settled(self, timeout: float | None = None) -> bool:
@@ -97,7 +104,10 @@ class Rejection:
         self._search.close()
 
     def _reserve(self, remedies: Remedies) -> None:
-        """A place for each remedy; those that are there stay, so that a hand which changes the problem meets them again."""
+        """A place for each remedy; those that are there stay, so that a hand which changes the problem meets them again.
+
+        Needs the lock.
+        """
         places = [*self.offers.children[: len(remedies.every)]]
         for i in range(len(places), len(remedies.every)):
             places.append(button("", "", partial(self._take, i)))
@@ -107,10 +117,12 @@ class Rejection:
         self._show_all(remedies)
 
     def _offer(self, remedies: Remedies) -> None:
-        """Show what has been found; of a state before the newest failure it is outdated."""
-        if self._remedies is not None and remedies.state is self._remedies.state:
-            self._remedies = remedies
-            self._show_all(remedies)
+        """Show what has been found; of a failure before the newest it is outdated."""
+        with self._writing:
+            shown = self._remedies
+            if shown is not None and remedies.failure is shown.failure:
+                self._remedies = remedies
+                self._show_all(remedies)
 
     def _show_all(self, remedies: Remedies) -> None:
         tried = sum(remedy.tried for remedy in remedies.every)
@@ -123,11 +135,11 @@ class Rejection:
         with together(self.hint):
             self.hint.value = f'<div role="status">{hint}</div>'
             for place, remedy in zip(self.offers.children, remedies.every, strict=True):
-                place.description, place.tooltip = self._words(remedy)
+                place.description, place.tooltip = self._words(remedy, remedies.state)
                 place.disabled = remedy.value is None
                 place.classes = _look(remedy)
 
-    def _words(self, remedy: Remedy) -> tuple[str, str]:
+    def _words(self, remedy: Remedy, state: State) -> tuple[str, str]:
         """What is written on a place, and what is said under the pointer."""
         name = {MEMORY: "more memory", RECOMPUTE: "recompute", STRATEGY: remedy.name}[remedy.kind]
         if not remedy.tried:
@@ -135,16 +147,17 @@ class Rejection:
         if remedy.value is None:
             return name, f"{name} does not fit"
         if remedy.kind == MEMORY:
-            return self._grown(remedy.value)
+            return self._grown(remedy.value, state)
         time = self._written.time(remedy.value)
         if remedy.kind == RECOMPUTE:
             return f"Recompute: {time}", RECOMPUTE_TIP
         return f"{name} {time}", f"Place it with {name}, which finds room: {time}"
 
-    def _grown(self, factor: float) -> tuple[str, str]:
+    def _grown(self, factor: float, state: State) -> tuple[str, str]:
+        who = QUICK if function_of(state).slow else state.placer
         tip = (
-            "The least memory with which the strategies shown would place it, to 1 %, or HEFT where they search for long; to 5 % "
-            f"where a plan made depth first stands in: × {factor:.3g} for every device"
+            f"Give every device {factor:.3g} times its memory: {who} then has room, or the plan that stands in where it is stuck."
+            f" It is the least that was found to be enough, in trials of up to {LIMIT:g} s each; less may do"
         )
         if len(self._sizes) > 1:
             return f"Memory × {factor:.3g}", tip
@@ -153,8 +166,8 @@ class Rejection:
 
     def _take(self, place: int) -> None:
         """Do what the button in a place says."""
-        remedy = self._remedies.every[place] if self._remedies is not None else None
-        if remedy is None or remedy.value is None:
+        shown = self._remedies
+        if shown is None or place >= len(shown.every) or (remedy := shown.every[place]).value is None:
             return
         act: dict[str, Callable[[State], State]] = {
             MEMORY: partial(with_memory, factor=remedy.value),
