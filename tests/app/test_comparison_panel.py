@@ -14,6 +14,7 @@ import pytest
 from explorer_hands import CLUSTER, wait_for
 
 import placelab as pl
+from placelab.app.explorer.engine import pairs
 from placelab.app.explorer.engine.solving import Result
 from placelab.app.explorer.panels import comparison as panel
 from placelab.app.explorer.panels.comparison import Comparison
@@ -400,6 +401,73 @@ def test_a_quick_partitioner_that_loops_can_be_left_out(hands):
     assert hand.row("loops")["state"] == "search" and hand.row("zz")["state"] == "done"
     assert hand.panel.table.action == "search"
     end.set()
+
+
+def test_a_partitioner_that_never_ends_holds_up_no_other(hands, monkeypatch):
+    """It is left after a while, the others come first; then it begins anew, with twice the time, as long as nobody stops it.
+
+    A comparison without it can be downloaded then. In the next problem it comes last.
+    """
+    monkeypatch.setattr(panel, "LATE", 0.3)
+    calls: list[pl.Problem] = []
+
+    @pl.partitioner
+    def aa(problem: pl.Problem) -> pl.Placement:
+        calls.append(problem)
+        while True:
+            time.sleep(0.01)
+
+    Gate("zz").open.set()
+    hand = hands()
+    hand.show()
+    wait_for(lambda: hand.panel.table.rows and hand.row("zz")["state"] == "done" and len(calls) > 1)
+    assert hand.row("heft")["state"] == "done" and hand.panel.frame is None
+    wait_for(lambda: hand.row("aa")["over"] == [0.6] * len(hand.panel.table.schedulers))
+    assert hand.row("zz")["over"] == [0] * len(hand.panel.table.schedulers)
+    json.dumps(hand.panel.table.rows)
+    hand.ask("halt", "aa")
+    settle(hand)
+    assert hand.row("aa")["state"] == "search" and "aa" not in set(hand.panel.columns()["partitioner"])
+    calls.clear()
+    hand.change(lambda state: replace(state, seed=1))
+    wait_for(lambda: calls)
+    assert all(hand.cell(name, hand.state.scheduler) for name in ("hash", "single", "heft", "zz"))
+
+
+def test_a_scheduler_that_never_ends_holds_up_no_other(hands, monkeypatch):
+    """Its column is left, all other columns are filled in all rows; a run while kernels are compiled is not counted."""
+    monkeypatch.setattr(panel, "LATE", 0.3)
+    monkeypatch.setattr(strategies, "_schedulers", dict(strategies._schedulers))
+
+    @pl.scheduler
+    def aa(state, device: int, ready: list[int]) -> int:
+        while True:
+            time.sleep(0.01)
+
+    hand = hands()
+    hand.show()
+    wait_for(lambda: hand.panel.table.rows and sum(row["cells"].count(None) for row in hand.panel.table.rows) == 3)
+    wait_for(lambda: {over for row in hand.panel.table.rows for over in row["over"]} >= {0.0, 0.6})
+    assert all(hand.cell(name, "aa") is None for name in ("hash", "single", "heft"))
+    hand.ask("halt")
+    settle(hand)
+
+
+def test_while_kernels_are_compiled_nothing_is_late(monkeypatch):
+    """Nor while a run waits for a hand."""
+    busy = [True]
+    monkeypatch.setattr(pairs, "compiling", lambda: busy[0])
+    step = pairs.Step(0.05)
+    assert not step.late
+    step.begin("fifo")
+    time.sleep(0.1)
+    assert not step.late
+    busy.clear()
+    busy.append(False)
+    time.sleep(0.1)
+    assert step.late
+    step.rest()
+    assert not step.late
 
 
 def test_a_click_shows_the_pair(hands):

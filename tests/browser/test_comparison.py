@@ -261,6 +261,26 @@ def test_a_row_that_takes_long_can_be_left_out(page: Page, shown) -> None:
     assert asked(table, page) == {"kind": "halt", "partitioner": HOSTILE}
 
 
+def test_what_was_left_as_it_takes_long_can_be_stopped(page: Page, shown) -> None:
+    """Its row says after how long, with a button; a cell of a scheduler that takes long says it, too, and why when asked."""
+    table = shown(height=260)
+    table.rows = [
+        ROWS[0],
+        row("heft", None, cell(5.0), cell(6.0), state="pending") | {"over": [5, 0, 0]},
+        ROWS[2],
+        row(HOSTILE, None, None, None, state="pending") | {"over": [10, 5, 5]},
+        ROWS[4],
+    ]
+    bare_page.receive(page, table, "rows")
+    expect(page.locator("tbody tr", has_text="heft").locator("td").first).to_have_text("> 5 s")
+    page.locator("tbody tr", has_text="heft").locator("td").first.hover()
+    expect(page.locator(".tip")).to_contain_text("others come first")
+    stop = page.get_by_role("button", name=f"{HOSTILE}: stop")
+    expect(stop).to_have_text("Stop · over 5 s")
+    stop.click()
+    assert asked(table, page) == {"kind": "halt", "partitioner": HOSTILE}
+
+
 def test_names_stay_in_sight(page: Page, shown) -> None:
     """The schedulers' names above and the partitioners' at the left do not scroll away."""
     table = shown(height=110)

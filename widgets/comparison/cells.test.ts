@@ -1,5 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { bestFirst, bestOf, explain, isBest, isOptimal, ratioOf, textOf, tiedNames, tieOf } from "./cells.ts";
+import { SI } from "../shared/format.ts";
+import {
+  bestFirst,
+  bestOf,
+  explain,
+  isBest,
+  isOptimal,
+  overAll,
+  ratioOf,
+  textOf,
+  textOfNone,
+  tiedNames,
+  tieOf,
+} from "./cells.ts";
 import type { Cell, Row } from "./traits.ts";
 
 const cell = (makespan: number, more: Partial<Cell> = {}): Cell => ({
@@ -48,6 +61,38 @@ describe("a cell", () => {
       ["Not compared yet"],
       ["Being compared now"],
     ]);
+  });
+});
+
+describe("what takes long", () => {
+  it("says after how many seconds it was left, and whether it runs again", () => {
+    expect([textOfNone("pending", 5), textOfNone("running", 5), textOfNone("pending"), textOfNone("own")]).toEqual([
+      "> 5 s",
+      "> 5 s",
+      "…",
+      "–",
+    ]);
+    expect(explain(null, "pending", 2, [], SI, 5)).toEqual([
+      "It takes over 5 s: others come first, then it begins anew, with twice the time",
+    ]);
+    expect(explain(null, "running", 2, [], SI, 5)).toEqual(["Being compared now"]);
+  });
+
+  it("is the whole row where none of its cells has anything", () => {
+    const left = (state: Row["state"], over?: number[], first: Cell | null = null): Row => ({
+      ...row("a", [first, null], state),
+      ...(over && { over }),
+    });
+    expect(overAll(left("pending", [5, 10]))).toBe(5);
+    expect(overAll(left("running", [5, 10]))).toBe(5);
+    for (const other of [
+      left("pending", [0, 5]),
+      left("pending"),
+      left("done", [5, 5]),
+      left("search", [5, 5]),
+      left("pending", [5, 5], cell(1)),
+    ])
+      expect(overAll(other)).toBe(0);
   });
 });
 

@@ -31,6 +31,20 @@ export function textOf(cell: Cell, measure: Measure, units: Units = SI): string 
   return units.bytes(cell[measure] ?? NaN);
 }
 
+/** The text of a cell without a number: that it took so many seconds without an end, that it is still to come, or that nothing is. */
+export function textOfNone(state: Row["state"], over = 0): string {
+  return state === "own" ? "–" : over ? `> ${duration(over)}` : "…";
+}
+
+/** Seconds, as they are waited for. */
+const duration = (seconds: number) => `${Number(seconds.toPrecision(2))} s`;
+
+/** The seconds after which all of a row was left that others may come first; 0 where it was not, or has something to show. */
+export function overAll(row: Row): number {
+  const waits = row.state === "pending" || row.state === "running";
+  return waits && isEmpty(row) && row.over?.length ? Math.min(...row.over) : 0;
+}
+
 /** Whether no schedule can be faster. */
 export function isOptimal(cell: Cell): boolean {
   return cell.gap !== null && cell.gap < OPTIMAL && !cell.flaw;
@@ -133,8 +147,11 @@ export function explain(
   least: number,
   marks: readonly string[],
   units: Units = SI,
+  over = 0,
 ): string[] {
   if (!cell && state === "own") return ["A plan by hand is replayed as planned"];
+  if (!cell && over && state === "pending")
+    return [`It takes over ${duration(over)}: others come first, then it begins anew, with twice the time`];
   if (!cell) return [state === "running" ? "Being compared now" : state === "done" ? "No result" : "Not compared yet"];
   const stale = cell.stale ? ["Of the problem before the change"] : [];
   if (cell.error) return [cell.error, ...stale];

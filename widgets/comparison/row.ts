@@ -11,8 +11,10 @@ import {
   isOptimal,
   type Measure,
   measured,
+  overAll,
   ratioOf,
   textOf,
+  textOfNone,
   tieOf,
 } from "./cells.ts";
 import { shade } from "./shade.ts";
@@ -75,6 +77,7 @@ export class RowView {
 
   get #isWide(): boolean {
     const { state } = this.row;
+    if (overAll(this.row)) return true;
     return isIdle(this.row) ? isEmpty(this.row) : state === "running" && this.#elapsed > PATIENCE && isEmpty(this.row);
   }
 
@@ -82,8 +85,12 @@ export class RowView {
     const before = bestOf([this.row], "makespan");
     const seen = before ? ` · ${look.units.time(before.value)} before the change` : "";
     const idle = isIdle(this.row);
-    this.#button.textContent = idle ? `Search${seen}` : `Stop · ${Math.floor(this.#elapsed / 1000)} s`;
-    const what = idle ? "It searches for seconds or minutes: run it" : "Leave it out";
+    const over = overAll(this.row);
+    const elapsed = Math.floor(this.#elapsed / 1000);
+    const passed = over > elapsed ? `over ${Number(over.toPrecision(2))} s` : `${elapsed} s`;
+    this.#button.textContent = idle ? `Search${seen}` : `Stop · ${passed}`;
+    const waits = over ? "; others come first, then it begins anew, with twice the time" : "";
+    const what = idle ? "It searches for seconds or minutes: run it" : `Leave it out${waits}`;
     set(this.#button, { "aria-label": `${this.row.name}: ${idle ? `search${seen}` : "stop"}`, title: what });
     set(this.#wide, { colspan: look.schedulers.length });
     this.#lines = [];
@@ -99,19 +106,20 @@ export class RowView {
 
   #showCell(td: HTMLElement, column: number, look: Look): string[] {
     const { name, state, cells } = this.row;
+    const over = this.row.over?.[column] ?? 0;
     const cell = cells[column] ?? null;
     const scheduler = look.schedulers[column]!;
     const best = isBest(look.best, this.row, column);
     const shown = look.shown[0] === name && look.shown[1] === scheduler;
     const now = look.otherOptions ? "with default options; others are shown now" : "shown now";
     const marks = [shown ? now : "", best ? `${BEST[look.measure]}${tieOf(look.best!)}` : ""].filter(Boolean);
-    const lines = explain(cell, state, look.leastMakespan, marks, look.units);
+    const lines = explain(cell, state, look.leastMakespan, marks, look.units, over);
     const ratio = ratioOf(measured(cell, look.measure), look.least); // NaN where no cell counts, too
     const colour = Number.isNaN(ratio) ? null : shade(ratio, look.end, look.dark);
     const kind = !cell ? "pending" : cell.error ? "error" : cell.flaw ? "flawed" : cell.stale ? "stale" : "";
     td.style.setProperty("--fill", colour?.fill ?? null);
     td.style.setProperty("--on-fill", colour?.ink ?? null);
-    const text = cell ? written(cell, look.measure, best, look.units) : state === "own" ? "–" : "…";
+    const text = cell ? written(cell, look.measure, best, look.units) : textOfNone(state, over);
     write(td, text);
     td.className = [kind, best && "best", shown && "shown", text.length > ROOM && "long"].filter(Boolean).join(" ");
     set(td, { "aria-label": `${name}, ${scheduler}: ${lines.join(". ")}`, "aria-selected": String(shown) });

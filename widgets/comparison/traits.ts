@@ -28,6 +28,8 @@ export interface Row {
   state: "pending" | "running" | "done" | "search" | "own";
   /** One per scheduler; null where nothing is known. */
   cells: (Cell | null)[];
+  /** Of each cell the seconds after which it was left, as others come first; 0 where it was not. */
+  over?: number[];
 }
 
 /** A pair; numbers are null where there is none. */

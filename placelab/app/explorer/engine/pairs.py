@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from placelab.analysis.studies.adversary_search import Adversary, adversarial
 from placelab.app.explorer.engine.failure import sentence
 from placelab.base.interrupts import need
 from placelab.base.leaving import Abandoned, run_abandonable
-from placelab.base.progress import Progress
+from placelab.base.progress import Progress, compiling
 from placelab.base.threads import Background, Worker
 from placelab.schedule.catalogue import partitioners
 from placelab.schedule.schedule import Schedule
@@ -46,12 +48,24 @@ class KnownPairs:
         self.done = set[str]()
         self._rows: dict[Pair, dict[str, Any]] = {}
         self._fresh: set[Pair] = set()  # pairs whose row is of the present problem
+        self._over: dict[
+            Pair, float
+        ] = {}  # seconds without an end: of a partitioner, the scheduler "", and the other way round
 
     def begin(self) -> None:
         """Begin with another problem."""
         self.bound = 0.0
         self.done = set()
         self._fresh = set()
+        self._over = {}
+
+    def put_off(self, partitioner: str, scheduler: str, seconds: float) -> None:
+        """Have all pairs of a strategy wait behind others, which was left after so long; "" for the other kind."""
+        self._over[partitioner, scheduler] = seconds
+
+    def over(self, pair: Pair) -> float:
+        """The seconds after which a strategy of a pair was left; 0 where none was."""
+        return max(self._over.get((pair[0], ""), 0.0), self._over.get(("", pair[1]), 0.0))
 
     def take(self, row: Mapping[str, Any]) -> None:
         """Take over the row of a pair."""
@@ -88,6 +102,42 @@ class KnownPairs:
         flaw = "out of memory" if row["oom"] else "" if row["valid"] or row["error"] else "not legal"
         numbers = {"makespan": makespan, "gap": gap, "memory": memory, "moved": moved}
         return {**numbers, "flaw": flaw, "error": row["error"], "stale": stale or pair not in self._fresh}
+
+
+class Step:
+    """What is under way while a partitioner is compared: its placement, or a run under a scheduler.
+
+    Parameters
+    ----------
+    limit
+        Seconds that it may take before others come first; those in which kernels are compiled do not count.
+
+    Attributes
+    ----------
+    scheduler
+        Of the run; "" of the placement.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+        self.scheduler = ""
+        self._since = inf
+
+    def begin(self, scheduler: str = "") -> None:
+        """Count from now."""
+        self.scheduler = scheduler
+        self._since = monotonic()
+
+    def rest(self) -> None:
+        """Count nothing until the next begins."""
+        self._since = inf
+
+    @property
+    def late(self) -> bool:
+        """Whether it takes longer than it may."""
+        if compiling() and self._since < inf:
+            self._since = monotonic()
+        return monotonic() - self._since > self.limit
 
 
 def _number(value: float | None) -> float | None:

@@ -1,13 +1,15 @@
 """Compare all pairs of strategies in the background and show them in a table: the pair that is shown first, its row, its column.
 
 Partitioners that search for seconds run only on request, or on graphs of at most `SMALL` ops: otherwise each change would keep
-the machine busy for minutes. The plan of one that is shown is there already, and is run under all schedulers.
+the machine busy for minutes. The plan of one that is shown is there already, and is run under all schedulers. Any other strategy
+that takes more than `LATE` seconds is left, and begins anew behind the others with twice the time, and so on: one may never end.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from time import monotonic, sleep
@@ -17,7 +19,7 @@ import numpy as np
 
 from placelab.analysis.comparing import best_pairs, fitting_schedulers, rows_under, timed
 from placelab.analysis.studies.adversary_search import Adversary
-from placelab.app.explorer.engine.pairs import KnownPairs, Pair, RivalSearch, measures
+from placelab.app.explorer.engine.pairs import KnownPairs, Pair, RivalSearch, Step, measures
 from placelab.app.explorer.engine.solving import Result, preparation
 from placelab.app.explorer.offered import BY_HAND, HandPlan, Model
 from placelab.app.explorer.panels.panel import POLL, Panel, Shared
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PAUSE = 0.4  # seconds without a change before all pairs are compared again
+LATE = 5.0  # seconds that a placement or a run may take before others come first
 REFRESH = 0.1  # seconds between two messages to the browser
 UNITS_OF = {"makespan": " [s]", "seconds": " [s]", "peak_memory": " [bytes]", "bytes_moved": " [bytes]"}
 SMALL = 20  # ops; searches on smaller graphs end in about a second and run without a request
@@ -138,6 +141,7 @@ class Comparison(Panel):
             self._halted = self._halted or not partitioner
             self._left_out |= {partitioner}
             self._asked -= {partitioner} if partitioner else set(self._asked)
+            self._fill()
             self._refresh()
 
     def resume(self) -> None:
@@ -157,7 +161,10 @@ class Comparison(Panel):
 
     @property
     def frame(self) -> pd.DataFrame | None:
-        """The latest complete result of :func:`placelab.compare`, all quick partitioners at least; None before the first."""
+        """The latest complete result of :func:`placelab.compare`; None before the first.
+
+        It has all quick partitioners at least, but those that were left out.
+        """
         return self._frame
 
     def columns(self) -> dict[str, Any]:
@@ -218,19 +225,27 @@ class Comparison(Panel):
     def _next(self) -> tuple[str, list[str]] | None:
         """The partitioner to be compared next, and the schedulers: the row of the pair shown, its column, the quickest row."""
         with self._lock:
-            names = [name for name in partitioners() if self._wanted(name) and name not in self._pairs.done]
-            if self._halted or not names or self._state is None:
+            if self._halted or self._state is None or not (due := self._due(self._state.scheduler)):
                 return None
-            slow = {name: partitioners()[name].slow for name in names}
+            slow = {name: partitioners()[name].slow for name in due}
             at_hand = lambda name: name == self._ran and (name in self._placed or not slow[name])  # noqa: E731
-            names.sort(key=lambda name: (not at_hand(name), slow[name], self._took.get(name, 0.0)))
+            names = sorted(due, key=lambda name: (not at_hand(name), slow[name], self._took.get(name, 0.0)))
             shown = self._state.scheduler
-            columns = sorted(self._columns(), key=lambda scheduler: scheduler != shown)
-            if columns[0] == shown and not at_hand(names[0]):
+            if not at_hand(names[0]):
                 for name in names:
-                    if not slow[name] and not self._pairs.knows((name, shown)):
+                    if not slow[name] and shown in due[name]:
                         return name, [shown]
-            return names[0], [s for s in columns if not self._pairs.knows((names[0], s))]
+            return names[0], due[names[0]]
+
+    def _due(self, shown: str) -> dict[str, list[str]]:
+        """The partitioners to be compared, each with schedulers, the one that is shown first; what was put off comes last."""
+        columns = sorted(self._columns(), key=lambda scheduler: scheduler != shown)
+        names = [name for name in partitioners() if self._wanted(name) and name not in self._pairs.done]
+        left = {name: [s for s in columns if not self._pairs.knows((name, s))] for name in names}
+        over = self._pairs.over
+        least = min((over((name, s)) for name in names for s in left[name]), default=0.0)
+        due = {name: [s for s in left[name] if over((name, s)) <= least] for name in names}
+        return {name: due[name] for name in names if due[name] or not left[name]}
 
     # ---------------------------------------------------------------- the worker
 
@@ -248,15 +263,20 @@ class Comparison(Panel):
         self._refresh()
 
     def _compare(self, name: str, under: list[str]) -> None:
-        """Compare one partitioner under some schedulers, unless the problem changes or a user stops it."""
+        """Compare one partitioner under some schedulers, unless the problem changes, a user stops it, or it takes too long."""
         subject = self._subject
         assert subject is not None
-        over = lambda: self._halted or self._worker.closed or self._subject != subject  # noqa: E731
-        stop = for_good(lambda: over() or not self._wanted(name))
+        step = Step(max(LATE, 2 * max((self._pairs.over((name, scheduler)) for scheduler in under), default=0.0)))
+        over = lambda: self._halted or self._worker.closed or self._subject != subject or not self._wanted(name)  # noqa: E731
+        late = for_good(lambda: step.late)
+        stop = for_good(lambda: over() or late())
+        begun = iter(under)
 
         def wait_or_stop() -> bool:  # called before each pair
+            step.rest()
             while self._shared.dragging() and not stop():
                 sleep(POLL)
+            step.begin(next(begun))
             return stop()
 
         def refresh_or_stop() -> bool:
@@ -265,22 +285,34 @@ class Comparison(Panel):
             return stop()
 
         def compare() -> None:
+            if not partitioners()[name].slow:
+                step.begin()
             placed = self._place(name, subject, stop)
+            step.rest()
             when = [schedulers()[scheduler] for scheduler in under]
             for row, bound in rows_under(subject[0], name, when, subject[1], placed, wait_or_stop, measures):
                 if not stop():
                     self._take(subject[0], row, bound)
 
-        try:
+        with suppress(Abandoned):
             run_abandonable(compare, refresh_or_stop)
-        except Abandoned:
-            return
         if stop():
+            if late() and not over():
+                self._put_off(name, step)
             return
         with self._lock:
             if all(scheduler in under or self._pairs.knows((name, scheduler)) for scheduler in self._columns()):
                 self._pairs.done.add(name)
                 self._fill()
+
+    def _put_off(self, name: str, step: Step) -> None:
+        """Let the others come first, as the partitioner or the scheduler takes long, in the next problem, too."""
+        with self._lock:
+            if step.scheduler:
+                self._pairs.put_off("", step.scheduler, step.limit)
+            else:
+                self._pairs.put_off(name, "", step.limit)
+                self._took[name] = step.limit
 
     def _place(self, name: str, subject: Subject, stop: Callable[[], bool]) -> Placed:
         """The placement of a partitioner, made once; that of a search which is shown is there."""
@@ -344,10 +376,11 @@ class Comparison(Panel):
             self._take_row((BY_HAND, PLANNED), result.schedule, legal=True)  # each move is legal
 
     def _fill(self) -> None:
-        """Make the frame, once all quick partitioners are compared."""
+        """Make the frame, once all quick partitioners are compared but those that were left out."""
         quick_first = sorted(partitioners(), key=lambda name: partitioners()[name].slow)
         names = [name for name in quick_first if name in self._pairs.done]
-        if names and all(name in names for name in quick_first if not partitioners()[name].slow):
+        quick = [name for name in quick_first if not partitioners()[name].slow and name not in self._left_out]
+        if names and all(name in names for name in quick):
             self._frame = self._pairs.frame(names, self._columns())
 
     # ---------------------------------------------------------------- the table
@@ -386,7 +419,9 @@ class Comparison(Panel):
         wanted = self._wanted(name)
         stale = self._newest != self._subject
         state = "done" if done else "running" if self._now == name else "pending" if wanted else "search"
-        return {"name": name, "state": state, "cells": [self._pairs.cell((name, s), stale) for s in self._columns()]}
+        pairs = [(name, s) for s in self._columns()]
+        cells = [self._pairs.cell(pair, stale) for pair in pairs]
+        return {"name": name, "state": state, "cells": cells, "over": [self._pairs.over(pair) for pair in pairs]}
 
     def _row_by_hand(self) -> list[dict[str, Any]]:
         """The row of the last plan by hand, where the problem shown may have it."""
