@@ -46,6 +46,20 @@ def test_a_late_value_does_not_end_the_curve(late):
     assert last["values"] == sorted(last["values"]) and last["values"][-1] / last["values"][-2] < 2
 
 
+def test_a_late_last_value_hides_none_before_it():
+    """The last report says that nothing is missing, and has all values that were in time."""
+    calls = []
+
+    def tried(problem: pl.Problem) -> pl.Placement:
+        calls.append(problem)
+        time.sleep(1.2 * curve.LIMIT if len(calls) == curve.VALUES else 0)
+        return pl.place(problem, "heft")
+
+    said = curve_of(tried)
+    assert [each["missing"] for each in said] == sorted((each["missing"] for each in said), reverse=True)
+    assert said[-1]["missing"] == 0 and len(said[-1]["values"]) >= curve.VALUES - 1 - curve.LATE
+
+
 def test_values_that_are_all_late_make_no_curve():
     """Computing them would slow what the hand sees, so it ends after a few."""
     calls = []

@@ -8,6 +8,7 @@ import io
 import json
 import math
 import re
+import threading
 import time
 from dataclasses import replace
 from itertools import pairwise
@@ -767,10 +768,42 @@ def test_what_the_drawer_shows_is_downloaded(explorer, monkeypatch):
     links = {"kind": "bandwidth", "label": "bandwidth inside server", "pairs": [[0, 1], [1, 0]]}
     explorer.gantt.value = links
     explorer.canvas.chosen = links
-    wait_for(lambda: len(explorer.gantt.curve.get("values", ())) > 3)
-    name, curve = table("save curve as csv")
-    assert name.endswith(".curve.csv") and list(curve.columns) == ["bandwidth inside server [B/s]", "makespan [s]"]
-    assert curve.iloc[:, 0].is_monotonic_increasing and (curve["makespan [s]"] > 0).all()
+    wait_for(lambda: explorer.gantt.curve.get("missing") == 0)
+    name, rows = table("save curve as csv")
+    assert name.endswith(".curve.csv") and list(rows.columns) == ["bandwidth inside server [B/s]", "makespan [s]"]
+    assert rows.iloc[:, 0].is_monotonic_increasing and (rows["makespan [s]"] > 0).all()
+
+
+def test_the_file_of_a_curve_that_is_computed_follows_when_it_is_whole(explorer, monkeypatch):
+    """A message says how much is left; where another value is chosen meanwhile, it says that no file comes."""
+    sent, said = [], []
+    monkeypatch.setattr(explorer.actions.frame, "send", lambda what, buffers: sent.append(buffers[0].decode()))
+    monkeypatch.setattr(explorer.actions.downloads, "_say", lambda text, tone: said.append((text, tone)))
+    assert explorer.settled(60)
+    gate = threading.Event()
+    whole = curve.makespan
+
+    def gated(state) -> float:
+        gate.wait(0.2)  # less than what is too late
+        return whole(state)
+
+    monkeypatch.setattr(curve, "makespan", gated)
+    links = {"kind": "bandwidth", "label": "bandwidth inside server", "pairs": [[0, 1], [1, 0]]}
+    download = explorer.actions.downloads.buttons["Curve"]
+    for other in (True, False):
+        explorer.canvas.chosen = links
+        wait_for(lambda: explorer.gantt.curve.get("missing", 0) > 0)
+        said.clear()
+        download.click()
+        assert not sent and said[0][1] == "note" and said[0][0].endswith("values are left; its file follows.")
+        if other:
+            explorer.canvas.chosen = {"kind": "speed", "label": "speed of gpu:0", "device": 0}
+            wait_for(lambda: "download Curve again" in said[-1][0])
+    gate.set()
+    wait_for(lambda: sent)
+    rows = pd.read_csv(io.StringIO(sent[0]))
+    assert len(rows) == len(explorer.gantt.curve["values"]) and explorer.gantt.curve["missing"] == 0
+    assert len(sent) == 1 and len(rows) > 20  # loading kernels may make one late
 
 
 @pytest.mark.parametrize(

@@ -450,6 +450,7 @@ class Explorer(Readable):
             label = str(self.gantt.value.get("label", ""))
             unitless = not self.state.cluster.units.si
             self.sensitivity.take(curve=curve, label=label, unitless=unitless, result_of=curve.get("of", ""))
+        self.actions.downloads.more_of("Curve", curve.get("of", ""))
 
     def _tell(self) -> None:
         """Say what an edit did, once its result is there."""

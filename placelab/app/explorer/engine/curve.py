@@ -51,8 +51,8 @@ class Curve(Background):
         [value, pair, makespan] where another quick pair is better, ``preview``: whether a preview stands in, ``gesture``: the
         number of the drag; {} when it ends.
     keep
-        Called likewise for a chosen value, with ``now``, that value, its ``unit``, and ``of``, the key of its state; ``none``
-        says why there is no curve; {} before one is known.
+        Called likewise for a chosen value, with ``now``, that value, its ``unit``, and ``of``, the key of its state; ``missing``:
+        how many values are still to be tried; ``none`` says why there is no curve; {} before one is known.
     busy
         Whether the picture that the hand waits for is being made.
 
@@ -135,9 +135,10 @@ class Curve(Background):
                 return self._tell(asked, {"none": f"No curve: a value of it takes more than {LIMIT:g} s."})
             if late:
                 continue
-            if len(makespans) in (len(coarse), VALUES) or monotonic() - reported > EVERY:
+            if len(makespans) == len(coarse) or monotonic() - reported > EVERY:
                 self._report(asked, start * factors, makespans, best)
                 reported = monotonic()
+        self._report(asked, start * factors, makespans, best)
         for i in coarse:
             others = [(self._makespan(changed)[0], name) for name, changed in pairs(at(state, message, factors[i]))]
             if self._worker.woken:
@@ -174,6 +175,7 @@ class Curve(Background):
                 "makespans": [makespans[i] for i in known],
                 "best": list(best),
                 "preview": "preview" in function_of(asked.state).reserved,
+                "missing": VALUES - len(makespans),
             },
         )
 

@@ -79,6 +79,20 @@ FILES: dict[str, tuple[str, str, str, Write]] = {
 }
 
 
+class UnfinishedError(UnsupportedError):
+    """A table is still being computed; its file follows by itself.
+
+    Parameters
+    ----------
+    of
+        The key of the state that it is of.
+    """
+
+    def __init__(self, message: str, of: str) -> None:
+        super().__init__(message)
+        self.of = of
+
+
 class Downloads:
     """A button, and the panel of files that it opens.
 
@@ -108,6 +122,7 @@ class Downloads:
         self._table = table
         self._frame = frame
         self._say = say
+        self._awaited = "", ""  # the table that is computed before it is saved, and the key of its state
         self.draw: Callable[[str, str, int], None] = lambda name, title, width: None
         self.width = w.BoundedIntText(value=WIDTH, min=NARROW, max=WIDE, description="mm", tooltip=WIDTH_TIP)
         as_shown = self._pictures({"PNG": ".png", "SVG": ".svg"}, SHOWN_TIP, lambda: 0)
@@ -158,9 +173,25 @@ class Downloads:
 
         def saved(state: State, _: Schedule, __: list[Item]) -> None:
             name = _name(state, f".{title.lower().replace(' ', '-')}.csv")
-            self._frame.download(name, columns_csv(self._table(title)).encode(), "text/csv")
+            try:
+                content = columns_csv(self._table(title)).encode()
+            except UnfinishedError as error:
+                self._awaited = title, error.of
+                return self._say(str(error), "note")
+            self._frame.download(name, content, "text/csv")
 
+        self._awaited = "", ""
         self._with_shown(saved)
+
+    def more_of(self, title: str, of: str) -> None:
+        """Save a table that was asked for if it is whole now, or say how much there is; say that another one has begun, if so."""
+        awaited, state = self._awaited
+        if awaited != title:
+            return
+        if state == of:
+            return self._save_table(title)
+        self._awaited = "", ""
+        self._say(f"There is no file, as what was asked for has changed: download {title} again.", "note")
 
     def _with_shown(self, act: Callable[[State, Schedule, list[Item]], None]) -> None:
         """Do something with what is shown; say why where it cannot be done."""
@@ -244,7 +275,10 @@ class Actions:
 
 
 def curve_columns(gantt: Gantt) -> dict[str, Any]:
-    """A row per value of the curve that is shown: the value, and the makespan with it; UnsupportedError while there is none."""
+    """A row per value of the curve that is shown: the value, and the makespan with it; UnsupportedError while there is none.
+
+    UnfinishedError while it is computed.
+    """
     curve = gantt.curve
     if why := curve.get("none", ""):
         raise UnsupportedError(f"there is no curve to download: {why.removeprefix('No curve: ')}")
@@ -253,6 +287,8 @@ def curve_columns(gantt: Gantt) -> dict[str, Any]:
             "there is no curve to download: open the details below the chart, then click a value of the cluster"
         )
     _settled(gantt, curve)
+    if missing := curve.get("missing", 0):
+        raise UnfinishedError(f"The curve is being computed, {missing} values are left; its file follows.", curve["of"])
     kind = gantt.value["kind"]
     columns = {gantt.value.get("label", kind): UNITS[kind], "makespan": "s"}
     heads = columns if gantt.unitless else [f"{name} [{unit}]" for name, unit in columns.items()]
