@@ -89,6 +89,13 @@ ANSWERS = (
         "pins ops tie fix lock constrain force hold assign colocate device scope",
     ),
     (
+        "cheaper cluster",
+        "Click a value of the cluster: how low may it be?",
+        "Click a speed, a memory or a link's value in the cluster: the curve above it says how low it may be before the makespan "
+        "grows. To try the cluster without a device, remove it; the note says what that costs, and undo leads back.",
+        "cheap less cost costs price budget money save spend buy",
+    ),
+    (
         "dark mode",
         "As the page has it: JupyterLab's is under Settings, Theme",
         "The explorer has the colours of its page: in JupyterLab choose Settings, Theme; placelab explore follows the system.",
@@ -122,7 +129,7 @@ def everyday(shared: Shared, session: Session, gantt: Gantt, open_files: Callabl
     yield Command(
         "add a host", "A device like the last on a host of its own", "edit", apart, "machine server node new another"
     )
-    yield Command("remove a device", "The last one", "edit", less, "gpus gpu less fewer delete cheaper price budget")
+    yield Command("remove a device", "The last one", "edit", less, "gpus gpu less fewer delete")
     for column, factor, phrase, says, words in FACTORS:
         yield Command(phrase, says, "edit", partial(change, partial(_scaled, shared, column, factor)), words)
     free = lambda: change(lambda s: replace(s, pins=()))  # noqa: E731
