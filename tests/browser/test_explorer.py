@@ -104,7 +104,8 @@ class Hand:
         assert self.notebook.value("bool((explorer.schedule.start == made.start).all())")
 
     def pull(self, handle: Locator, dx: float, steps: int = 12, hold: int = 0) -> None:
-        """Drag a handle sideways."""
+        """Drag a handle sideways, and wait until Python has the last of it: on a busy machine a cell may overtake the first."""
+        self.notebook.execute("pulled = explorer.state")
         box = box_of(handle)
         x = box["x"] + box["width"] / 2
         y = box["y"] + box["height"] / 2
@@ -114,7 +115,7 @@ class Hand:
             self.page.mouse.move(x + dx * (i + 1) / steps, y)
             self.page.wait_for_timeout(hold)
         self.page.mouse.up()
-        self.becomes("[explorer.canvas.dragging, len(explorer.steps.past) > 0]", [False, True])
+        self.becomes("[explorer.canvas.dragging, explorer.state is not pulled]", [False, True])
 
 
 def at_1280(page: Page, open_notebook: Callable, code: str) -> Hand:
