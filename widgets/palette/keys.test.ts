@@ -20,6 +20,8 @@ it("knows the keys of the explorer, with Ctrl or Command", () => {
   expect(commandOf(key("k"))).toBe("");
   expect(commandOf(key("z", { ctrlKey: true, altKey: true }))).toBe("");
   expect(commandOf(key("k", { ctrlKey: true, shiftKey: true }))).toBe("");
+  expect(commandOf(key("y", { ctrlKey: true, shiftKey: true }))).toBe("");
+  expect(commandOf(key("k", { ctrlKey: true, metaKey: true }))).toBe("");
 });
 
 it("leaves text fields their own undo", () => {
@@ -32,7 +34,7 @@ it("leaves text fields their own undo", () => {
 
 it("goes around the offers", () => {
   expect([moved("ArrowDown", 0, 3), moved("ArrowDown", 2, 3), moved("ArrowUp", 0, 3)]).toEqual([1, 0, 2]);
-  expect([moved("ArrowDown", 0, 0), moved("a", 0, 3)]).toEqual([0, null]);
+  expect([moved("ArrowDown", 0, 0), moved("ArrowUp", 0, 0), moved("a", 0, 3)]).toEqual([0, 0, null]);
 });
 
 /** An element as far as the decision looks: `at("input", { type: "range" }, around)`. */
@@ -44,6 +46,10 @@ const cell = at("div", { tabindex: "0" }, null); // of a host
 const explorer = at("div", { tabindex: "-1" }, cell);
 const ARROWS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
 const CHART = [...ARROWS, " ", "/", "w", "a", "s", "d"];
+const ROLES = [
+  ...["application", "combobox", "dialog", "grid", "listbox", "menu", "menubar"],
+  ...["radiogroup", "separator", "slider", "spinbutton", "tablist", "tree"],
+];
 const taken = (target: unknown) => CHART.filter((each) => !isForChart(key(each), target, explorer));
 
 it("gives the chart its keys from all that needs none", () => {
@@ -56,7 +62,7 @@ it("leaves buttons nothing but the Space that presses them", () => {
   for (const button of [
     at("button", { type: "button" }),
     at("summary"),
-    at("input", { type: "checkbox" }),
+    ...["button", "checkbox", "color", "file", "image", "reset", "submit"].map((type) => at("input", { type })),
     at("text", { role: "button", tabindex: "0" }),
     at("span", {}, at("button")),
   ])
@@ -72,7 +78,8 @@ it("leaves all keys to what needs arrows itself", () => {
     at("select"),
     at("textarea"),
     at("div", { contenteditable: "" }),
-    at("g", { role: "slider", tabindex: "0" }),
+    at("dialog"),
+    ...ROLES.map((role) => at("g", { role, tabindex: "-1" })),
     at("g", { role: "group", tabindex: "0" }),
     at("div", { role: "application", tabindex: "0" }),
     at("pre", { tabindex: "0" }),
