@@ -38,6 +38,46 @@ def test_a_shared_link_stands_for_the_ways_over_it():
     assert names == {"fair": [("bus", 6, 4.0, 4.0)], "parallel": [("", 1, 2.0, 2.0)] * 2}
 
 
+def test_a_shared_link_counts_what_goes_over_it_alone():
+    """Its pairs have a direction, what goes elsewhere has a row of its own, and a link that carries nothing has none."""
+    graph = pl.OpGraph.from_arrays(["a", "x", "y"], [1.0] * 3, [(0, 1), (0, 2)], edge_bytes=[2.0, 3.0])
+    links = {"bus": (1.0, [(0, 1)]), "idle": (1.0, [(2, 1)])}
+    problem = pl.Problem(graph, pl.Cluster([1.0] * 3, bandwidth=1.0, links=links), transfers="fair")
+    used = link_use(pl.simulate(problem, pl.Placement(problem, [0, 1, 2])))
+    assert [(link.name, link.pairs, link.carried) for link in used] == [
+        ("bus", {("dev0", "dev1")}, 2.0),
+        ("", {("dev0", "dev2")}, 3.0),
+    ]
+
+
+def test_a_link_is_free_while_the_latency_only_follows():
+    """Where it holds the link, it is busy for 2 seconds of bytes and 5 of latency; where it follows, for 2."""
+    graph = pl.OpGraph.from_arrays(["a", "x"], [1.0] * 2, [(0, 1)], edge_bytes=[2.0])
+    cluster = pl.Cluster([1.0] * 2, bandwidth=1.0, latency=5.0)
+    for rule, busy in (("holds", 7.0), ("follows", 2.0)):
+        problem = pl.Problem(graph, cluster, latency=rule)
+        schedule = pl.simulate(problem, pl.Placement(problem, [0, 1]))
+        assert [link.busy for link in link_use(schedule)] == [busy]
+        assert link_load(schedule)[0, 1] == busy / schedule.makespan
+
+
+def test_a_run_that_takes_no_time_keeps_no_link_busy():
+    """No share of nothing is divided."""
+    graph = pl.OpGraph.from_arrays(["a", "x"], [0.0] * 2, [(0, 1)], edge_bytes=[0.0])
+    problem = pl.Problem(graph, pl.Cluster([1.0] * 2, bandwidth=1.0))
+    schedule = pl.simulate(problem, pl.Placement(problem, [0, 1]))
+    assert schedule.makespan == 0 and not link_load(schedule).any()
+
+
+def test_no_device_is_idle_for_less_than_nothing():
+    """By rounding, 0.1 + 0.7 + 0.2 s of ops are longer than a run of them in another order."""
+    graph = pl.OpGraph.from_arrays(list("abc"), [0.1, 0.7, 0.2], [])
+    problem = pl.Problem(graph, pl.Cluster([1.0]))
+    schedule = pl.simulate(problem, pl.Placement(problem, [0, 0, 0]), "depth-first")
+    ((busy, idle, _),) = device_use(schedule).values()
+    assert busy > schedule.makespan and idle == 0
+
+
 @given(placed())
 def test_no_second_and_no_byte_is_lost(placement):
     """Busy and idle make up the makespan; what links carry is what is moved; none is busier than the run is long."""

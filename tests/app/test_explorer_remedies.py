@@ -27,6 +27,7 @@ from placelab.app.explorer.engine.remedies import (
     STRATEGY,
     Remedies,
     Remedy,
+    RemedySearch,
     in_turn,
     least_memory,
     more_memory,
@@ -196,7 +197,32 @@ def test_the_cheapest_are_tried_first(monkeypatch):
     assert called(in_turn(Remedies(state, every))) == ["m-etf", RECOMPUTE, LONG[0], LONG[-1], MEMORY, "own"]
     offered = called(remedies_of(state, problem).every)
     assert offered[0] == MEMORY and offered[-1] == "own" and offered[-2] == LONG[-1] and "heft" not in offered
-    assert set(LONG) < set(offered)
+    assert set(LONG) < set(offered) and not any(pl.partitioners()[name].slow for name in offered[1:])
+
+
+def test_what_cannot_help_is_not_offered():
+    """No more memory where none is limited; more of it comes before a pipeline's job made anew, which only a pipeline has."""
+    kinds = lambda state: [remedy.kind for remedy in remedies_of(state, state.problem()).every]  # noqa: E731
+    layers = pl.OpGraph.from_arrays([*"abcd"], [1e9] * 4, [(0, 1), (1, 2), (2, 3)], persistent=[1e8] * 4)
+    state = initial_state(pl.Problem(layers, pl.Cluster([1e12] * 2, memory=[1e13] * 2), memory="edges"))
+    pipeline = with_job(state, Job(PIPELINE, stages=2))
+    assert kinds(state)[:2] == [MEMORY, STRATEGY] and kinds(pipeline)[:3] == [MEMORY, RECOMPUTE, STRATEGY]
+    assert RECOMPUTE not in kinds(with_job(state, Job(PIPELINE, stages=2, recompute=True)))
+    unlimited = state.with_cluster(state.cluster.replace(memory=np.inf), state.layout)
+    assert {*kinds(unlimited)} == {STRATEGY}
+
+
+def test_the_search_tries_the_cheapest_first(monkeypatch):
+    """In its own order, not in that of the places."""
+    monkeypatch.setattr(remedies, "PAUSE", 0.0)
+    asked: list[str] = []
+    monkeypatch.setattr(remedies, "value_of", lambda remedy, *_: asked.append(remedy.name or remedy.kind))
+    problem = pl.Problem(TRAP, CLUSTER, memory="dynamic")
+    search = RemedySearch(lambda _: None)
+    search.begin(remedies_of(initial_state(problem), problem), problem)
+    assert search.settled(60)
+    search.close()
+    assert asked[-1] == MEMORY and asked[-1 - len(LONG) : -1] == list(LONG)
 
 
 def test_each_remedy_has_its_place_from_the_start(explorer, monkeypatch):
