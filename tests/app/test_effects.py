@@ -16,6 +16,7 @@ from placelab.app.explorer.panels.effects import said_of_change
 from placelab.app.explorer.spreads import planned_of
 from placelab.app.explorer.state import Change, State, initial_state
 from placelab.app.widgets.cluster_edit import apply
+from placelab.base.units import number
 
 NAMES = ["in", "mixed_6e/a", "mixed_6e/b", "grad/a", "grad/b", "grad/c", "out"]
 GRAPH = pl.OpGraph.from_arrays(
@@ -182,6 +183,146 @@ EDITS: dict[str, tuple[tuple[Change, Change], str]] = {
     ),
     "how the cluster is drawn": (steps(same, lambda s: replace(s, layout=s.layout.show("grid"))), ""),
 }
+
+
+def graph_of(*names: str, groups: list[tuple[int, ...]] | None = None) -> pl.OpGraph:
+    n = len(names)
+    edges = [(i, i + 1) for i in range(n - 1)]
+    return pl.OpGraph.from_arrays([*names], [1e9] * n, edges, edge_bytes=[1e6] * (n - 1), groups=groups or [])
+
+
+def on(graph: pl.OpGraph, *pinned: str) -> tuple[Change, Change]:
+    """Ops of another graph are pinned."""
+    return lambda _: initial_state(pl.Problem(graph, CLUSTER)), lambda s: s.with_pin(pinned, "b/gpu:0")
+
+
+def devices(*moves: tuple[int, int]) -> Change:
+    """Ops go to other devices by hand, all from where they are first."""
+    there = dict(moves)
+    return lambda s: s.with_hand(replace(PLAN, device=np.array([there.get(v, 0) for v in range(7)])))
+
+
+def linked(bandwidth: float) -> Change:
+    pairs = [(i, j) for i in range(4) for j in range(4) if i != j]
+    return lambda s: s.with_cluster(s.cluster.replace(links={"bus": (bandwidth, pairs)}), s.layout)
+
+
+def renamed(*names: str) -> Change:
+    return lambda s: s.with_cluster(s.cluster.replace(names=[*names, *s.cluster.names[len(names) :]]), s.layout)
+
+
+BLOCK = graph_of("block", "block/a", "block/b", "in/x", "end")
+DOTS = graph_of("net.a", "net.b", "end")
+EDITS |= {
+    "four at once": (
+        steps(same, lambda s: replace(s, seed=1, latency="follows", compute=2.0, transfer=2.0)),
+        "latency holds → follows, seed 0 → 1, compute × 1 → × 2, 1 more",
+    ),
+    "of a long name without parts": (
+        steps(same, lambda s: s.with_model(Model("a" * 20 + "b" * 20, s.graph))),
+        f"model …{'a' * 7}{'b' * 20}",
+    ),
+    "of a long name with dots": (
+        steps(same, lambda s: s.with_model(Model("a.verylongname.that.leads.to.models", s.graph))),
+        "model ….that.leads.to.models",
+    ),
+    "an option of many digits": (
+        steps(
+            lambda s: s.with_strategy("partitioner", "min-cut"),
+            lambda s: s.with_options("partitioner", {"imbalance": 0.1 + 0.2}),
+        ),
+        "min-cut imbalance 0.03 → 0.3",
+    ),
+    "an option of two words, that is none any more": (
+        steps(
+            lambda s: s.with_strategy("partitioner", "parametric").with_options(
+                "partitioner", {"pin_critical_path": True}
+            ),
+            lambda s: replace(s, options={}),
+        ),
+        "parametric pin critical path on → off",
+    ),
+    "another model's job": (
+        on_job(lambda s: with_job(initial_state("convolutional_network"), Job(workers=3))),
+        f"job {Job(workers=3).title}",
+    ),
+    "two settings of a job": (
+        on_job(lambda s: with_job(s, Job(workers=3, sync=False))),
+        "workers 4 → 3, sync on → off",
+    ),
+    "a plan's recomputing": (
+        steps(planned, lambda s: s.with_spread(replace(s.planned, plan=replace(s.planned.plan, recompute="full")))),
+        "recompute none → full",
+    ),
+    "a plan's two words": (
+        steps(
+            planned, lambda s: s.with_spread(replace(s.planned, plan=replace(s.planned.plan, sequence_parallel=False)))
+        ),
+        "sequence parallel on → off",
+    ),
+    "a plan's layers": (
+        steps(planned, lambda s: s.with_spread(replace(s.planned, plan=replace(s.planned.plan, layers=(16,))))),
+        "layers none → (16,)",
+    ),
+    "a plan's degrees": (
+        steps(planned, lambda s: s.with_spread(s.planned.moved("tp", 4, s.cluster))),
+        "plan 1 × 4 × 1",
+    ),
+    "a plan's degrees and batch": (
+        steps(planned, lambda s: s.with_spread(replace(s.planned.moved("tp", 4, s.cluster), batch=32))),
+        "batch 64 → 32, plan 1 × 4 × 1",
+    ),
+    "a pin of a scope alone": (on(BLOCK, "block/a", "block/b", "block"), "block (3 ops) → b/gpu:0"),
+    "a pin of a scope with dots": (on(DOTS, "net.a", "net.b"), "net (2 ops) → b/gpu:0"),
+    "a pin of a scope's only op": (on(BLOCK, "in/x"), "in/x → b/gpu:0"),
+    "a pin of a part of a scope": (on(BLOCK, "block/a", "end"), "block/a + 1 op → b/gpu:0"),
+    "a pin of a scope and more": (on(BLOCK, "block/a", "block", "block/b", "end"), "block + 1 op → b/gpu:0"),
+    "a pin of the only op": (on(graph_of("alone"), "alone"), "alone → b/gpu:0"),
+    "a pin to one of two devices": (
+        steps(same, lambda s: replace(s, pins=({"out": ("a/gpu:0", "b/gpu:0")},))),
+        "out → a/gpu:0 or b/gpu:0",
+    ),
+    "two pins of an op": (
+        steps(same, lambda s: replace(s, pins=({"out": ("a/gpu:0",)}, {"out": ("b/gpu:0",)}))),
+        "out → a/gpu:0 and b/gpu:0",
+    ),
+    "moves by hand to several": (steps(devices(), devices((5, 1), (6, 2))), "2 ops on other devices"),
+    "moves by hand from several": (steps(devices((5, 1), (6, 2)), devices((5, 3), (6, 3))), "grad/c + 1 op → b/gpu:1"),
+    "a shared link": (steps(linked(100e9), linked(50e9)), "bus bandwidth 100 → 50 GB/s"),
+    "two devices' names": (steps(same, renamed("x", "y")), "2 devices renamed"),
+    "a host's name": (
+        steps(same, lambda s: s.with_cluster(s.cluster.replace(hosts=["z", "z", "b", "b"]), s.layout)),
+        "host a renamed z",
+    ),
+    "devices to several hosts": (
+        steps(same, lambda s: s.with_cluster(s.cluster.replace(hosts=["b", "c", "b", "b"]), s.layout)),
+        "2 devices → other hosts",
+    ),
+    "links that share no device": (
+        steps(same, canvas(kind="bandwidth", pairs=[[0, 1], [2, 3]], value=100e9)),
+        "2 links bandwidth 300 → 100 GB/s",
+    ),
+}
+LAYERS = dict(objective="round", phase="train", batch=4, sequence=64, context=8, microbatches=3, headroom=0.2)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_each_setting_of_a_decoders_layers_is_named(name):
+    """With its two values."""
+    before = decoder(initial_state("topcuoglu"))
+    assert before.layers is not None
+    after = before.with_spread(replace(before.layers, **{name: LAYERS[name]}))
+    old, new = (
+        number(value) if isinstance(value, float) else value for value in (getattr(before.layers, name), LAYERS[name])
+    )
+    assert f"{name} {old} → {new}" in said_of_change(before, after).split(", ")
+
+
+def test_nothing_is_said_while_ops_are_placed_one_by_one(opened):
+    """Neither where it begins nor where it ends."""
+    some = opened.with_hand(PLAN, placed=np.arange(7) < 3)
+    for before, after in ((opened, some), (some, opened), (some, opened.with_hand(PLAN, placed=np.arange(7) < 4))):
+        assert said_of_change(before, after) == ""
 
 
 @pytest.fixture(scope="module")

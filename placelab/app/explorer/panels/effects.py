@@ -299,9 +299,7 @@ def _said_of_values(old: Cluster, new: Cluster) -> Iterator[str]:
     for column in NAMES:
         a = getattr(old, column)
         b = getattr(new, column)
-        changed = (a != b) & ~(np.isnan(a) & np.isnan(b))
-        if a.ndim == 2:
-            changed &= ~np.eye(len(a), dtype=bool)
+        changed = a != b
         if changed.any():
             whom = _links(changed, new) if a.ndim == 2 else _devices(changed, new)
             values = [span(x[changed], column, new.units) for x in (a, b)]
