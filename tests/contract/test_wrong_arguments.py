@@ -3,11 +3,13 @@
 import contextlib
 import inspect
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 
 import placelab as pl
+from placelab.formats.profiles import Profile
 
 PROBLEM = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))
 SCHEDULE = pl.solve(PROBLEM, "heft")
@@ -171,6 +173,10 @@ def test_a_wrong_first_argument_raises_no_error_of_pythons(name, tmp_path, monke
         (lambda: pl.allreduce_time(10**400, 2, bandwidth=1.0), "size is 1000"),
         (lambda: pl.plots.checkpoint_intervals({}), "curves has no entries"),
         (lambda: pl.generators.pipeline_training([], 1.0, microbatches=2), "no entries"),
+        (lambda: pl.generators.pipeline_training([10**400], 1.0, microbatches=2), r"F is \[1000"),
+        (lambda: pl.faults.expected_segment_time([10**400], save=1.0, restore=1.0, mtbf=3.0), r"work is \[1000"),
+        (lambda: pl.OpGraph.from_networkx(_timed(SPAN)), r"time of op 'a' is np\.timedelta64"),
+        (lambda: pl.testing.check_placement(3, SCHEDULE.placement), "check_placement needs a Problem, found an int"),
     ],
 )
 def test_the_value_is_in_the_sentence(call, says):
@@ -180,6 +186,13 @@ def test_the_value_is_in_the_sentence(call, says):
 
 
 SPAN = np.timedelta64(3, "s")
+
+
+def _timed(time: object) -> nx.DiGraph:
+    """A graph of networkx whose op takes so long."""
+    graph = nx.DiGraph()
+    graph.add_node("a", time=time)
+    return graph
 
 
 @pytest.mark.parametrize(
@@ -201,7 +214,12 @@ SPAN = np.timedelta64(3, "s")
         lambda: pl.generators.pipeline_training(SPAN, 1.0, microbatches=2, stages=2),
         lambda: pl.allreduce_time(1.0, 2, bandwidth=SPAN),
         lambda: pl.costs.fit_link([SPAN, SPAN], [1.0, 2.0]),
-        lambda: pl.Cluster.uniform(2).index(SPAN),
+        lambda: pl.costs.fit_link([1.0, 2.0], [SPAN, SPAN]),
+        lambda: pl.costs.measured(PROBLEM.graph, Profile({PROBLEM.graph.names[0]: SPAN}), "dev0", speed=1.0),
+        lambda: pl.Cluster.uniform(4).index(SPAN),  # it has a device 3
+        lambda: pl.clusters.replicated(PROBLEM.cluster, bandwidth=SPAN),
+        lambda: pl.transforms.backward_schedule(SCHEDULE, ratio=SPAN),
+        lambda: pl.OpGraph.from_arrays(["a"], [1.0], [], time={"gpu": [1.0]}, time_speed={"gpu": SPAN}),
     ],
 )
 def test_a_span_of_time_is_no_number(call):
