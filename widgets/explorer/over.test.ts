@@ -27,6 +27,12 @@ describe("the small curve", () => {
     expect(ends[0]!.y).toBeLessThan(ends[1]!.y);
   });
 
+  it("writes a power of ten near an end without its unit, where that would be cut", () => {
+    const ends = { ...curve, values: [1e9, 1e12], makespans: [1, 1], unit: "FLOP/s" };
+    const texts = (wide: number) => marksOf(ends, { wide, high: 40 }, () => "1 s").ticks.map(({ text }) => text);
+    expect([texts(226).at(0), texts(226).at(-1)]).toEqual(["1 G", "1 T"]);
+  });
+
   it("has its dot on the line, at the present value", () => {
     const { points, here } = marksOf(curve, { wide: 226, high: 26 }, time);
     const [x, y] = points.split(" ")[2]!.split(",").map(Number);
