@@ -1009,7 +1009,7 @@ def test_light_dark_fifty_devices(explore, page: Page, screenshot):
 def test_the_picture_of_the_readme(explore, screenshot):
     """The first view of ``pl.explore()``, complete, in 1280 × 720; the README's picture is a copy of it (docs/explorer.png).
 
-    It lies in tests/artifacts then; it is to be copied anew when the explorer looks different.
+    It lies in tests/artifacts then. When the explorer looks different it is to be copied anew, into notebooks/00_tour.ipynb, too.
     """
     hand = explore()
     hand.notebook.set_theme("JupyterLab Light")
