@@ -122,4 +122,8 @@ def _graph_arguments(graph: OpGraph) -> dict[str, Any]:
     if len(unused):
         rows = [(graph.tensor_producer[t], output[t], graph.tensor_bytes[t]) for t in unused]
         found["outputs"] = rows if of is None else [(*row, of[t]) for row, t in zip(rows, unused, strict=True)]
+    known = ((t, graph.shape_of(t)) for t in range(graph.n_tensors if graph.shapes else 0))
+    shapes = {(int(graph.tensor_producer[t]), int(output[t])): shape for t, shape in known if shape is not None}
+    if shapes:
+        found |= {"edge_output": output[graph.edge_tensor], "shapes": shapes}
     return found | {label: value for label, value in time_arguments(graph).items() if value}

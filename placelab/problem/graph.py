@@ -13,6 +13,7 @@ from placelab.base.units import bundle
 from placelab.problem import graph_building, graph_json, networkx_graph
 from placelab.problem.graph_checks import COSTS, check_columns, column, items
 from placelab.problem.graph_columns import GraphColumns, check_time_metadata, default_time, known_speeds, time_speeds
+from placelab.problem.tensor_shapes import shapes_kept
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -58,6 +59,9 @@ class OpGraph(GraphColumns):
     tensor_storage : ndarray of int32, shape (n_tensors,), or None
         The first tensor in the same storage, as views and in-place ops have it: these take no memory of their own on that
         tensor's device, see :class:`placelab.problem.problem.Problem`. None: each tensor has a storage of its own.
+    tensor_shape : ndarray of int32, shape (n_tensors,), or None
+        Element type and sizes, an index into ``shapes`` (texts as ``float32 [64, 3, ?]``); -1 where not known, None: nowhere.
+        See :meth:`shape_of`. They are shown, and change no result.
     producer, consumer, edge_tensor : ndarray of int32, shape (n_edges,)
         An edge is one input of its consumer: an op that reads a tensor twice has two. Sorted by (tensor, consumer).
     metadata : dict
@@ -88,6 +92,9 @@ class OpGraph(GraphColumns):
             raise FormatError(f"a graph's {', '.join(sorted(unknown))} cannot be replaced; build another graph")
         columns |= {name: column(v, sizes[name], name) if name in sizes else v for name, v in changes.items()}
         columns["metadata"] = dict(items(columns["metadata"], "metadata"))
+        if self.tensor_shape is not None and "tensor_bytes" in changes:  # a tensor of other bytes has another shape
+            alike = columns["tensor_bytes"] == self.tensor_bytes
+            columns["tensor_shape"], columns["shapes"] = shapes_kept(self.tensor_shape, self.shapes, alike)
         types = columns["time_types"]
         rows = (self.n_ops, len(types))
         if columns["time"] is not None and np.shape(columns["time"]) != rows:
@@ -125,6 +132,7 @@ class OpGraph(GraphColumns):
         groups: Sequence[Sequence[int] | np.ndarray] = (),
         group_names: Sequence[str] | None = None,
         devices: Mapping[int, Sequence[str]] | None = None,
+        shapes: Mapping[tuple[int, int], str] | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> OpGraph:
         """A graph from arrays, ops in any order.
@@ -165,6 +173,9 @@ class OpGraph(GraphColumns):
             Colocation groups as sequences of op indices; groups that share an op are one group.
         devices
             Op index → names or types of the devices that may run it.
+        shapes
+            (Op index, output number) → element type and sizes of that output, as ``float32 [64, 3, ?]``, `edge_output` given.
+            One that disagrees with the output's bytes is left out, as are those of outputs that are not in the graph.
         metadata
             JSON values that travel with the graph.
 
@@ -200,10 +211,10 @@ class OpGraph(GraphColumns):
             device, or {device name or type: seconds}), ``persistent``, ``temporary``, ``memory`` [bytes; ``memory`` is what the
             ``reserved`` model counts],
             ``kind``, ``group`` (a name, or several), ``devices`` (names or types), ``outputs`` {output id: bytes} of outputs
-            that no edge carries, or {output id: (bytes, storage)}. Edge attributes: ``bytes``, ``tensor`` (id of the
-            producer's output; edges that share one are one tensor and agree in bytes; absent: a tensor of its own),
-            ``storage`` (id of the memory that the tensor shares with others, a number or a text), ``control``.
-            Graph attributes: ``time_speed``
+            that no edge carries, or {output id: (bytes, storage)}, and ``output_shapes`` {output id: shape} of these. Edge
+            attributes: ``bytes``, ``tensor`` (id of the producer's output; edges that share one are one tensor and agree in
+            bytes; absent: a tensor of its own), ``storage`` (id of the memory that the tensor shares with others, a number or
+            a text), ``tensor_shape`` (as ``float32 [64, 3, ?]``), ``control``. Graph attributes: ``time_speed``
             {device name or type: operations/s}, ``time_default`` (a device name or type); others are metadata.
 
         Raises

@@ -27,6 +27,7 @@ from placelab.problem.graph_checks import (
     texts,
 )
 from placelab.problem.graph_columns import default_time, time_speeds
+from placelab.problem.tensor_shapes import Columns, coded
 
 
 def columns(names: Any, compute: Any, edges: Any, **given: Any) -> dict[str, Any]:
@@ -46,7 +47,13 @@ def columns(names: Any, compute: Any, edges: Any, **given: Any) -> dict[str, Any
     order = topological_order(n, edges, names)
     rank = np.empty(n, dtype=np.int64)
     rank[order] = np.arange(n)
-    tensors = _tensors(rank[edges], given, [(int(rank[v]), o, b, s) for v, o, b, s in outputs], names, order)
+    tensors, output = _tensors(rank[edges], given, [(int(rank[v]), o, b, s) for v, o, b, s in outputs], names, order)
+    shapes: Columns = (None, ())
+    if given["shapes"]:
+        if given["edge_output"] is None and len(edges):
+            raise FormatError("shapes are those of outputs by number; give edge_output, too")
+        facts = (tensors["tensor_producer"], output, tensors["tensor_bytes"], tensors["tensor_control"])
+        shapes = coded(given["shapes"], names, order, facts)
     pick = lambda value, label: column(value, n, label)[order]  # noqa: E731
     merged, group_labels = merge_groups(n, [[int(rank[v]) for v in g] for g in groups], group_names)
     sets, set_of = _device_sets(n, {int(rank[v]): d for v, d in devices.items()})
@@ -78,6 +85,8 @@ def columns(names: Any, compute: Any, edges: Any, **given: Any) -> dict[str, Any
         device_set=set_of,
         device_sets=sets,
         metadata=dict(items(given["metadata"], "metadata")),
+        tensor_shape=shapes[0],
+        shapes=shapes[1],
         **tensors,
     )
 
@@ -121,8 +130,8 @@ def _tensors(
     unused: Sequence[tuple[int, int, float, int]],
     names: Sequence[str],
     order: np.ndarray,
-) -> dict[str, Any]:
-    """The tensors of edges between ops that have their final numbers."""
+) -> tuple[dict[str, Any], np.ndarray]:
+    """The tensors of edges between ops that have their final numbers, and the output number of each."""
     m = len(edges)
     size = given["edge_bytes"]
     output = given["edge_output"]
@@ -245,8 +254,11 @@ def _number_tensors(
     unused: Sequence[tuple[int, int, float, int]],
     names: Sequence[str],
     own: bool,
-) -> dict[str, Any]:
-    """Number the tensors (producer, data before control, output) and sort the edges by (tensor, consumer)."""
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Number the tensors (producer, data before control, output) and sort the edges by (tensor, consumer).
+
+    Beside the columns: the output number of each tensor.
+    """
     check_length(output, len(src), "edge_output")
     check_length(control, len(src), "edge_control")
     if own:  # every data edge is a tensor of its own: numbered by consumer, so that edge order does not matter
@@ -275,7 +287,7 @@ def _number_tensors(
     shared = _shared_storages(storage[order], tensor, len(first), src, output, names)
     keep = dst >= 0
     keep[1:] &= ~control[1:] | (tensor[1:] != tensor[:-1]) | (dst[1:] != dst[:-1])
-    return dict(
+    columns = dict(
         tensor_producer=src[first].astype(I4),
         tensor_bytes=size[first],
         tensor_control=control[first],
@@ -283,6 +295,7 @@ def _number_tensors(
         consumer=dst[keep].astype(I4),
         tensor_storage=shared,
     )
+    return columns, output[first]
 
 
 def _shared_storages(

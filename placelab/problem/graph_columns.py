@@ -42,6 +42,8 @@ class GraphColumns:
     consumer: np.ndarray
     metadata: dict[str, Any] = field(default_factory=dict)
     tensor_storage: np.ndarray | None = None
+    tensor_shape: np.ndarray | None = None
+    shapes: tuple[str, ...] = ()
 
     # ---------------------------------------------------------------- sizes and index structures
 
@@ -141,6 +143,24 @@ class GraphColumns:
         """Bytes of all tensors each op produces, shape (n_ops,)."""
         # int if none
         return frozen(np.bincount(self.tensor_producer, self.tensor_bytes, minlength=self.n_ops).astype(F8))
+
+    # ---------------------------------------------------------------- shapes, for readers
+
+    def shape_of(self, tensor: int) -> str | None:
+        """Element type and sizes of tensor number `tensor`, as ``float32 [64, 3, ?]``; None where they are not known.
+
+        >>> import placelab as pl
+        >>> columns = dict(edge_bytes=[24.0], edge_output=[0], shapes={(0, 0): "float32 [2, 3]"})
+        >>> pl.OpGraph.from_arrays(["a", "b"], [1, 1], [(0, 1)], **columns).shape_of(0)
+        'float32 [2, 3]'
+        """
+        code = -1 if self.tensor_shape is None else int(self.tensor_shape[tensor])
+        return self.shapes[code] if code >= 0 else None
+
+    def shapes_of(self, op: int) -> list[str | None]:
+        """:meth:`shape_of` of each tensor that op number `op` makes; control tensors are none."""
+        made = range(self.op_tensor_ptr[op], self.op_tensor_ptr[op + 1])
+        return [self.shape_of(tensor) for tensor in made if not self.tensor_control[tensor]]
 
     # ---------------------------------------------------------------- memory that tensors share
 

@@ -2,7 +2,7 @@
 
 Version 2 has the keys ``time_speed`` and ``time_default``. A graph that has neither is written as version 1, where earlier files
 have both in the metadata. Version 3 has ``storage`` among the tensors' keys; only graphs whose tensors share storages are written
-as it.
+as it. Shapes, ``shapes`` and ``tensors.shape``, may be in any version, which readers that do not know them leave out.
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ def dumps(graph: GraphColumns) -> str:
             "consumers": np.diff(graph.tensor_ptr).tolist(),
             "control": np.flatnonzero(graph.tensor_control).tolist(),
             **({"storage": graph.tensor_storage.tolist()} if graph.tensor_storage is not None else {}),
+            **({"shape": graph.tensor_shape.tolist()} if graph.tensor_shape is not None else {}),
         },
+        **({"shapes": list(graph.shapes)} if graph.shapes else {}),
         "edges": {"consumer": graph.consumer.tolist()},
     }
     try:
@@ -161,8 +163,19 @@ def _columns(document: dict) -> dict[str, Any]:
         groups=[ops.tolist() for ops in members(group, len(labels))],
         group_names=labels,
         devices={int(v): sets[device[v]] for v in np.flatnonzero(device >= 0)},
+        shapes=_shapes(document, producer.tolist()),
         **_time_facts(document, time or ()),
     )
+
+
+def _shapes(document: dict, producer: list[int]) -> dict[tuple[int, int], str]:
+    """Shapes of tensors, of which tensor t is output t of its producer."""
+    tensors = _object(document, "tensors")
+    if "shape" not in tensors:
+        return {}
+    texts = _list(document, "shapes", str)
+    code = _integers(tensors, "shape", len(texts), len(producer), low=-1).tolist()
+    return {(v, t): texts[c] for t, (v, c) in enumerate(zip(producer, code, strict=True)) if c >= 0}
 
 
 def _time_facts(document: dict, types: Collection[str]) -> dict[str, Any]:

@@ -4,7 +4,8 @@ Node attributes, all optional but ``compute`` (or ``time``): ``compute`` [operat
 {device name or type: seconds}), ``persistent``, ``temporary``, ``memory`` [bytes], ``kind``, ``group`` (a name, or a list of
 names), ``devices`` (names or types), ``outputs`` {output id: bytes, or (bytes, storage)} for outputs that no edge carries.
 Edge attributes: ``bytes``, ``tensor`` (id of the producer's output; absent: a tensor of its own), ``storage`` (id of the memory
-that the tensor shares with others, a number or a text; absent: its own), ``control``.
+that the tensor shares with others, a number or a text; absent: its own), ``tensor_shape`` (a text as ``float32 [64, 3, ?]``),
+``control``. Shapes of ``outputs`` are the node attribute ``output_shapes`` {output id: text}.
 Graph attributes: ``time_speed`` {device name or type: operations/s} and ``time_default``, see
 :class:`~placelab.problem.graph.OpGraph`; all others travel as the graph's metadata.
 """
@@ -25,9 +26,14 @@ from placelab.problem.graph_columns import GraphColumns, known_speeds, times_in_
 if TYPE_CHECKING:
     import networkx as nx
 
-NODE = {"compute", "time", "persistent", "temporary", "memory", "kind", "group", "devices", "outputs"}
-EDGE = {"bytes", "tensor", "storage", "control"}
+NODE = {"compute", "time", "persistent", "temporary", "memory", "kind", "group", "devices", "outputs", "output_shapes"}
+EDGE = {"bytes", "tensor", "storage", "tensor_shape", "control"}
 ALL = "any device"  # column of times that are plain numbers
+MAPPINGS = (
+    ("time", "seconds, or {device name or type: seconds}"),
+    ("outputs", "{output id: bytes}"),
+    ("output_shapes", "{output id: text}"),
+)
 
 
 def columns(graph: nx.DiGraph) -> dict[str, Any]:
@@ -45,7 +51,7 @@ def columns(graph: nx.DiGraph) -> dict[str, Any]:
     names = [str(node) for node, _ in nodes]
     for node, attributes in nodes:
         _check_attributes(attributes, NODE, "op {}", node)
-        for label, form in (("time", "seconds, or {device name or type: seconds}"), ("outputs", "{output id: bytes}")):
+        for label, form in MAPPINGS:
             given = attributes.get(label)
             plain = label == "time" and isinstance(given, (int, float, np.number)) and not poses_as_number(given)
             if given is not None and not plain and not isinstance(given, Mapping):
@@ -77,6 +83,7 @@ def columns(graph: nx.DiGraph) -> dict[str, Any]:
         groups=list(groups.values()),
         group_names=list(groups),
         devices=_devices(names, nodes),
+        shapes=_shapes(graph, nodes, edges, output, control, unused),
         **_time_facts(_facts(graph, times), times or ()),
     )
 
@@ -105,6 +112,8 @@ def write(graph: GraphColumns) -> nx.DiGraph:
         )
         if t in shared:
             data["storage"] = shared[t]
+        if (shape := graph.shape_of(t)) is not None:
+            data["tensor_shape"] = shape
         result.add_edge(graph.names[u], graph.names[w], **data)
     return result
 
@@ -155,6 +164,8 @@ def _node(
     if unread:
         size = {t: float(graph.tensor_bytes[t]) for t in unread}
         node["outputs"] = {o: (size[t], shared[t]) if t in shared else size[t] for t, o in unread.items()}
+    if shapes := {o: shape for t, o in unread.items() if (shape := graph.shape_of(t)) is not None}:
+        node["output_shapes"] = shapes
     return node
 
 
@@ -251,6 +262,25 @@ def _storages(graph: Any, control: list, unused: list) -> tuple[list[int] | None
         raise FormatError(f"the storage of an output is {shown(wrong)}; expected a number or a text")
     rows = [(v, o, b, -1 if s is None else number.setdefault(s, len(number))) for v, o, b, s in unused]
     return storage if number else None, rows
+
+
+def _shapes(
+    graph: Any, nodes: list, edges: list, output: list, control: list, unused: list
+) -> dict[tuple[int, int], str]:
+    """Shapes of the tensors on edges, and of the outputs that no edge carries."""
+    found: dict[tuple[int, int], str] = {}
+    for (u, w, given), (v, _), o, is_control in zip(graph.edges(data=True), edges, output, control, strict=True):
+        shape = None if is_control else given.get("tensor_shape")
+        if shape is not None and found.setdefault((v, o), shape) != shape:
+            raise FormatError(
+                f"tensor_shape of edge {shown(u)} → {shown(w)} is {shown(shape)}, but {shown(found[v, o])} on another edge "
+                "of that tensor; edges of one tensor must agree"
+            )
+    ids = [(o, a.get("output_shapes") or {}) for _, a in nodes for o in a.get("outputs") or {}]
+    for (o, given), (v, number, *_) in zip(ids, unused, strict=True):
+        if o in given:
+            found[v, number] = given[o]
+    return found
 
 
 def _check_kind(attributes: dict, name: str, kind: Any, expected: str, u: Any, w: Any) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from placelab.base.index_arrays import I4, frozen
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
+from placelab.problem.tensor_shapes import shapes_kept
 
 
 def part_of(problem: Problem, ops: np.ndarray) -> Problem:
@@ -53,6 +54,7 @@ def _graph(graph: OpGraph, ops: np.ndarray) -> OpGraph:
     columns |= dict(
         tensor_bytes=frozen(np.where(made, graph.tensor_bytes, 0.0)),
         tensor_storage=_storages(graph, made),
+        **dict(zip(("tensor_shape", "shapes"), shapes_kept(graph.tensor_shape, graph.shapes, made), strict=True)),
         edge_tensor=frozen(graph.edge_tensor[kept]),
         consumer=frozen(graph.consumer[kept]),
     )

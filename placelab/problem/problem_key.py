@@ -38,10 +38,12 @@ def problem_key(problem: Problem) -> str:
 
 @once  # many problems share a graph
 def _graph_digest(graph: OpGraph) -> bytes:
-    """A hash of all columns; quicker than that of the file."""
+    """A hash of all columns; quicker than that of the file. Shapes count where there are any: what is shown has them."""
     digest = blake2b(digest_size=16)
     rest = {}
     for field in fields(graph):
+        if graph.tensor_shape is None and field.name in ("tensor_shape", "shapes"):
+            continue
         value = getattr(graph, field.name)
         if isinstance(value, np.ndarray) and value.dtype.kind in "bif":
             digest.update(f"{field.name} {value.dtype.str} {value.shape} ".encode() + value.tobytes())

@@ -1,7 +1,7 @@
 """Read and write DOT with costs: Graphviz's language, as archives of scheduling problems use it.
 
-Attributes of nodes and edges are those of :mod:`placelab.problem.networkx_graph`; ``time``, ``outputs`` and ``devices`` are
-JSON, as is ``metadata`` of the graph. Names are case-insensitive. Three dialects have other names for costs:
+Attributes of nodes and edges are those of :mod:`placelab.problem.networkx_graph`; ``time``, ``outputs``, ``output_shapes`` and
+``devices`` are JSON, as is ``metadata`` of the graph. Names are case-insensitive. Three dialects have other names for costs:
 
 ====================== ================ =================================================================
 a node has             an edge may have which are
@@ -52,7 +52,7 @@ OWN_COSTS = ("compute", "time")
 DIALECTS = (("size", "size"), ("weight", "weight"), ("cost", "cost"))  # cost of a node, of an edge
 COSTS = {"bytes", "size", "weight", "cost"}
 KNOWN = networkx_graph.NODE | networkx_graph.EDGE | COSTS | {"metadata"}
-AS_JSON = {"time", "outputs", "devices"}
+AS_JSON = {"time", "outputs", "output_shapes", "devices"}
 EDGE_SIZE = "size of an edge"  # None if negative: a control edge
 DUMMIES = {"root", "end"}  # SimGrid's, without size
 MAX_NODES = 100_000
@@ -232,7 +232,7 @@ def _value(text: str, key: str, where: str) -> Any:
         return int(text) if re.fullmatch(r"\d{1,9}", text) else text
     if key == EDGE_SIZE:
         return None if text.lstrip().startswith("-") else cost_of_text(text, f"size of {where}")
-    return text if key in ("kind", "group") else cost_of_text(text, f"{key} of {where}")
+    return text if key in ("kind", "group", "tensor_shape") else cost_of_text(text, f"{key} of {where}")
 
 
 @dataclass

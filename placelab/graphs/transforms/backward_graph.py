@@ -14,7 +14,7 @@ from placelab.problem.graph_columns import time_arguments
 from placelab.problem.problem import Problem, on_graph
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule, planned_schedule
-from placelab.strategies.preparing.contraction import edge_columns, output_rows
+from placelab.strategies.preparing.contraction import edge_columns, output_rows, shapes_at
 
 Either = TypeVar("Either", OpGraph, Problem)
 TOLERANCE = 1e-9
@@ -156,6 +156,7 @@ def _training(graph: OpGraph, mirrored: OpGraph) -> OpGraph:
         np.concatenate([graph.edges, mirrored.edges + n, np.stack([ends, twin[ends]], axis=1)]),
         **columns,
         outputs=output_rows(graph, unused, ops),
+        shapes=shapes_at(graph, ops),
         persistent=both("persistent"),
         temporary=both("temporary"),
         memory=both("memory"),

@@ -13,7 +13,7 @@ from placelab.base.errors import FormatError
 from placelab.planning.read_orders import read_ops
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_columns import time_arguments
-from placelab.strategies.preparing.contraction import Row, edge_columns, output_rows
+from placelab.strategies.preparing.contraction import Row, edge_columns, output_rows, shapes_at
 from placelab.strategies.preparing.gradients import backward_part
 
 OF_OPS = ("forward", "parameters", "cluster")  # metadata that name ops or devices of the graph as it was
@@ -105,6 +105,7 @@ def _of_reads(graph: OpGraph, reads: np.ndarray, kept: np.ndarray) -> Forward:
             held,
             np.zeros(len(others)),
             _unused(graph, origin, tensor[graph.edge_tensor[inside & ~order_only]], number),
+            shapes_at(graph, number),
         ),
         origin,
         [name.removesuffix("/read") for name in graph.names[reads]],
@@ -184,6 +185,7 @@ def _of_holders(graph: OpGraph, holders: np.ndarray, kept: np.ndarray) -> Forwar
             held,
             graph.persistent[others],
             _unused(graph, others, graph.edge_tensor[inside], number),
+            shapes_at(graph, number),
         ),
         origin,
         graph.names[holders].tolist(),
@@ -209,6 +211,7 @@ def _graph(
     held: np.ndarray,
     moved: np.ndarray,
     outputs: list[Row],
+    shapes: dict[tuple[int, int], str],
 ) -> OpGraph:
     """Reads of no operations that hold `held` bytes, and the other ops, less the persistent bytes `moved` to reads."""
     p = n_reads
@@ -219,6 +222,7 @@ def _graph(
         edges,
         **columns,
         outputs=outputs,
+        shapes=shapes,
         persistent=np.concatenate([held, graph.persistent[others] - moved]),
         temporary=np.concatenate([np.zeros(p), graph.temporary[others]]),
         memory=np.concatenate([held, np.maximum(graph.memory[others] - moved, 0.0)]),
@@ -242,6 +246,7 @@ class ReplicaOps:
         self.edges: list[np.ndarray] = []
         self.tensors: list[tuple[np.ndarray, ...]] = []  # bytes, output, control, storage of edges
         self.unused: list[Row] = []
+        self.shapes: dict[tuple[int, int], str] = {}
 
     def add(self, names: Iterable[str], kind: str | Iterable[str], **columns: Any) -> np.ndarray:
         """Numbers of new ops of these names and kinds.
@@ -279,6 +284,7 @@ class ReplicaOps:
         tensor = model.edge_tensor[here]
         self.edges.append(edges[here])
         share = np.broadcast_to(scale, model.n_tensors)
+        self.shapes |= {key: text for key, text in shapes_at(model, number).items() if share[key[1]] == 1}
         self.tensors.append(
             (model.edge_bytes[here] * share[tensor], tensor, model.tensor_control[tensor], storage[tensor])
         )
@@ -322,6 +328,7 @@ class ReplicaOps:
             edge_control=control,
             edge_storage=storage,
             outputs=self.unused,
+            shapes=self.shapes,
             persistent=of(model.persistent) * first + column["held"],
             temporary=of(model.temporary) * scale,
             memory=(of(model.persistent) + (of(model.memory) - of(model.persistent)) * scale) * first + column["held"],

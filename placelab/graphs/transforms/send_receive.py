@@ -10,7 +10,7 @@ from placelab.problem.graph import OpGraph
 from placelab.problem.graph_columns import time_arguments
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-from placelab.strategies.preparing.contraction import edge_columns, output_rows
+from placelab.strategies.preparing.contraction import edge_columns, output_rows, shapes_at
 
 SEND = "_Send"
 RECEIVE = "_Recv"
@@ -110,6 +110,7 @@ def _part(placement: Placement, d: int, tensor: np.ndarray, destination: np.ndar
         edges,
         **columns,
         outputs=output_rows(graph, unused, of),
+        shapes=shapes_at(graph, of) | _received(graph, tensor[into]),
         persistent=padded(graph.persistent, 0.0),
         temporary=padded(graph.temporary, 0.0),
         memory=memory,
@@ -120,6 +121,12 @@ def _part(placement: Placement, d: int, tensor: np.ndarray, destination: np.ndar
         devices=dict.fromkeys(range(r + n + s), (name,)),
         metadata={**graph.metadata, "name": f"{graph.title} on {name}"},
     )
+
+
+def _received(graph: OpGraph, tensors: np.ndarray) -> dict[tuple[int, int], str]:
+    """Shapes of what the Receive ops hand on, which are numbered from 0."""
+    shapes = [graph.shape_of(t) for t in tensors.tolist()]
+    return {(i, t): shape for i, (t, shape) in enumerate(zip(tensors.tolist(), shapes, strict=True)) if shape}
 
 
 def _sends(graph: OpGraph, of: np.ndarray, tensor: np.ndarray, first: int) -> np.ndarray:

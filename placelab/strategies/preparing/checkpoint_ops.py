@@ -9,7 +9,7 @@ import numpy as np
 from placelab.base.errors import FormatError, expect
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem, on_graph
-from placelab.strategies.preparing.contraction import edge_columns, output_rows
+from placelab.strategies.preparing.contraction import edge_columns, output_rows, shapes_at
 
 SAVE = "Save"
 RESTORE = "Restore"
@@ -81,6 +81,7 @@ def checkpoint_nodes(problem: Problem, *, disk: Any, save: bool = True, restore:
         np.concatenate([graph.edges + r, restores, saves]),
         **edge_columns(graph, np.concatenate([graph.edge_tensor, np.full(more, -1)])),
         outputs=output_rows(graph, unused, r + np.arange(n)),
+        shapes=shapes_at(graph, r + np.arange(n)),
         persistent=padded(graph.persistent),
         temporary=padded(graph.temporary),
         memory=padded(graph.memory),

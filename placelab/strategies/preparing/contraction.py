@@ -180,6 +180,7 @@ def _merged_graph(problem: Problem, of: np.ndarray, first: np.ndarray) -> OpGrap
         np.stack([source, destination], axis=1)[leaves],
         **edge_columns(graph, graph.edge_tensor[leaves]),
         outputs=output_rows(graph, unused, of),
+        shapes=shapes_at(graph, of),
         persistent=total(graph.persistent),
         temporary=np.maximum.reduceat(in_turn(graph, members, of, np.flatnonzero(~outside & ~alone[made])), start),
         memory=total(graph.memory),
@@ -216,6 +217,19 @@ def edge_columns(graph: OpGraph, tensors: np.ndarray) -> dict[str, Any]:
     for label, (column, _) in columns.items():
         made[label][given] = column[tensors[given]]
     return made
+
+
+def shapes_at(graph: OpGraph, number: np.ndarray) -> dict[tuple[int, int], str]:
+    """Shapes of the tensors of ops v that have a number ``number[v]``, as ``OpGraph.from_arrays(shapes=…)`` takes them.
+
+    Only for graphs whose tensors are those of `graph`, with the output numbers that `output_rows` and `edge_columns` give them.
+    """
+    if graph.tensor_shape is None:
+        return {}
+    made = number[graph.tensor_producer]
+    known = np.flatnonzero((graph.tensor_shape >= 0) & (made >= 0))
+    rows = zip(made[known].tolist(), known.tolist(), graph.tensor_shape[known].tolist(), strict=True)
+    return {(v, t): graph.shapes[code] for v, t, code in rows}
 
 
 def storage_of(graph: OpGraph, tensors: np.ndarray) -> np.ndarray:

@@ -23,6 +23,7 @@ from placelab.strategies.preparing.contraction import (
     in_turn,
     output_rows,
     same_ops,
+    shapes_at,
     with_rules,
 )
 from placelab.strategies.preparing.coplacement import tied
@@ -122,6 +123,7 @@ def _forward_graph(problem: Problem, ops: np.ndarray, of: np.ndarray) -> OpGraph
         of[graph.edges[inside]],
         **edge_columns(graph, graph.edge_tensor[inside]),
         outputs=output_rows(graph, unused, of),
+        shapes=shapes_at(graph, of),
         persistent=np.bincount(of, graph.persistent, minlength=n),
         temporary=graph.temporary[ops],
         memory=np.bincount(of, graph.memory, minlength=n),
