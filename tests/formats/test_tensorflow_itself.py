@@ -19,7 +19,7 @@ import placelab as pl
 from placelab.formats.flops import count
 from placelab.formats.tensorflow.devices import write
 from placelab.formats.tensorflow.graph_def import read
-from placelab.formats.tensorflow.nodes import size_of
+from placelab.formats.tensorflow.nodes import size_of, type_name
 from placelab.formats.tensorflow.run_metadata import read_profile
 
 if find_spec("tensorflow") is None:
@@ -118,6 +118,20 @@ def test_bytes_are_those_of_tensorflows_shapes(folder, counted):
             if shape is not None and shape.count(None) < 2 and size_of(kind) is not None:
                 assert g.tensor_bytes[t] == size_of(kind) * prod(BATCH if d is None else d for d in shape), op
                 known += 1
+    assert known > 0.9 * sum(map(len, counted["outputs"].values()))
+
+
+def test_shapes_are_tensorflows(folder, counted):
+    """Of every output whose sizes are known but for the batch; unknown for handles."""
+    g = read(folder / "network.pb", batch=BATCH)
+    known = 0
+    for op, outputs in counted["outputs"].items():
+        for mine, (kind, shape) in zip(g.shapes_of(g.index(op)), outputs, strict=True):
+            if shape is not None and shape.count(None) < 2 and type_name(kind):
+                assert mine == f"{type_name(kind)} {[BATCH if size is None else size for size in shape]}", op
+                known += 1
+            elif not type_name(kind):
+                assert mine is None, op
     assert known > 0.9 * sum(map(len, counted["outputs"].values()))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from placelab.base.errors import FormatError
 from placelab.base.fields import one_line
 from placelab.formats.flops import count
+from placelab.problem.tensor_shapes import shape_text
 
 MAX_ATTRIBUTE = 64  # entries; longer attributes are data, on which no cost depends
 BITS = {  # of an element, by TensorProto.DataType; texts (8) have any length
@@ -24,6 +25,16 @@ BITS = {  # of an element, by TensorProto.DataType; texts (8) have any length
     **dict.fromkeys((25, 26), 2),  # uint2 int2
     **dict.fromkeys((27, 28), 6),  # float6…
 }
+NAMES = dict(  # of types, as numpy and ml_dtypes spell them
+    enumerate(
+        (
+            "float32 uint8 int8 uint16 int16 int32 int64 string bool float16 float64 uint32 uint64 complex64 complex128 "
+            "bfloat16 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz uint4 int4 float4_e2m1fn float8_e8m0fnu "
+            "uint2 int2 float6_e2m3fn float6_e3m2fn"
+        ).split(),
+        start=1,
+    )
+)
 WHOLE = {2, 3, 4, 5, 6, 7, 9, 12, 13}  # integers and bool
 DOMAINS = ("ai.onnx", "com.microsoft", "com.ms.internal")  # how those of ONNX and ONNX Runtime begin, beside ""
 Shapes = tuple[tuple[int, ...] | None, ...]
@@ -119,11 +130,15 @@ def held_bytes(body: Any) -> float:
 
 @dataclass(frozen=True)
 class Value:
-    """A tensor: its shape and the bits of an element, None if unknown; `whole`: of whole numbers or truth values."""
+    """A tensor: its shape and the bits of an element, None if unknown; `whole`: of whole numbers or truth values.
+
+    `kind` is the name of its element type, "" where there is none.
+    """
 
     shape: tuple[int, ...] | None
     bits: int | None
     whole: bool = False
+    kind: str = ""
 
     @cached_property
     def bytes(self) -> float | None:
@@ -136,8 +151,38 @@ class Value:
             return None
         return float(-(-math.prod(self.shape) * self.bits // 8))
 
+    @cached_property
+    def text(self) -> str | None:
+        """Element type and sizes in words; None if unknown."""
+        return shape_text(self.kind, self.shape)
+
 
 UNKNOWN = Value(None, None)
+
+
+def output_shapes(
+    producer: Mapping[str, tuple[int, int]],
+    nodes: Iterable[tuple[Any, Iterable[str]]],
+    values: Mapping[str, Value],
+    guessed: Container[str],
+) -> dict[tuple[int, int], str]:
+    """Element types and sizes of outputs, by op and number.
+
+    Parameters
+    ----------
+    producer
+        Value → op that makes it, and number of the output.
+    nodes
+        Nodes, each with the values that it reads, the first ones first.
+    guessed
+        Kinds of ops whose output was taken to be like their first input: its shape, and those that follow from it, are left out.
+    """
+    doubtful: set[str] = set()
+    for node, reads in nodes if guessed else ():
+        if node.op_type in guessed or not doubtful.isdisjoint(reads):
+            doubtful.update(node.output[:])
+    found = ((own, values.get(name, UNKNOWN)) for name, own in producer.items() if name not in doubtful)
+    return {own: text for own, value in found if (text := value.text)}
 
 
 def values_of(graph: Any) -> dict[str, Value]:
@@ -267,4 +312,4 @@ def _checked(name: str, dims: Iterable[int], data_type: int) -> Value:
             f"value {name!r:.80} has the shape ({shown}); expected at most {MAX_RANK} sizes, 0 or more each, "
             f"and {MAX_ELEMENTS:.0e} elements"
         )
-    return Value(shape, BITS.get(data_type), data_type in WHOLE)
+    return Value(shape, BITS.get(data_type), data_type in WHOLE, NAMES.get(data_type, ""))

@@ -133,6 +133,7 @@ def graph_of(
             for k, size in enumerate(row)
             if (v, k) not in used
         ],
+        shapes=sizes.texts,
         persistent=[held(node) for node in nodes],
         kind=[node.kind for node in nodes],
         groups=list(groups(nodes, edges, back)),

@@ -25,6 +25,7 @@ TYPES = (
     "UINT16 COMPLEX128 HALF RESOURCE VARIANT UINT32 UINT64 FLOAT8_E5M2 FLOAT8_E4M3FN FLOAT8_E4M3FNUZ FLOAT8_E4M3B11FNUZ "
     "FLOAT8_E5M2FNUZ INT4 UINT4"
 ).split()
+NUMPY = {"FLOAT": "float32", "DOUBLE": "float64", "HALF": "float16"}  # names where they are not those of TensorFlow
 DATA_TYPE = {f"DT_{name}": i for i, name in enumerate(TYPES)} | {
     f"DT_{t}_REF": 100 + i for i, t in enumerate(TYPES) if i
 }
@@ -205,6 +206,18 @@ def outputs(kind: str, attributes: Any, shapes: int | None) -> tuple[tuple[str, 
 def size_of(kind: int | None) -> int | None:
     """Bytes of one element; 0 for references and resources, which are never sent; None if unknown (strings, variants)."""
     return 0 if kind == RESOURCE or (kind or 0) > REFERENCE else BYTES.get(kind or 0)
+
+
+def type_name(kind: int | None) -> str:
+    """Name of an element type as TensorFlow prints it; "" for handles and what is unknown.
+
+    >>> [type_name(kind) for kind in (1, 9, 101, 20, None)]
+    ['float32', 'int64', 'float32_ref', '', '']
+    """
+    number = (kind or 0) % REFERENCE
+    if not 0 < number < len(TYPES) or TYPES[number] in ("RESOURCE", "VARIANT"):
+        return ""
+    return NUMPY.get(TYPES[number], TYPES[number].lower()) + "_ref" * ((kind or 0) > REFERENCE)
 
 
 def _each(output: tuple, attributes: Any) -> Iterator[tuple[str, int | None]]:

@@ -16,8 +16,9 @@ from itertools import zip_longest
 from math import prod
 
 from placelab.formats.tensorflow.known_numbers import LIMITS, VALUES, Applied, Known, Shapes, values_of
-from placelab.formats.tensorflow.nodes import Node, Shape, Source, size_of
+from placelab.formats.tensorflow.nodes import Node, Shape, Source, size_of, type_name
 from placelab.formats.tensorflow.shape_rules import RULES, shapes_of
+from placelab.problem.tensor_shapes import shape_text
 
 VARIABLES = {"VariableV2", "Variable", "VarHandleOp", "TemporaryVariable", "AutoReloadVariable"}
 MAX_BYTES = 1e18  # of one tensor; larger sizes count as unknown
@@ -36,6 +37,8 @@ class Sizes:
         are unknown.
     bytes : list of tuples of float
         Bytes of each output of each op.
+    texts : dict
+        (op, output number) → element type and sizes, with the batch, of outputs whose number of dimensions is known.
     unsized : int
         Number of outputs whose bytes are unknown, or a lower bound because several dimensions are unknown.
     assumed : int
@@ -51,7 +54,8 @@ class Sizes:
         n = len(nodes)
         self.filled: list[Shapes] = [()] * n
         self.bytes: list[tuple[float, ...]] = [()] * n
-        size = cache(partial(sized, least=batch is not None))
+        self.texts: dict[Source, str] = {}
+        size = cache(partial(_facts, least=batch is not None))
         without = _Followed(nodes, inputs)
         known = _Followed(nodes, inputs)  # with the batch
         self.raw = without.shapes
@@ -67,6 +71,9 @@ class Sizes:
                     v, tuple([_filled(*pair, batch, in_file) for pair in zip_longest(raw, known.inferred(v))])
                 )
             rows = [size(kind, shape) for kind, shape in zip_longest(node.types, shapes[: len(node.types)])]
+            for k, (_, _, text) in enumerate(rows):
+                if text is not None:
+                    self.texts[v, k] = text
             self.filled[v] = tuple([None if shape is None or -1 in shape else shape for shape in shapes])
             self.bytes[v] = tuple([row[0] for row in rows])
             self.unsized += sum([row[1] for row in rows])
@@ -167,6 +174,11 @@ def _assumed(node: Node, raw: Shapes, filled: Shapes) -> int:
     return sum(
         shape is not None and known is not None and -1 in shape and bool(size_of(kind)) for kind, shape, known in rows
     )
+
+
+def _facts(kind: int | None, shape: Shape, least: bool) -> tuple[float, bool, str | None]:
+    """What `sized` has of an output, and its element type and sizes in words."""
+    return *sized(kind, shape, least), shape_text(type_name(kind), shape)
 
 
 def sized(kind: int | None, shape: Shape, least: bool) -> tuple[float, bool]:

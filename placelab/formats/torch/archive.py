@@ -60,6 +60,10 @@ ITEM = dict(zip(range(1, 14), (1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 2), strict=T
     34: 4,
     35: 8,
 }
+KIND = dict(enumerate("uint8 int8 int16 int32 int64 float16 float32 float64".split(), start=1))  # names of the types
+KIND |= dict(enumerate("complex32 complex64 complex128 bool bfloat16".split(), start=9))
+KIND |= dict(enumerate("uint16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz".split(), start=28))
+KIND |= {33: "float8_e8m0fnu", 34: "uint32", 35: "uint64"}
 HALVES = {6: "float16", 13: "bfloat16"}  # number types whose products have a speed of their own
 BROKEN = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError, struct.error)  # of zipfile
 Types = type | tuple[type, ...]
@@ -264,7 +268,8 @@ def _tensor(value: Any, what: str) -> Tensor:
     if len(sizes) > MAX_RANK or prod(size or 0 for size in sizes) > LARGEST_TENSOR:
         raise FormatError(f"{what} has {len(sizes)} dimensions of {sizes!r:.60}; PyTorch has no such tensors")
     known = tuple(size for size in sizes if size is not None)
-    return Tensor(known if len(known) == len(sizes) else None, item, meta.get("dtype") in WHOLE)
+    kind = KIND.get(meta["dtype"], "")
+    return Tensor(known if len(known) == len(sizes) else None, item, meta["dtype"] in WHOLE, kind)
 
 
 def _size(value: Mapping[str, Any], what: str) -> int | None:

@@ -19,16 +19,21 @@ from placelab.formats.flops import count
 from placelab.formats.loops import Arguments, Control, Expression, Look, Value, counted, limits, value_of
 from placelab.formats.op_kinds import name_of
 from placelab.problem.graph import OpGraph
+from placelab.problem.tensor_shapes import shape_text
 
 SHARED_BYTES = 1024  # of parameters that may be copied: their readers need not share a device
 
 
 class Tensor(NamedTuple):
-    """Shape, None if it depends on the data, bytes of an element, 0 for a number on the host, and whether it is `whole`."""
+    """Shape, None if it depends on the data, bytes of an element, 0 for a number on the host, and whether it is `whole`.
+
+    `kind` is the name of its element type, "" for such a number.
+    """
 
     shape: tuple[int, ...] | None
     item: int
     whole: bool = False
+    kind: str = ""
 
     @property
     def bytes(self) -> float:
@@ -172,6 +177,7 @@ def assembled(
         edge_output=[source.output for source, _ in edges],
         edge_storage=[storage.get(source, -1) for source, _ in edges],
         outputs=unused,
+        shapes={(v, o): text for v, o, made in _outputs(ops) if (text := shape_text(made.kind, made.shape))},
         persistent=persistent,
         kind=[op.kind for op in ops],
         groups=list(bound.values()),

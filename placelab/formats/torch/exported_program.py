@@ -273,7 +273,8 @@ def _tensor(value: Any) -> Tensor:
     """Shape with the sizes of the traced call, and bytes of an element."""
     sizes = [getattr(getattr(size, "node", None), "hint", size) for size in getattr(value, "shape", ())]
     item = value.element_size() if hasattr(value, "element_size") else 0
-    return Tensor(None if None in sizes else tuple(int(size) for size in sizes), item, _is_whole(value))
+    kind = str(getattr(value, "dtype", "")).removeprefix("torch.")
+    return Tensor(None if None in sizes else tuple(int(size) for size in sizes), item, _is_whole(value), kind)
 
 
 def _attributes(node: Node) -> dict[str, Any]:

@@ -215,7 +215,7 @@ class _Reader:
                 self.brackets()
             key = found[1], found[2]
             if key not in self.shapes:
-                self.shapes[key] = Array(found[1], _dimensions(found[2], found[1]))
+                self.shapes[key] = Array(found[1], _dimensions(found[2], found[1]), "<=" in found[2])
             return self.shapes[key]
         if depth > MAX_DEPTH:
             raise FormatError(f"a shape has over {MAX_DEPTH} tuples in each other")

@@ -198,8 +198,8 @@ class Scope:
 def shape_of(text: str) -> Shape:
     """The shape that a type of MLIR has.
 
-    >>> shape_of("tensor<4x?xbf16>"), shape_of("tuple<tensor<2xcomplex<f32>>, tensor<i1>>")
-    (Array(type='bf16', dims=(4, None)), (Array(type='c64', dims=(2,)), Array(type='pred', dims=())))
+    >>> shape_of("tensor<4x?xbf16>"), [part.type for part in shape_of("tuple<tensor<2xcomplex<f32>>, tensor<i1>>")]
+    (Array(type='bf16', dims=(4, None), bounded=False), ['c64', 'pred'])
     """
     if text.startswith("tuple<"):
         return _tuple(text[len("tuple<") : -1])
@@ -208,11 +208,12 @@ def shape_of(text: str) -> Shape:
         return NOTHING if text.startswith("!") else Array(_number_type(text))
     element, _, encoding = _split(found[2])
     sizes = [None if part in "?*" else dimension(part, "a tensor") for part in found[1].split("x")[:-1]]
-    if bounds := BOUNDS.search(encoding):
+    bounds = BOUNDS.search(encoding)
+    if bounds:
         limits = [part.strip() for part in bounds[1].split(",")]
         pairs = zip(sizes, limits, strict=False)
         sizes = [dimension(most, "a tensor") if n is None and most != "?" else n for n, most in pairs]
-    return Array(_number_type(element.strip()), tuple(sizes))
+    return Array(_number_type(element.strip()), tuple(sizes), bounds is not None)
 
 
 def _split(text: str) -> tuple[str, str, str]:

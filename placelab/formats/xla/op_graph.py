@@ -81,6 +81,7 @@ def graph_of(program: Program, where: str, trips: int) -> OpGraph:
         edge_output=[source.number for source, _ in made.edges] + [0] * len(made.after),
         edge_control=[False] * len(made.edges) + [True] * len(made.after),
         outputs=[(*source, size) for source, size in made.bytes.items()],
+        shapes=made.shapes,
         kind=made.kinds,
         metadata={
             "name": program.name or title(where, "program"),
@@ -141,6 +142,7 @@ class _Graph:
         self.kinds: list[str] = []
         self.compute: list[float] = []
         self.bytes: dict[Output, float] = {}
+        self.shapes: dict[tuple[int, int], str] = {}
         self.edges: list[tuple[Output, int]] = []
         self.after: list[tuple[int, int]] = []
         self.unsized = self.followed = 0
@@ -211,6 +213,8 @@ class _Graph:
             output = Output(v, next(numbers))
             self.bytes[output] = part.bytes or 0.0
             self.unsized += part.bytes is None
+            if text := part.text:
+                self.shapes[output] = text
             return output
 
         return value(shape)

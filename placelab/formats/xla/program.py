@@ -9,14 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
 from placelab.base.errors import FormatError
 from placelab.base.files import MAX_DEPTH
+from placelab.problem.tensor_shapes import shape_text
 
 LARGEST = 1 << 62  # of a dimension
 BITS = re.compile(r"[a-z]+(\d{1,3})")
+TYPE = re.compile(r"(bf|f|s|u|c)(\d{1,3})(e\w{1,12})?")
+LETTERS = {"bf": "bfloat", "f": "float", "s": "int", "u": "uint", "c": "complex"}
 BRACKET = re.compile(r'[^"(){}\[\]]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*"|([({\[])|([)}\]]))', re.DOTALL)
 INTEGERS = re.compile(r"-?\d{1,19}")
 
@@ -30,10 +34,13 @@ class Array(NamedTuple):
         Number type as in HLO: ``f32``, ``pred``; ``token`` is no array and has no bytes.
     dims
         Sizes; of a dimension with a bound, the bound.
+    bounded
+        Whether some size is a bound.
     """
 
     type: str
     dims: tuple[int | None, ...] = ()
+    bounded: bool = False
 
     @property
     def elements(self) -> int | None:
@@ -46,6 +53,15 @@ class Array(NamedTuple):
         n = self.elements
         item = item_bytes(self.type)
         return None if n is None or item is None else float(n * item)
+
+    @property
+    def text(self) -> str | None:
+        """Element type and sizes; None where a size is no more than a bound, and of what is no array.
+
+        >>> Array("bf16", (4, None)).text, Array("f8e4m3fn", (2,)).text, Array("pred").text, Array("token").text
+        ('bfloat16 [4, ?]', 'float8_e4m3fn [2]', 'bool []', None)
+        """
+        return _text(*self)
 
 
 Shape = Array | tuple["Shape", ...]
@@ -62,6 +78,19 @@ def item_bytes(name: str) -> float | None:
         return float(name == "pred")
     found = BITS.match(name)
     return int(found[1]) / 8 if found else None
+
+
+@lru_cache(4096)  # the same shapes come again and again
+def _text(name: str, dims: tuple[int | None, ...], bounded: bool) -> str | None:
+    return None if bounded else shape_text(_type_name(name), dims)
+
+
+def _type_name(name: str) -> str:
+    """The name of a number type of HLO in numpy; "" if it has none."""
+    found = TYPE.fullmatch(name)
+    if found is None:
+        return "bool" if name == "pred" else ""
+    return f"{LETTERS[found[1]]}{found[2]}{f'_{found[3]}' if found[3] else ''}"
 
 
 @dataclass(slots=True)
