@@ -59,7 +59,7 @@ def sources(graph: OpGraph) -> list[tuple[str, str]]:
         ("guessed shape", _kept(known.get("kept"))),
         ("contradiction", _contradicted(known.get("contradicted"))),
         ("not read", ", ".join(f"{key} × {n:g}" for key, n in list(_mapping(known.get("ignored")).items())[:KINDS])),
-        ("open dimension", _assumed(known.get("assumed"), known.get("batch"))),
+        ("open dimension", open_sizes(graph)),
         ("scaled", _scaled(known.get("scaled", {}))),
         ("loops", _loops(graph.metadata.get("loops"))),
         ("branches", _branches(graph.metadata.get("branches"))),
@@ -164,8 +164,14 @@ def _contradicted(values: Any) -> str:
     return f"{listed}{f'; and {len(values) - KINDS:,} more' if len(values) > KINDS else ''}"
 
 
-def _assumed(assumed: Any, batch: Any) -> str:
-    """Sizes that unknown dimensions were given: by name in ONNX, the batch for a shape's first one in TensorFlow."""
+def open_sizes(graph: OpGraph) -> str:
+    """Sizes that unknown dimensions were given: by name in ONNX, the batch for a shape's first one in TensorFlow; "" if none.
+
+    The names are those of the file, unescaped.
+    """
+    known = provenance(graph)
+    assumed: Any = known.get("assumed")
+    batch: Any = known.get("batch")
     if isinstance(assumed, Mapping):
         taken = [f"{name} taken as {size:,}" for name, size in assumed.items() if is_number(size)]
         more = f" and {len(taken) - KINDS:,} more" if len(taken) > KINDS else ""

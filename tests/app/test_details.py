@@ -69,6 +69,76 @@ def test_an_op_has_its_scope_and_each_of_its_outputs():
     ]
 
 
+def shaped(shapes, **metadata):
+    """``in`` feeds ``conv`` with two of its outputs, ``w`` and ``b`` with one, and ``conv`` ends on another device."""
+    graph = pl.OpGraph.from_arrays(
+        ["in", "w", "b", "s", "conv", "out"],
+        [1.0] * 6,
+        [(0, 4), (0, 4), (1, 4), (2, 4), (3, 4), (4, 5)],
+        edge_bytes=[24.0, 24.0, 8.0, 2.0, 1.0, 12.0],
+        edge_output=[0, 1, 0, 0, 0, 0],
+        outputs=[(5, 0, 3.0), (5, 1, 3.0), (5, 2, 4.0)],
+        shapes=shapes,
+        metadata=metadata,
+    )
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=1.0))
+    return pl.simulate(problem, pl.Placement(problem, [0, 0, 0, 0, 0, 1]))
+
+
+def test_an_op_tells_the_shapes_of_what_it_makes_and_reads():
+    """Equal ones together; of three inputs with their makers; unknown ones as such; the CSV has those of outputs."""
+    shapes = {
+        (0, 0): "float32 [2, 3]",
+        (0, 1): "float32 [2, 3]",
+        (4, 0): "int32 [3]",
+        (5, 0): "int8 [3]",
+        (5, 1): "int8 [3]",
+    }
+    schedule = shaped(shapes)
+    number = {name: v for v, name in enumerate(schedule.problem.graph.names)}
+    said = {name: details_of(schedule, Subject(op=v)) for name, v in number.items()}
+    facts = {name: dict(told["facts"]) for name, told in said.items()}
+    assert [(facts[name].get("makes"), facts[name].get("reads")) for name in ("in", "w", "conv", "out")] == [
+        ("2 × float32 [2, 3]", None),
+        ("unknown shape", None),
+        ("int32 [3]", "float32 [2, 3] of in · float32 [2, 3] of in · unknown shape of w · 2 more"),
+        ("2 × int8 [3] · unknown shape", "int32 [3] of conv"),
+    ]
+    assert not any("open sizes" in fact for fact in facts.values())
+    figures = said["out"]["figures"]
+    assert figures[figures.index(("output", 3.0, "")) + 1] == ("shape of output", "int8 [3]", "")
+    moved = details_of(schedule, Subject(op=number["conv"], transfer=0))
+    assert dict(moved["facts"])["tensor"] == "int32 [3], 12, an output of conv"
+    assert ("shape", "int32 [3]", "") in moved["figures"]
+
+
+def test_without_shapes_nothing_is_said_of_them():
+    """No row, of an op or a transfer."""
+    schedule = shaped(None)
+    conv = schedule.problem.graph.index("conv")
+    for subject in (Subject(op=conv), Subject(op=conv, transfer=0)):
+        said = details_of(schedule, subject)
+        assert not {"makes", "reads", "open sizes"} & dict(said["facts"]).keys()
+        assert "shape" not in json.dumps(said)
+
+
+@pytest.mark.parametrize(
+    ("costs", "told"),
+    [
+        (dict(assumed={"batch": 1, "n\x1b": 8}), "batch taken as 1, n\\x1b taken as 8"),
+        (dict(assumed=2, batch=4), "batch taken as 4, the first unknown dimension of 2 outputs"),
+        (dict(assumed=0, batch=1), None),
+    ],
+)
+def test_sizes_that_a_file_leaves_open_are_told_beside_shapes(costs, told):
+    """A size that was assumed is not the file's."""
+    schedule = shaped({(4, 0): "int32 [3]"}, costs=costs)
+    conv = schedule.problem.graph.index("conv")
+    assert dict(details_of(schedule, Subject(op=conv))["facts"]).get("open sizes") == told
+    plain = shaped(None, costs=costs)
+    assert "open sizes" not in dict(details_of(plain, Subject(op=conv))["facts"])
+
+
 def test_links_of_a_chain_begin_at_times_that_are_told_apart():
     """A second, then microseconds: three digits would say the same of all but the first."""
     graph = pl.OpGraph.from_arrays(["a", "b", "c"], [1e12, 5e6, 5e6], [(0, 1), (1, 2)])

@@ -34,16 +34,21 @@ from placelab.app.widgets.details_parts import (
     with_figures,
 )
 from placelab.app.widgets.graph_scopes import separator_of
+from placelab.base.errors import escaped
 from placelab.base.progress import never
 from placelab.base.units import apart, counted, percent
 from placelab.costs import describe_op
+from placelab.costs.descriptions import open_sizes
 from placelab.kernels import explain as kernels
+from placelab.problem.graph import OpGraph
 from placelab.schedule.critical_steps import StepsBack
 from placelab.schedule.schedule import Schedule
 from placelab.schedule.trace import Trace
 
 MOST_BARS = 12
-MOST_OUTPUTS = 6  # sizes of tensors that are told
+MOST_OUTPUTS = 6  # sizes and shapes of tensors that are told
+MOST_INPUTS = 3  # shapes of them
+NO_SHAPE = "unknown shape"
 
 
 class Subject(NamedTuple):
@@ -161,6 +166,7 @@ def _facts_of_op(schedule: Schedule, op: int) -> Iterable[tuple[str, str]]:
         yield "cost", cost
     elif graph.compute[op]:
         yield "cost", f"{units.amount(float(graph.compute[op]), 'FLOP')} at the device's speed"
+    yield from _shapes(graph, op)
     if outputs := _outputs(schedule, op):
         yield "outputs", outputs
     spare = float(slack(schedule)[op])
@@ -189,12 +195,14 @@ def _figures_of_op(schedule: Schedule, op: int) -> Iterable[Figure]:
     yield "inputs", _read(schedule, op), "B"
     for tensor in np.flatnonzero((graph.tensor_producer == op) & ~graph.tensor_control).tolist():
         yield "output", float(graph.tensor_bytes[tensor]), "B"
+        if shape := graph.shape_of(tensor):
+            yield "shape of output", shape, ""
     yield "kept for the whole run", float(graph.persistent[op]), "B"
     yield "held while it runs", float(graph.temporary[op]), "B"
 
 
 def _outputs(schedule: Schedule, op: int) -> str:
-    """Bytes of the tensors that an op makes, the largest first, and how many ops read each; a graph holds no shapes."""
+    """Bytes of the tensors that an op makes, the largest first, and how many ops read each."""
     graph = schedule.problem.graph
     made = np.flatnonzero((graph.tensor_producer == op) & ~graph.tensor_control)
     readers = [len(np.unique(graph.consumer[graph.edge_tensor == tensor])) for tensor in made]
@@ -206,6 +214,24 @@ def _outputs(schedule: Schedule, op: int) -> str:
         told.append(f"{times:,} × {tensor}, each read by {by}" if times > 1 else f"{tensor} read by {by}")
     more = [f"{len(alike) - MOST_OUTPUTS} other sizes"] if len(alike) > MOST_OUTPUTS else []
     return " · ".join([*told, *more])
+
+
+def _shapes(graph: OpGraph, op: int) -> Iterable[tuple[str, str]]:
+    """Element types and sizes of what an op makes and reads; nothing in graphs that hold none."""
+    if graph.tensor_shape is None:
+        return
+    if made := Counter(shape or NO_SHAPE for shape in graph.shapes_of(op)):
+        told = [f"{times:,} × {shape}" if times > 1 else shape for shape, times in made.items()]
+        more = [f"{len(told) - MOST_OUTPUTS} others"] if len(told) > MOST_OUTPUTS else []
+        yield "makes", " · ".join([*told[:MOST_OUTPUTS], *more])
+    edges = graph.pred_edge[graph.pred_ptr[op] : graph.pred_ptr[op + 1]]
+    tensors = [t for t in dict.fromkeys(graph.edge_tensor[edges].tolist()) if not graph.tensor_control[t]]
+    shown = [(graph.shape_of(t), graph.names[graph.tensor_producer[t]]) for t in tensors[:MOST_INPUTS]]
+    if any(shape for shape, _ in shown):
+        more = [f"{len(tensors) - MOST_INPUTS} more"] if len(tensors) > MOST_INPUTS else []
+        yield "reads", " · ".join([*(f"{shape or NO_SHAPE} of {name}" for shape, name in shown), *more])
+    if made.keys() - {NO_SHAPE} and (taken := open_sizes(graph)):
+        yield "open sizes", escaped(taken)
 
 
 def cost_of(schedule: Schedule, op: int) -> str:
@@ -337,13 +363,14 @@ def _of_transfer(schedule: Schedule, row: int) -> Details:
     tensor, source, target = (int(moved[label]) for label in ("tensor", "source", "destination"))
     maker = _maker(schedule, row)
     size = float(graph.tensor_bytes[tensor])
+    shape = graph.shape_of(tensor)
     began = float(moved["start"])
     ended = float(moved["finish"])
     readers = np.unique(graph.consumer[(graph.edge_tensor == tensor)])
     there = readers[schedule.device[readers] == target]
     made = float(schedule.sends["finish"][row] if len(schedule.sends) else schedule.finish[maker])
     facts = [
-        ("tensor", f"{units.amount(size, 'B')}, an output of {graph.names[maker]}"),
+        ("tensor", f"{f'{shape}, ' if shape else ''}{units.amount(size, 'B')}, an output of {graph.names[maker]}"),
         ("way", f"{problem.cluster.names[source]} → {problem.cluster.names[target]}"),
         ("travels", f"{span_said(schedule, began, ended)}, {units.time(ended - began)}"),
         ("in line for the link", units.time(began - made) if began > made else "not at all"),
@@ -359,6 +386,7 @@ def _of_transfer(schedule: Schedule, row: int) -> Details:
         ("from", problem.cluster.names[source], ""),
         ("to", problem.cluster.names[target], ""),
         ("tensor", size, "B"),
+        *((("shape", shape, ""),) if shape else ()),
         ("start", began, "s"),
         ("finish", ended, "s"),
         ("time", ended - began, "s"),
