@@ -166,7 +166,8 @@ def _facts_of_op(schedule: Schedule, op: int) -> Iterable[tuple[str, str]]:
         yield "cost", cost
     elif graph.compute[op]:
         yield "cost", f"{units.amount(float(graph.compute[op]), 'FLOP')} at the device's speed"
-    yield from _shapes(graph, op)
+    if made := _makes(graph, op):
+        yield "makes", made
     if outputs := _outputs(schedule, op):
         yield "outputs", outputs
     spare = float(slack(schedule)[op])
@@ -179,6 +180,10 @@ def _facts_of_op(schedule: Schedule, op: int) -> Iterable[tuple[str, str]]:
     ]
     if any(size for _, size in sizes):
         yield "memory", " · ".join(f"{units.amount(size, 'B')} {what}" for what, size in sizes if size)
+    if read := _reads(graph, op):
+        yield "reads", read
+    if any(graph.shapes_of(op)) and (taken := open_sizes(graph)):
+        yield "open sizes", escaped(taken)
 
 
 def _figures_of_op(schedule: Schedule, op: int) -> Iterable[Figure]:
@@ -216,22 +221,25 @@ def _outputs(schedule: Schedule, op: int) -> str:
     return " · ".join([*told, *more])
 
 
-def _shapes(graph: OpGraph, op: int) -> Iterable[tuple[str, str]]:
-    """Element types and sizes of what an op makes and reads; nothing in graphs that hold none."""
+def _makes(graph: OpGraph, op: int) -> str:
+    """Element types and sizes of what an op makes; "" in graphs that hold none."""
     if graph.tensor_shape is None:
-        return
-    if made := Counter(shape or NO_SHAPE for shape in graph.shapes_of(op)):
-        told = [f"{times:,} × {shape}" if times > 1 else shape for shape, times in made.items()]
-        more = [f"{len(told) - MOST_OUTPUTS} others"] if len(told) > MOST_OUTPUTS else []
-        yield "makes", " · ".join([*told[:MOST_OUTPUTS], *more])
+        return ""
+    made = Counter(shape or NO_SHAPE for shape in graph.shapes_of(op))
+    told = [f"{times:,} × {shape}" if times > 1 else shape for shape, times in made.items()]
+    more = [f"{len(told) - MOST_OUTPUTS} more"] if len(told) > MOST_OUTPUTS else []
+    return " · ".join([*told[:MOST_OUTPUTS], *more])
+
+
+def _reads(graph: OpGraph, op: int) -> str:
+    """Element types and sizes of the first inputs of an op, with their makers; "" if none is known."""
     edges = graph.pred_edge[graph.pred_ptr[op] : graph.pred_ptr[op + 1]]
     tensors = [t for t in dict.fromkeys(graph.edge_tensor[edges].tolist()) if not graph.tensor_control[t]]
     shown = [(graph.shape_of(t), graph.names[graph.tensor_producer[t]]) for t in tensors[:MOST_INPUTS]]
-    if any(shape for shape, _ in shown):
-        more = [f"{len(tensors) - MOST_INPUTS} more"] if len(tensors) > MOST_INPUTS else []
-        yield "reads", " · ".join([*(f"{shape or NO_SHAPE} of {name}" for shape, name in shown), *more])
-    if made.keys() - {NO_SHAPE} and (taken := open_sizes(graph)):
-        yield "open sizes", escaped(taken)
+    if not any(shape for shape, _ in shown):
+        return ""
+    more = [f"{len(tensors) - MOST_INPUTS} more"] if len(tensors) > MOST_INPUTS else []
+    return " · ".join([*(f"{shape or NO_SHAPE} of {name}" for shape, name in shown), *more])
 
 
 def cost_of(schedule: Schedule, op: int) -> str:
