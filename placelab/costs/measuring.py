@@ -26,6 +26,7 @@ from placelab.formats.torch.module import exported, program_of, training_program
 from placelab.formats.torch.profiler_trace import read_profile
 from placelab.problem.coverage import known_shares, provenance
 from placelab.problem.graph import OpGraph
+from placelab.problem.tensor_shapes import is_shape, of_tensors
 
 ROUNDING = 1e-9
 
@@ -151,36 +152,46 @@ def _shown(names: Iterable[str]) -> str:
 
 def _sized(graph: OpGraph, index: dict[str, int], profile: Profile) -> tuple[OpGraph, int]:
     """The graph with the bytes of the profile, and the number of ops whose outputs could not be matched."""
-    tensor_bytes, skipped = _tensor_bytes(graph, index, profile)
+    tensor_bytes, shapes, skipped = _tensors_of(graph, index, profile)
     temporary = _by_op(graph.temporary, index, profile.temporary, "temporary bytes")
     more = np.bincount(graph.tensor_producer, tensor_bytes - graph.tensor_bytes, minlength=graph.n_ops)
     memory = np.maximum(graph.memory + more + temporary - graph.temporary, 0.0)
-    return graph.replace(tensor_bytes=tensor_bytes, temporary=temporary, memory=memory), skipped
+    made = graph.replace(tensor_bytes=tensor_bytes, temporary=temporary, memory=memory)
+    if shapes:
+        codes, texts = of_tensors([shapes.get(t) or made.shape_of(t) for t in range(made.n_tensors)], tensor_bytes)
+        made = replace(made, tensor_shape=codes, shapes=texts)
+    return made, skipped
 
 
-def _tensor_bytes(graph: OpGraph, index: dict[str, int], profile: Profile) -> tuple[np.ndarray, int]:
+def _tensors_of(graph: OpGraph, index: dict[str, int], profile: Profile) -> tuple[np.ndarray, dict[int, str], int]:
+    """Bytes of all tensors, shapes of those whose shape was recorded, and the number of ops that could not be matched."""
     by_op: dict[int, dict[int, float]] = {}
     for (name, number), size in profile.outputs.items():
         if name in index:
             by_op.setdefault(index[name], {})[number] = _number(size, "bytes", name)
     tensor_bytes = graph.tensor_bytes.copy()
+    shapes: dict[int, str] = {}
     skipped = 0
     n_data = np.bincount(graph.tensor_producer[~graph.tensor_control], minlength=graph.n_ops).tolist()
     starts = graph.op_tensor_ptr.tolist()
     for v, sizes in by_op.items():
         tensors = _tensors(starts[v], n_data[v], sizes)
         skipped += tensors is None
-        for t, size in (tensors or {}).items():
-            tensor_bytes[t] = size
-    return tensor_bytes, skipped
+        for t, number in (tensors or {}).items():
+            tensor_bytes[t] = sizes[number]
+            shape = profile.shapes.get((str(graph.names[v]), number))
+            if shape is not None and is_shape(shape):
+                shapes[t] = shape
+    return tensor_bytes, shapes, skipped
 
 
-def _tensors(first: int, n: int, sizes: dict[int, float]) -> dict[int, float] | None:
-    """Tensor → bytes of an op's `n` data tensors, the first of which is `first`; None if numbers and tensors do not match."""
-    if len(sizes) == n:
-        return {first + i: sizes[number] for i, number in enumerate(sorted(sizes))}
-    if len(sizes) < n and all(0 <= number < n for number in sizes):
-        return {first + number: size for number, size in sizes.items()}
+def _tensors(first: int, n: int, numbers: Iterable[int]) -> dict[int, int] | None:
+    """Tensor → output number, of an op's `n` data tensors, the first of which is `first`; None if they do not match."""
+    numbers = sorted(numbers)
+    if len(numbers) == n:
+        return {first + i: number for i, number in enumerate(numbers)}
+    if len(numbers) < n and all(0 <= number < n for number in numbers):
+        return {first + number: number for number in numbers}
     return {} if n == 0 else None
 
 

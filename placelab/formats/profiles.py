@@ -31,6 +31,8 @@ class Profile:
         Op name → device it ran on.
     source : str
         Origin of the numbers, for the graph's provenance: file, framework, number of steps.
+    shapes : dict of str
+        (op name, output number) → element type and sizes, as ``float32 [64, 3]``, where they were the same in all steps.
     """
 
     seconds: dict[str, float]
@@ -38,6 +40,7 @@ class Profile:
     temporary: dict[str, float] = field(default_factory=dict)
     device: dict[str, str] = field(default_factory=dict)
     source: str = ""
+    shapes: dict[tuple[str, int], str] = field(default_factory=dict)
 
     @classmethod
     def load(cls, *paths: Any, graph: OpGraph | None = None) -> Profile:
@@ -93,6 +96,7 @@ def median(profiles: Iterable[Profile]) -> Profile:
         temporary=_each(profiles, lambda profile: profile.temporary),
         device=device,
         source=_sources(profiles),
+        shapes=_alike(profiles),
     )
 
 
@@ -124,6 +128,16 @@ def _each(profiles: list[Profile], column: Callable[[Profile], dict[Any, float]]
         for key, value in column(profile).items():
             found.setdefault(key, []).append(value)
     return {key: middle(values) for key, values in found.items()}
+
+
+def _alike(profiles: list[Profile]) -> dict[tuple[str, int], str]:
+    """Shapes of the outputs that have one shape in all profiles that have them."""
+    found: dict[tuple[str, int], set[str | None]] = {}
+    for profile in profiles:
+        for key in profile.outputs:
+            found.setdefault(key, set()).add(profile.shapes.get(key))
+    only = ((key, next(iter(shapes))) for key, shapes in found.items() if len(shapes) == 1)
+    return {key: shape for key, shape in only if shape is not None}
 
 
 def _sources(profiles: list[Profile]) -> str:

@@ -89,6 +89,11 @@ def coded(
     found = list(map(given.get, zip(order[producer].tolist(), output.tolist(), strict=True)))
     for t in np.flatnonzero(control).tolist():
         found[t] = None
+    return of_tensors(found, size)
+
+
+def of_tensors(found: Sequence[str | None], size: np.ndarray) -> Columns:
+    """The columns from the shape of each tensor, None where not known, less those that disagree with its bytes."""
     codes, texts = _columns(found)
     if codes is None:
         return codes, texts
@@ -125,7 +130,7 @@ def shapes_kept(codes: np.ndarray | None, texts: tuple[str, ...], which: np.ndar
     )
 
 
-def _columns(found: list[str | None]) -> Columns:
+def _columns(found: Sequence[str | None]) -> Columns:
     """Texts numbered in the order of the tensors."""
     number: dict[str | None, int] = {
         text: code for code, text in enumerate(dict.fromkeys(text for text in found if text))

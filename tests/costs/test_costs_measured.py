@@ -93,6 +93,14 @@ def test_tensor_and_temporary_bytes_are_those_that_were_measured():
     assert (graph.memory - GRAPH.memory).tolist() == [108.0, 3.0, 0.0]
 
 
+def test_shapes_are_those_that_were_measured():
+    """Where the profile has some that agree with its bytes; a text that is no shape is none."""
+    outputs = {("a", 0): 80.0, ("a", 1): 4.0, ("b", 0): 6.0}
+    shapes = {("a", 0): "float32 [4, 5]", ("a", 1): "<b>", ("b", 0): "float32 [4, 5]", ("x", 0): "float32 [1]"}
+    graph = measured(GRAPH, Profile({"a": 1.0}, outputs, shapes=shapes))
+    assert graph.shapes_of(0) == ["float32 [4, 5]", None] and graph.shapes_of(1) == [None]
+
+
 @pytest.mark.parametrize(
     ("outputs", "expected", "skipped"),
     [

@@ -11,6 +11,7 @@ from tensorflow_samples import CPU, GPU, kernel, trace
 
 from placelab.base.errors import FormatError
 from placelab.costs import measured
+from placelab.formats.profiles import median
 from placelab.formats.protobuf import fields
 from placelab.formats.tensorflow.graph_def import loads as graph_of
 from placelab.formats.tensorflow.run_metadata import loads, matches, read_profile
@@ -37,6 +38,29 @@ def test_outputs_and_scratch_memory():
     profile = loads(samples.step())
     assert profile.outputs == {("a", 0): 2 * 3 * 4, ("b", 0): 4 * 4}
     assert profile.temporary == {"a": 64.0}
+
+
+def test_shapes_of_outputs():
+    """Those of all runs of an op; none where they differ, or the file has no type."""
+    assert loads(samples.step()).shapes == {("a", 0): "float32 [2, 3]", ("b", 0): "float32 [4]"}
+    twice = loads(
+        trace((CPU, [kernel("a", 1, (2, 3)), kernel("a", 1, (3, 2)), kernel("b", 1, ()), kernel("b", 1, ())]))
+    )
+    assert twice.shapes == {("b", 0): "float32 []"} and twice.outputs["a", 0] == 24
+
+
+def test_a_measured_graph_has_the_shapes_of_the_run():
+    """In the place of those that follow from an assumed batch; where the runs differ, and bytes too, it is unknown."""
+    graph = graph_of(samples.training(), batch=1)
+    y = graph.index("y")
+    assert graph.shapes_of(y) == ["float32 [1, 8]"]
+    one = loads(trace((CPU, [kernel("y", 1, (6, 8))])))
+    made = measured(graph, one)
+    assert made.shapes_of(y) == ["float32 [6, 8]"] and made.outputs[y] == 192
+    assert made.shapes_of(graph.index("w/read")) == graph.shapes_of(graph.index("w/read")) == ["float32 [4, 8]"]
+    two = loads(trace((CPU, [kernel("y", 1, (8, 6))])))
+    assert measured(graph, median([one, one])).shapes_of(y) == ["float32 [6, 8]"]
+    assert measured(graph, median([one, two])).shapes_of(y) == [None]
 
 
 def test_the_timeline_says_the_same():

@@ -18,7 +18,8 @@ from placelab.base.errors import FormatError
 from placelab.base.files import MAX_OPS, is_json, json_of, read_file, unzipped
 from placelab.formats.profiles import Profile, median
 from placelab.formats.protobuf import BYTES, MessageType, fields, messages, parse, spans_of
-from placelab.formats.tensorflow.nodes import REFERENCE, size_of
+from placelab.formats.tensorflow.nodes import REFERENCE, size_of, type_name
+from placelab.problem.tensor_shapes import shape_text
 
 EXPECTED = "RunMetadata or StepStats of a TensorFlow step, or its timeline as JSON"
 TABLES = {
@@ -50,7 +51,7 @@ class KernelRun(NamedTuple):
     device: str
     seconds: float
     temporary: float = 0.0
-    outputs: tuple[tuple[int, float], ...] = ()
+    outputs: tuple[tuple[int, float, str | None], ...] = ()  # number, bytes, element type and sizes
 
 
 def read_profile(*paths: Any) -> Profile:
@@ -126,7 +127,8 @@ def _device_stats(data: bytes, where: str) -> list[tuple[int, int]]:
 
 def _run(message: Any, device: str, where: str) -> KernelRun:
     nanos = message.all_end_rel_nanos or 1000 * message.all_end_rel_micros
-    outputs = tuple((output.slot, _bytes(output.tensor_description, where)) for output in message.output)
+    made = ((output.slot, output.tensor_description) for output in message.output)
+    outputs = tuple((slot, _bytes(tensor, where), _shape(tensor)) for slot, tensor in made)
     scratch = _checked(message.memory_stats.temp_memory_size, MAX_BYTES, "bytes", message.node_name, where)
     return KernelRun(
         message.node_name, device, _checked(nanos / 1e9, MAX_SECONDS, "s", message.node_name, where), scratch, outputs
@@ -139,6 +141,11 @@ def _bytes(tensor: Any, where: str) -> float:
     if size and min(sizes, default=0) >= 0:
         return _checked(size * prod(map(float, sizes)), MAX_BYTES, "bytes", "a tensor", where)
     return _checked(tensor.allocation_description.requested_bytes, MAX_BYTES, "bytes", "a tensor", where)
+
+
+def _shape(tensor: Any) -> str | None:
+    sizes = None if tensor.shape.unknown_rank else tuple(dim.size for dim in tensor.shape.dim)
+    return shape_text(type_name(tensor.dtype % REFERENCE), sizes)
 
 
 def _events(document: Any) -> Iterator[dict]:
@@ -179,6 +186,7 @@ def _profile(runs: Iterable[KernelRun], where: str) -> Profile:
     device = dict[str, str]()
     temporary = dict[str, float]()
     outputs = dict[tuple[str, int], float]()
+    shapes = dict[tuple[str, int], set[str | None]]()
     for run in runs:
         if any(copy in run.device or copy in run.name for copy in COPIES):
             continue
@@ -188,13 +196,19 @@ def _profile(runs: Iterable[KernelRun], where: str) -> Profile:
         times[name] = times.get(name, 0.0) + run.seconds
         device[name] = run.device.partition(STREAM)[0]
         temporary[name] = max(temporary.get(name, 0.0), run.temporary)
-        for slot, size in run.outputs:
+        for slot, size, shape in run.outputs:
             outputs[name, slot] = max(outputs.get((name, slot), 0.0), size)
+            shapes.setdefault((name, slot), set()).add(shape)
     seconds = {name: took for name, took in (launched | streams | kernels).items() if name}
     if not seconds:
         raise FormatError(f"{where} has no op that ran; expected {EXPECTED}")
     return Profile(
-        seconds, outputs, {k: v for k, v in temporary.items() if v}, device, f"{Path(where).name} (TensorFlow)"
+        seconds,
+        outputs,
+        {k: v for k, v in temporary.items() if v},
+        device,
+        f"{Path(where).name} (TensorFlow)",
+        {key: shape for key, found in shapes.items() if len(found) == 1 for shape in found if shape},
     )
 
 
