@@ -47,6 +47,7 @@ def test_outputs_keep_their_shapes_when_ops_are_numbered_anew():
     assert graph.names.tolist() == ["b", "a", "c"] and told(graph) == KNOWN
     assert len(graph.shapes) == 4 and not graph.tensor_shape.flags.writeable
     assert [graph.shape_of(t) for t in range(graph.n_tensors)].count(None) == 1  # the control tensor's
+    assert (shaped({(1, 0): "string [2]"}).tensor_shape >= 0).tolist() == [True, False, False, False, False]
 
 
 def test_a_graph_without_shapes_has_no_column():

@@ -16,7 +16,6 @@ from placelab.problem.graph import OpGraph
 from placelab.problem.pipeline_columns import KEY, Pipeline
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-from placelab.strategies.preparing.contraction import shapes_at
 
 Streams = Literal["one", "direction", "peer"]
 LETTER = {"F": "F", "BW": "B", "B": "I", "W": "W"}
@@ -327,7 +326,6 @@ class _Lowered:
             edge_output=[*tensor.tolist(), *[0] * len(order_only), *(e[3] for e in carried)],
             edge_control=[*graph.tensor_control[tensor].tolist(), *[True] * len(order_only), *[False] * len(carried)],
             outputs=[(int(graph.tensor_producer[t]), int(t), float(graph.tensor_bytes[t])) for t in unread],
-            shapes=shapes_at(graph, np.arange(graph.n_ops)),
             persistent=[*graph.persistent.tolist(), *pad],
             temporary=[*graph.temporary.tolist(), *pad],
             kind=[*graph.kind.tolist(), *("send" if "SEND" in name else "receive" for name in names[graph.n_ops :])],
