@@ -163,19 +163,19 @@ def _columns(document: dict) -> dict[str, Any]:
         groups=[ops.tolist() for ops in members(group, len(labels))],
         group_names=labels,
         devices={int(v): sets[device[v]] for v in np.flatnonzero(device >= 0)},
-        shapes=_shapes(document, producer.tolist()),
+        shapes=_shapes(document, producer),
         **_time_facts(document, time or ()),
     )
 
 
-def _shapes(document: dict, producer: list[int]) -> dict[tuple[int, int], str]:
+def _shapes(document: dict, producer: np.ndarray) -> dict[tuple[int, int], str]:
     """Shapes of tensors, of which tensor t is output t of its producer."""
     tensors = _object(document, "tensors")
     if "shape" not in tensors:
         return {}
     texts = _list(document, "shapes", str)
     code = _integers(tensors, "shape", len(texts), len(producer), low=-1).tolist()
-    return {(v, t): texts[c] for t, (v, c) in enumerate(zip(producer, code, strict=True)) if c >= 0}
+    return {(v, t): texts[c] for t, (v, c) in enumerate(zip(producer.tolist(), code, strict=True)) if c >= 0}
 
 
 def _time_facts(document: dict, types: Collection[str]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ BITS = re.compile(r"(?:b?float|u?int|complex|qu?int)(\d{1,3})(?:_e\d\w{0,12})?")
 Columns = tuple[np.ndarray | None, tuple[str, ...]]  # number of each tensor's text or -1, texts; None: all are unknown
 
 
-@lru_cache(1 << 14)  # the same shapes come again and again
+@lru_cache(4096)  # the same shapes come again and again
 def shape_text(kind: str, sizes: tuple[int | None, ...] | None) -> str | None:
     """The text of an element type and sizes, None or a negative number for one that is not known; None if there is none.
 
@@ -48,7 +48,7 @@ def is_shape(text: Any) -> bool:
     return isinstance(text, str) and len(text) <= MAX_TEXT and SHAPE.fullmatch(text) is not None
 
 
-@lru_cache(1 << 14)
+@lru_cache(4096)
 def shape_bytes(text: str) -> float | None:
     """Bytes of a tensor of this shape; None if a size is unknown, or the bytes of an element.
 
