@@ -117,7 +117,8 @@ def _check(given: Any, names: Sequence[str]) -> None:
 def _distinct(given: Any) -> Iterable[tuple[Any, Any]]:
     """A key of each different text, where all keys are pairs and all texts texts; else all that is given."""
     every = items(given, "shapes")
-    plain = set(map(type, given)) == {tuple} and set(map(len, given)) == {2} and set(map(type, given.values())) == {str}
+    pairs = all(issubclass(kind, tuple) for kind in set(map(type, given))) and set(map(len, given)) == {2}
+    plain = pairs and set(map(type, given.values())) == {str}
     return {text: (key, text) for key, text in every}.values() if plain else every
 
 
