@@ -73,7 +73,7 @@ def dragged() -> Iterator[tuple[str, float, float]]:
 
     def border() -> None:
         n = next(to)
-        strip.view.asked = dict(border=3, to=38 + n % 5, drag=1, seq=n)
+        strip.view.asked = dict(kind="border", border=3, to=38 + n % 5, drag=n)
 
     what = "a border of 80 layers on 8 devices, to the strip"
     yield what, sent_after(explorer, f"{strip.view.model_id}.rows", border), 0.045

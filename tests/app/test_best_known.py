@@ -61,10 +61,10 @@ def test_a_search_waits_while_a_hand_holds_an_op(explorer):
     """Off the drag path: it begins only once the op is set."""
     explorer.gantt.by_hand = True
     assert explorer.settled(60)
-    explorer.gantt.hold = dict(grip=1, op=5, device=0, time=41.0)
+    explorer.gantt.hold = dict(kind="hold", grip=1, op=5, device=0, time=41.0)
     explorer.best_known.switch.value = True
     assert not explorer.best_known.settled(0.3) and "pl-searching" not in explorer.best_known.switch.classes
-    explorer.gantt._handle_custom_msg(dict(grip=1, op=5, do="set"), [])
+    explorer.gantt.obey(dict(kind="set", grip=1, op=5))
     wait_for(lambda: explorer.best_known.chip.description.startswith("★ 73"))
 
 

@@ -34,27 +34,26 @@ def hold(explorer: Explorer, op: str, device: str, time: float, grip: int | None
     """Hold an op over a device, as a pointer does; more: ``swap``, or the ``ops`` that move together."""
     grip = next(GRIPS) if grip is None else grip
     at = dict(op=explorer.problem.graph.index(op), device=explorer.problem.cluster.index(device), time=time)
-    explorer.gantt.hold = dict(grip=grip, **at, **more)
+    explorer.gantt.hold = dict(kind="hold", grip=grip, **at, **more)
     return grip
 
 
-def say(explorer: Explorer, grip: int, op: str, **what: object) -> None:
-    """A message of the page on what is held."""
-    content = dict(grip=grip, op=explorer.problem.graph.index(op), **what)
-    explorer.gantt._handle_custom_msg(content, [])
+def say(explorer: Explorer, grip: int, op: str, kind: str, **what: object) -> None:
+    """A command of the page on what is held."""
+    explorer.gantt.obey(dict(kind=kind, grip=grip, op=explorer.problem.graph.index(op), **what))
 
 
 def ask(explorer: Explorer, what: str) -> int:
     """Press a button that helps, and wait for the answer."""
     grip = next(GRIPS)
-    explorer.gantt._handle_custom_msg(dict(grip=grip, do=what), [])
+    explorer.gantt.obey(dict(kind=what, grip=grip))
     assert explorer.by_hand.settled(60) and explorer.settled(60)
     return grip
 
 
 def move(explorer: Explorer, op: str, device: str, time: float) -> None:
     """Drag an op to a place and set it there."""
-    say(explorer, hold(explorer, op, device, time), op, do="set")
+    say(explorer, hold(explorer, op, device, time), op, "set")
 
 
 def test_the_mode_makes_a_plan_of_what_is_shown(explorer):
@@ -74,7 +73,7 @@ def test_what_is_held_is_shown_and_what_is_set_is_one_step(explorer):
     hold(explorer, "T6", "P3", 60, grip)
     assert explorer.schedule.makespan != 76 and len(explorer.steps.past) == 1
     hold(explorer, "T6", "P1", 41, grip)
-    say(explorer, grip, "T6", do="set")
+    say(explorer, grip, "T6", "set")
     assert explorer.schedule.makespan == 76 and pl.validate(explorer.schedule) == []
     assert len(explorer.steps.past) == 2 and reproduces(explorer)
     explorer.undo()
@@ -97,7 +96,7 @@ def test_what_is_put_back_leaves_nothing(explorer):
     """Escape shows the plan as it was, in no step; a message that comes after it is ignored."""
     before = explorer.steps
     grip = hold(explorer, "T6", "P1", 41)
-    say(explorer, grip, "T6", do="return")
+    say(explorer, grip, "T6", "return")
     assert explorer.schedule.makespan == 80 and explorer.steps == before
     hold(explorer, "T6", "P1", 41.5, grip)
     assert explorer.schedule.makespan == 80 and not explorer.by_hand.holding
@@ -108,7 +107,7 @@ def test_an_illegal_place_says_who_forbids_it(explorer):
     grip = hold(explorer, "T10", "P3", 0)
     assert explorer.gantt.hand["said"] == "T10 cannot run before T7, which must run first"
     assert pl.validate(explorer.schedule) == []
-    say(explorer, grip, "T10", do="return")
+    say(explorer, grip, "T10", "return")
     hold(explorer, "T1", "P2", 70)
     assert explorer.gantt.hand["said"] == "T1 cannot run behind T4, which must run later"
     assert pl.validate(explorer.schedule) == []
@@ -127,7 +126,7 @@ def test_the_op_that_forbids_a_place_is_marked(explorer):
     assert barred() == [index("T1"), 0]
     hold(explorer, "T10", "P3", 99, grip, swap=True)
     assert "No bar" in explorer.gantt.hand["said"] and barred() == []
-    say(explorer, grip, "T10", do="return")
+    say(explorer, grip, "T10", "return")
     hold(explorer, "T1", "P2", 70)
     assert barred() == [index("T4"), 1]
 
@@ -152,15 +151,15 @@ def test_a_forbidden_device_says_why():
 def test_arrow_keys_move_by_one_place_and_one_device(explorer):
     """Up is the device above, in the first gap that is long enough; left is one place back; Enter sets."""
     grip = next(GRIPS)
-    say(explorer, grip, "T6", way="up")
+    say(explorer, grip, "T6", "step", way="up")
     lane = lambda: [str(name) for name in explorer.problem.graph.names[pl.by_hand(explorer.schedule).order("P1")]]  # noqa: E731
     assert lane() == ["T2", "T6", "T8"] and explorer.schedule.makespan == 76
-    say(explorer, grip, "T6", way="left")
+    say(explorer, grip, "T6", "step", way="left")
     assert lane() == ["T6", "T2", "T8"]
-    say(explorer, grip, "T6", way="right")
-    say(explorer, grip, "T6", way="right")
+    say(explorer, grip, "T6", "step", way="right")
+    say(explorer, grip, "T6", "step", way="right")
     assert lane() == ["T2", "T6", "T8"] and "cannot run behind T8" in explorer.gantt.hand["said"]
-    say(explorer, grip, "T6", do="set")
+    say(explorer, grip, "T6", "set")
     assert lane() == ["T2", "T6", "T8"] and len(explorer.steps.past) == 2
 
 
@@ -170,7 +169,7 @@ def test_the_best_move_is_offered_and_taken(explorer):
     offered = explorer.gantt.hand
     assert offered["offer"] and offered["device"] == 0 and offered["start"] == 40 and "saves 4" in offered["said"]
     assert explorer.schedule.makespan == 80 and len(explorer.steps.past) == 1 and not explorer.by_hand.holding
-    say(explorer, grip, "T6", do="set")
+    say(explorer, grip, "T6", "set")
     assert explorer.schedule.makespan == 76 and len(explorer.steps.past) == 2
     ask(explorer, "best")
     assert explorer.gantt.hand == {} and "No single move" in message(explorer)
@@ -191,7 +190,7 @@ def test_two_bars_change_places(explorer):
     hold(explorer, "T6", "P1", 1, grip, swap=True)
     assert explorer.schedule.makespan == 80 and "No bar is here" in explorer.gantt.hand["said"]
     hold(explorer, "T6", "P1", 30, grip, swap=True)
-    say(explorer, grip, "T6", do="set")
+    say(explorer, grip, "T6", "set")
     assert lane(explorer, "P1")[0] == "T6" and "T2" in lane(explorer, "P2") and pl.validate(explorer.schedule) == []
     assert len(explorer.steps.past) == 2 and reproduces(explorer)
     explorer.undo()
@@ -207,7 +206,7 @@ def test_a_change_of_places_that_is_illegal_says_why(explorer):
         said.startswith("T1 and T10 cannot change places: each of these ops would wait")
         and explorer.gantt.hand["stopped"]
     )
-    say(explorer, grip, "T1", do="set")
+    say(explorer, grip, "T1", "set")
     assert explorer.schedule.makespan == before and len(explorer.steps.past) == 1
 
 
@@ -216,15 +215,15 @@ def test_keys_change_places(explorer):
     before = lane(explorer, "P3")
     assert before == ["T1", "T3", "T5", "T7"]
     grip = next(GRIPS)
-    say(explorer, grip, "T3", way="right", swap=True)
+    say(explorer, grip, "T3", "step", way="right", swap=True)
     assert lane(explorer, "P3") == ["T1", "T5", "T3", "T7"]
-    say(explorer, grip, "T3", way="right", swap=True)
+    say(explorer, grip, "T3", "step", way="right", swap=True)
     assert "cannot change places" in explorer.gantt.hand["said"] and lane(explorer, "P3") == ["T1", "T5", "T3", "T7"]
-    say(explorer, grip, "T3", way="left", swap=True)
-    say(explorer, grip, "T3", do="return")
+    say(explorer, grip, "T3", "step", way="left", swap=True)
+    say(explorer, grip, "T3", "return")
     assert lane(explorer, "P3") == before
     grip = next(GRIPS)
-    say(explorer, grip, "T3", way="up", swap=True)
+    say(explorer, grip, "T3", "step", way="up", swap=True)
     assert "T3" in lane(explorer, "P2") and pl.validate(explorer.schedule) == []
 
 
@@ -235,7 +234,7 @@ def test_several_ops_move_together(explorer):
     grip = hold(explorer, "T7", "P1", 0, ops=ops)
     assert lane(explorer, "P1")[:2] == ["T5", "T7"] and pl.validate(explorer.schedule) == []
     assert explorer.gantt.hand["moving"] == ops and "2 ops, P1, before T2" in explorer.gantt.hand["said"]
-    say(explorer, grip, "T7", do="set")
+    say(explorer, grip, "T7", "set")
     assert len(explorer.steps.past) == 2 and reproduces(explorer)
     explorer.undo()
     assert explorer.schedule.makespan == 80
@@ -247,7 +246,7 @@ def test_several_ops_move_together(explorer):
 
 def take_off(explorer: Explorer) -> None:
     """Press *Empty*."""
-    explorer.gantt._handle_custom_msg(dict(grip=next(GRIPS), do="empty"), [])
+    explorer.gantt.obey(dict(kind="empty", grip=next(GRIPS)))
     assert explorer.settled(60)
 
 
@@ -276,7 +275,7 @@ def test_a_plan_is_made_from_nothing(explorer):
         assert ghosts[target.device[op]]["finish"] <= explorer.schedule.finish[op] and explorer.gantt.decided[
             op : op + 1
         ] in (b"\1", b"")
-        say(explorer, grip, name, do="set")
+        say(explorer, grip, name, "set")
         assert explorer.gantt.candidates == [] and explorer.schedule.start[op] == target.start[op]
     assert explorer.gantt.tray == [] and explorer.schedule.makespan == target.makespan == 73
     pl.testing.check_by_hand(explorer, at_most=73)
@@ -292,10 +291,10 @@ def test_placed_ops_move_among_those_that_are_placed(explorer):
     take_off(explorer)
     for name, device in (("T1", "P3"), ("T4", "P2"), ("T3", "P3")):
         grip = hold(explorer, name, device, 1e6)
-        say(explorer, grip, name, do="set")
+        say(explorer, grip, name, "set")
     grip = hold(explorer, "T3", "P2", 1e6)
     assert explorer.gantt.hand["said"] == "P2, after T4"
-    say(explorer, grip, "T3", do="set")
+    say(explorer, grip, "T3", "set")
     assert lane(explorer, "P2")[:2] == ["T4", "T3"] and lane(explorer, "P3")[0] == "T1" and reproduces(explorer)
     ask(explorer, "best")
     assert "First place all ops" in message(explorer)
@@ -307,11 +306,11 @@ def test_what_is_predicted_is_shown_afterwards(explorer):
     explorer.gantt.predicts = True
     grip = hold(explorer, "T1", "P1", 0)
     assert explorer.gantt.candidates == [] and not any(explorer.gantt.decided) and explorer.gantt.hand["said"] == "P1"
-    say(explorer, grip, "T1", do="set")
+    say(explorer, grip, "T1", "set")
     assert message(explorer).count("T1 on P1: 0 to 14. On P3 it would end at 9.")
     grip = next(GRIPS)
-    say(explorer, grip, "T3", way="up")
-    say(explorer, grip, "T3", do="set")
+    say(explorer, grip, "T3", "step", way="up")
+    say(explorer, grip, "T3", "set")
     assert "T3 on P3: 26 to 45. On P1 it would end at 25." in message(explorer)
 
 
@@ -333,7 +332,7 @@ def test_what_waits_holds_no_link_and_no_memory(transfers):
         for op, device in enumerate([0, 1, 0, 1]):
             name = str(graph.names[op])
             grip = hold(explorer, name, f"dev{device}", 1e6)
-            say(explorer, grip, name, do="set")
+            say(explorer, grip, name, "set")
             hand = hand.move(name, device)
             assert explorer.schedule.makespan == hand.makespan and pl.validate(explorer.schedule) == []
             assert explorer.result.violations == [] and f"{op + 1} of 5 ops" in figures(explorer)
@@ -352,7 +351,7 @@ def test_a_pin_of_what_waits_is_no_violation(explorer):
     grip = hold(explorer, "T1", "P1", 0)
     assert "may only run on P3" in explorer.gantt.hand["said"]
     hold(explorer, "T1", "P3", 0, grip)
-    say(explorer, grip, "T1", do="set")
+    say(explorer, grip, "T1", "set")
     assert explorer.schedule.makespan == 9 and pl.validate(explorer.schedule) == []
 
 
@@ -366,7 +365,7 @@ def test_what_waits_is_in_no_file_and_no_comparison(explorer):
     explorer.actions.downloads.buttons["Ops"].click()
     assert "First place all ops" in message(explorer)
     grip = hold(explorer, "T1", "P3", 0)
-    say(explorer, grip, "T1", do="set")
+    say(explorer, grip, "T1", "set")
     view = explorer.tabs.panels["Graph"].view
     wait_for(lambda: view.result_of == explorer.result.key)
     device = np.frombuffer(view.values, "<u2", 10, 104)
@@ -388,7 +387,7 @@ def test_a_tray_of_many_ops_lists_those_that_can_be_placed():
         large,
         hold(large, large.gantt.tray[0]["name"], large.problem.cluster.names[1], 0.0),
         large.gantt.tray[0]["name"],
-        do="set",
+        "set",
     )
     assert [row["op"] for row in large.gantt.tray] == sources[1:201].tolist() and large.gantt.tray_more == 799
     assert "1 of 1,000 ops" in figures(large)
@@ -405,11 +404,11 @@ def test_the_plan_is_a_row_of_the_comparison(explorer):
     assert row()["cells"][0] is None and row() is explorer.comparison.table.rows[0]
     grip = hold(explorer, "T6", "P1", 41)
     assert explorer.schedule.makespan == 76 and row()["cells"][planned]["makespan"] == 80
-    say(explorer, grip, "T6", do="set")
+    say(explorer, grip, "T6", "set")
     assert row()["cells"][planned]["makespan"] == 76
     pick(explorer, "Partitioner", "cpop")
     assert explorer.schedule.makespan == 86 and row()["cells"][planned]["makespan"] == 76
-    explorer.comparison.table.asked = dict(kind="show", partitioner="by hand", scheduler="planned", seq=1)
+    explorer.comparison.table.obey(dict(kind="show", partitioner="by hand", scheduler="planned"))
     assert explorer.schedule.makespan == 76 and explorer.pickers.partitioner.value == "by hand"
     pick(explorer, "Model", "alexnet")
     assert explorer.settled(60) and row() is None
@@ -488,7 +487,7 @@ def test_a_move_by_hand_takes_no_longer_than_a_drag_of_a_link():
     assert explorer.settled(60)
     grip = next(GRIPS)
     until = explorer.schedule.makespan
-    place = lambda i: dict(grip=grip, op=1000, device=i % 4, time=until * i / 9)  # noqa: E731
+    place = lambda i: dict(kind="hold", grip=grip, op=1000, device=i % 4, time=until * i / 9)  # noqa: E731
     bar = [seconds(explorer, lambda i=i: explorer.gantt.set_trait("hold", place(i))) for i in range(9)]
     assert np.median(bar) < 2 * np.median(link)
     explorer.close()

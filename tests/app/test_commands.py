@@ -41,7 +41,7 @@ def ask(explorer: Explorer, text: str, phrase: str | None = None) -> None:
     phrases = offered(explorer, text)
     palette = explorer.commands.palette
     chosen = phrases.index(phrase) if phrase else 0
-    palette._hear(None, {"typed": palette.answers, "chosen": chosen}, None)
+    palette.obey({"kind": "choose", "typed": palette.answers, "offer": chosen})
 
 
 @pytest.mark.parametrize(
@@ -233,9 +233,9 @@ def test_strategies_change_and_undo_goes_back(explorer):
     ask(explorer, "place with etf")
     assert explorer.settled(120) and explorer.state.partitioner == "etf"
     wait_for(lambda: explorer.commands.palette.done.get("text", "") == "heft → etf")
-    explorer.commands.palette._hear(None, "undo", None)
+    explorer.commands.palette.obey({"kind": "undo"})
     assert explorer.state.partitioner == "heft"
-    explorer.commands.palette._hear(None, "redo", None)
+    explorer.commands.palette.obey({"kind": "redo"})
     assert explorer.state.partitioner == "etf"
 
 
@@ -345,11 +345,11 @@ def test_stale_and_hostile_messages_do_nothing(explorer):
     offered(explorer, "etf")
     palette = explorer.commands.palette
     for message in (
-        {"typed": "other", "chosen": 0},
-        {"typed": "etf", "chosen": 99},
-        {"typed": "etf", "chosen": -1},
+        {"kind": "choose", "typed": "other", "offer": 0},
+        {"kind": "choose", "typed": "etf", "offer": 99},
+        {"kind": "choose", "typed": "etf", "offer": -1},
         {},
         7,
     ):
-        palette._hear(None, message, None)
+        palette.obey(message)
     assert explorer.state is before

@@ -57,8 +57,7 @@ class Hand:
 
     def ask(self, kind: str, partitioner: str = "", scheduler: str = "") -> None:
         """What the browser sends for a click."""
-        seq = self.panel.table.asked.get("seq", 0) + 1
-        self.panel.table.asked = dict(kind=kind, partitioner=partitioner, scheduler=scheduler, seq=seq)
+        self.panel.table.obey(dict(kind=kind, partitioner=partitioner, scheduler=scheduler))
 
     def row(self, name: str) -> dict[str, Any]:
         return next(row for row in self.panel.table.rows if row["name"] == name)

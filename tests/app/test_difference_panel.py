@@ -213,5 +213,5 @@ def test_decisions_can_be_laid_beside_those_of_the_kept_partitioner(panel, share
     assert panel.view.beside == ""
     give(panel, solved("etf"))
     assert panel.view.beside == "heft"
-    panel.view._handle_custom_msg({"part": True}, [])
+    panel.view.obey({"kind": "beside"})
     assert asked == ["heft"]

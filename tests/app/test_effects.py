@@ -181,7 +181,7 @@ EDITS: dict[str, tuple[tuple[Change, Change], str]] = {
         steps(same, lambda s: replace(s, seed=1, latency="follows", compute=2.0, transfer=2.0, memory="none")),
         "memory model dynamic → none, latency holds → follows, seed 0 → 1, 2 more",
     ),
-    "how the cluster is drawn": (steps(same, lambda s: replace(s, layout=s.layout.show("grid"))), ""),
+    "how the cluster is drawn": (steps(same, lambda s: replace(s, layout=replace(s.layout, view="grid"))), ""),
 }
 
 
@@ -364,10 +364,10 @@ def test_a_note_tells_edit_and_effect_and_its_button_takes_it_back():
     explorer.change(lambda state: state.with_pin(["stage0/fork"], "b/gpu:1"))
     wait_for(lambda: palette.done.get("text") == "stage0/fork → b/gpu:1")
     assert not palette.done["redo"] and palette.done["effect"].endswith(now())
-    palette._hear(None, "undo", None)
+    palette.obey({"kind": "undo"})
     wait_for(lambda: palette.done.get("text") == "Undo: stage0/fork unpinned")
     assert palette.done["redo"] and palette.done["effect"].endswith(first)
-    palette._hear(None, "redo", None)
+    palette.obey({"kind": "redo"})
     wait_for(lambda: palette.done.get("text") == "Redo: stage0/fork → b/gpu:1")
     assert not palette.done["redo"]
     explorer.close()

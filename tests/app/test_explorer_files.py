@@ -38,7 +38,7 @@ def test_a_file_arrives_in_pieces(explorer):
     [
         (dict(name="a.json", size=5, at=0), [], "a piece of it is missing"),
         (dict(name="a.json", size=50, at=0), [b"x" * 11], "a piece of it is missing"),
-        (dict(name="../../a.json", size=50, at=0, error="large"), [], "large"),
+        (dict(kind="refuse", name="../../a.json", size=50, why="large"), [], "large"),
     ],
 )
 def test_what_cannot_be_put_together_is_refused(piece, buffers, reason):
@@ -49,8 +49,8 @@ def test_what_cannot_be_put_together_is_refused(piece, buffers, reason):
     files.on_refused = lambda name, why: refused.append((name, why))
     files.on_file = lambda name, data: pytest.fail("nothing is complete")
     files.send = sent.append
-    files.receive({"id": "one"} | piece, buffers)
-    files.receive({"id": "one"} | piece, buffers)  # sent again, since the answer was lost
+    files.obey({"kind": "piece", "id": "one"} | piece, buffers)
+    files.obey({"kind": "piece", "id": "one"} | piece, buffers)  # sent again, since the answer was lost
     assert refused == [("a.json", reason)] and sent == [{"id": "one", "have": piece["size"]}] * 2
 
 
@@ -61,13 +61,13 @@ def test_a_file_goes_on_where_its_pieces_have_come_to():
     files = Files()
     files.on_file = lambda name, data: arrived.append((name, data))
     files.send = lambda answer: have.append(answer["have"])
-    one = dict(id="one", name="a.json", size=6)
-    two = dict(id="two", name="b.json", size=2)
+    one = dict(kind="piece", id="one", name="a.json", size=6)
+    two = dict(kind="piece", id="two", name="b.json", size=2)
     for piece, data in ((0, b"ab"), (0, b"ab"), (4, b"ef"), (2, b"cd")):
-        files.receive({**one, "at": piece}, [data])
-    files.receive({**two, "at": 0}, [b"xy"])
-    files.receive({**one, "at": 4}, [b"ef"])
-    files.receive({**one, "at": 4}, [b"ef"])  # its answer was lost
+        files.obey({**one, "at": piece}, [data])
+    files.obey({**two, "at": 0}, [b"xy"])
+    files.obey({**one, "at": 4}, [b"ef"])
+    files.obey({**one, "at": 4}, [b"ef"])  # its answer was lost
     files.close()
     assert have == [2, 2, 2, 4, 2, 6, 6]
     assert arrived == [("b.json", b"xy"), ("a.json", b"abcdef")]
@@ -78,10 +78,10 @@ def test_an_upload_that_stops_says_so_and_may_go_on(explorer, monkeypatch):
     monkeypatch.setattr(frame, "QUIET", 0.2)
     data = graph_json.dumps(pl.generators.fork_join(6)).encode()
     files = explorer.pickers.models.upload
-    piece = dict(id="one", name="g.json", size=len(data))
-    files.receive({**piece, "at": 0}, [data[:100]])
+    piece = dict(kind="piece", id="one", name="g.json", size=len(data))
+    files.obey({**piece, "at": 0}, [data[:100]])
     wait_for(lambda: "The upload of g.json has stopped at 100 B of" in message(explorer))
-    files.receive({**piece, "at": 100}, [data[100:]])
+    files.obey({**piece, "at": 100}, [data[100:]])
     wait_for(lambda: explorer.state.model.title == "g.json")
     assert message(explorer) == ""
 
@@ -160,7 +160,7 @@ def test_enter_reads_again_what_could_not_be_read(here):
 
 def press_enter(field: w.Combobox) -> None:
     """Send what the browser sends on Enter, for which ipywidgets has no public name."""
-    field._handle_msg({"content": {"data": {"method": "custom", "content": {"event": "submit"}}}, "buffers": []})
+    field._handle_msg({"content": {"data": {"method": "custom", "content": {"kind": "submit"}}}, "buffers": []})
 
 
 # -------------------------------------------------------------------- profiles

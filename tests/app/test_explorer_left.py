@@ -127,7 +127,7 @@ def test_stop_ends_it(explorer, hang, never_ends):
     line = explorer.line
     wait_for(lambda: shown(line.running) and "code of your own" in line.running.said)
     begun = time.monotonic()
-    line.running.on_stop()
+    line.running.obey({"kind": "stop"})
     wait_for(lambda: "stopped by hand after" in message(explorer))
     assert time.monotonic() - begun < SECOND and not shown(line.running) and shown(line.again)
     with pytest.raises(PlacelabError, match="without a result"):

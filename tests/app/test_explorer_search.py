@@ -83,7 +83,7 @@ def line(explorer: Explorer) -> str:
 
 def stop(explorer: Explorer) -> None:
     """Press the button that ends what runs."""
-    explorer.line.running._handle_custom_msg("stop", [])
+    explorer.line.running.obey({"kind": "stop"})
 
 
 # ---------------------------------------------------------------- searching

@@ -48,7 +48,7 @@ class Hands:
     def request(self, kind: str, name: str, device: int = -1) -> None:
         scene = self.panel.view.scene
         node = next(box["node"] for box in scene["boxes"] if box["label"] == name)
-        self.panel.view.request = {"kind": kind, "node": node, "device": device, "seq": id(object())}
+        self.panel.view.obey({"kind": kind, "node": node, "device": device})
 
 
 @pytest.fixture

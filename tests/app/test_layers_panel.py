@@ -49,7 +49,7 @@ def panel(explorer) -> LayersPanel:
 
 def ask(explorer, border: int, to: int, drag: int = 1) -> None:
     """What the browser sends while a hand drags a border."""
-    panel(explorer).view.asked = dict(border=border, to=to, drag=drag)
+    panel(explorer).view.asked = dict(kind="border", border=border, to=to, drag=drag)
     assert explorer.settled(PATIENCE)
 
 
@@ -120,7 +120,7 @@ def test_a_ghost_jumps_to_its_split(opened):
     assert [ghost["value"] for ghost in tab.view.ghosts] == values
     ask(opened, 0, 9)
     for objective in ("memory", "sum"):
-        tab.view.asked = dict(best=objective, drag=7)
+        tab.view.asked = dict(kind="split", objective=objective, drag=7)
         assert opened.settled(PATIENCE)
         agrees(opened, library[objective])
         assert f"objective={objective!r}" in opened.code and "moved" not in opened.code
@@ -228,7 +228,7 @@ def test_nonsense_of_a_browser_changes_nothing(opened):
     """Borders that do not exist, and places beyond the neighbours."""
     before = shown(opened)[0]
     for asked in (dict(border=7, to=3, drag=1), dict(border="a", to=3, drag=2), dict(to=None)):
-        panel(opened).view.asked = asked
+        panel(opened).view.asked = dict(kind="border") | asked
     assert shown(opened)[0] == before
     ask(opened, 0, 10**9, 5)
     assert shown(opened)[0] == [0, before[2] - 1, *before[2:]]

@@ -228,7 +228,7 @@ def test_the_view_opens_finds_and_reveals() -> None:
     assert found.tolist() == [
         v for v, name in enumerate(view.graph.names) if "conv2" in name.lower() and "conv2d" in name.lower()
     ]
-    view.request = {"kind": "reveal", "node": int(found[0]), "seq": 1}
+    view.obey({"kind": "reveal", "node": int(found[0])})
     owner = np.frombuffer(view.owner, "<i4")
     assert view.scene["boxes"][owner[found[0]]]["node"] == found[0]
     view.query = "  "
@@ -241,12 +241,12 @@ def test_messages_that_mean_nothing_are_ignored() -> None:
     pins: list[tuple] = []
     view.on_pin = lambda ops, device: pins.append((ops, device))
     for message in ({}, {"kind": "pin"}, {"kind": "pin", "node": "x"}, {"kind": "reveal", "node": 10**9}):
-        view.request = message
-    view.request = {"kind": "pin", "node": 0, "device": 99}
+        view.obey(message)
+    view.obey({"kind": "pin", "node": 0, "device": 99})
     assert not pins
     view.opened = [-5, 3, 10**7]
     assert not any(box["open"] for box in view.scene["boxes"])
-    view.request = {"kind": "pin", "node": view.graph.n_ops, "device": 2}
+    view.obey({"kind": "pin", "node": view.graph.n_ops, "device": 2})
     assert pins[0][0].tolist() == list(range(view.graph.n_ops)) and pins[0][1] == 2
 
 

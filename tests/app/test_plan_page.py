@@ -252,14 +252,14 @@ def test_the_search_finds_what_the_library_finds_and_a_row_is_applied(opened):
     assert len(tab.search.records) == len(frame)
     assert [row["seconds"] for row in tab.board.rows[: len(best)]] == best["seconds"].tolist()
     steps = len(opened.steps.past)
-    tab.board.asked = dict(row=1, seq=1)
+    tab.board.obey(dict(kind="plan", row=1))
     assert opened.settled(PATIENCE) and len(opened.steps.past) == steps + 1
     assert opened.state.planned.plan == plan_of(found[1])
     result = agrees(opened)
     assert result.seconds == found[1]["seconds"]
     assert [row["shown"] for row in tab.board.rows].index(True) == 1
     for nonsense in (dict(row=10**6), dict(row="x"), dict(row=-1)):
-        tab.board.asked = nonsense
+        tab.board.obey(dict(kind="plan") | nonsense)
     assert opened.state.planned.plan == plan_of(found[1])
 
 
@@ -272,12 +272,12 @@ def test_a_row_is_kept():
     before = explorer.state.planned
     tab.search.start(before, explorer.state.cluster)
     assert tab.search.settled(PATIENCE)
-    tab.board.asked = dict(row=3, keep=True, seq=1)
+    tab.board.obey(dict(kind="keep", row=3))
     assert explorer.state.planned == before and [row["kept"] for row in tab.board.rows].index(True) == 3
     plan = plan_of(tab.search.records[3])
     found = pl.plan("gpt2", explorer.state.cluster, plan, batch=before.batch, sequence=before.sequence)
     assert explorer.shared.kept.makespan == found.schedule().makespan and explorer.actions.keep.value
-    tab.board.asked = dict(row=3, keep=True, seq=2)
+    tab.board.obey(dict(kind="keep", row=3))
     assert explorer.shared.kept is None and not any(row["kept"] for row in tab.board.rows)
     explorer.close()
 
@@ -301,7 +301,7 @@ def test_the_plane_has_the_best_plan_of_each_pair(opened):
         assert shown["seconds"] == (min(times) if times else None)
         assert shown["why"]
         if times:
-            tab.board.asked = dict(row=shown["row"], seq=1)
+            tab.board.obey(dict(kind="plan", row=shown["row"]))
             assert (opened.state.planned.plan.tp, opened.state.planned.plan.pp) == (x, y)
 
 
@@ -354,9 +354,9 @@ def test_what_would_make_it_fit():
         found = pl.plan("llama-3-8b", gpus, other.plan, batch=64, sequence=8192)
         assert found.fits and si(float(found.memory["total"].max()), "B") in words
     for wrong in (2, -1, "0", None):
-        board.asked = dict(row=-1, remedy=wrong, keep=False, seq=1)
+        board.obey(dict(kind="remedy", remedy=wrong))
         assert explorer.state.planned.plan == full
-    board.asked = dict(row=-1, remedy=1, keep=False, seq=2)
+    board.obey(dict(kind="remedy", remedy=1))
     assert explorer.state.planned.plan == replace(full, recompute="full")
     assert board.remedies == [] and not board.refused
     explorer.close()

@@ -21,7 +21,7 @@ def explorer(monkeypatch):
 def ask(explorer, kind, partitioner="", scheduler=""):
     """What the browser sends for a click."""
     table = explorer.comparison.table
-    table.asked = dict(kind=kind, partitioner=partitioner, scheduler=scheduler, seq=table.asked.get("seq", 0) + 1)
+    table.obey(dict(kind=kind, partitioner=partitioner, scheduler=scheduler))
 
 
 def test_the_problem_found_is_shown_beside_the_rivals_schedule(explorer):

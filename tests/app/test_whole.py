@@ -61,7 +61,7 @@ def test_what_the_page_says_reaches_the_part(whole, box):
     whole._handle_msg({"content": {"data": {"method": "update", "state": {f"{menu.model_id}.index": 1}}}})
     assert menu.value == "b"
     for to in (button.model_id, "p0", None):
-        custom = {"method": "custom", "content": {"to": to, "content": "click"}}
+        custom = {"method": "custom", "content": {"to": to, "content": {"kind": "click"}}}
         whole._handle_msg({"content": {"data": custom}, "buffers": []})
     whole._handle_msg({"content": {"data": {"method": "update", "state": {"p0.index": 1}}}})
     assert clicks == [button]

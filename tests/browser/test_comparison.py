@@ -84,10 +84,10 @@ def names(page: Page) -> list[str]:
     return page.locator("tbody th").all_text_contents()
 
 
-def asked(table: ComparisonTable, page: Page) -> dict[str, Any]:
-    """What the browser asked for last, without its number."""
+def asked(page: Page) -> dict[str, Any]:
+    """What the browser asked for last."""
     bare_page.heard(page)
-    return {key: value for key, value in table.asked.items() if key != "seq"}
+    return page.evaluate("model.sent.at(-1)")
 
 
 def focus(page: Page) -> str:
@@ -113,7 +113,7 @@ def test_the_progress_is_whole_beside_a_long_pair(page: Page, shown) -> None:
 
 def test_the_keyboard_reaches_everything(page: Page, shown) -> None:
     """Tab leads to one cell, arrows, Home and End from cell to cell, Enter shows the pair, a button in the grid is pressed."""
-    table = shown()
+    shown()
     expect(page.locator("tbody [tabindex='0']")).to_have_count(1)
     page.get_by_role("button", name="Cancel").focus()
     page.keyboard.press("Tab")
@@ -139,35 +139,35 @@ def test_the_keyboard_reaches_everything(page: Page, shown) -> None:
         expect(page.locator("tbody [tabindex='0']")).to_have_count(1)
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    assert asked(table, page) == {"kind": "show", "partitioner": "heft", "scheduler": "pct"}
+    assert asked(page) == {"kind": "show", "partitioner": "heft", "scheduler": "pct"}
     page.keyboard.press("Shift+Enter")
-    assert asked(table, page) == {"kind": "against", "partitioner": "heft", "scheduler": "pct"}
+    assert asked(page) == {"kind": "against", "partitioner": "heft", "scheduler": "pct"}
     page.keyboard.press("Control+End")
     page.keyboard.press("Enter")
-    assert asked(table, page) == {"kind": "search", "partitioner": "cp-sat"}
+    assert asked(page) == {"kind": "search", "partitioner": "cp-sat"}
 
 
 def test_clicks_ask_for_what_they_hit(page: Page, shown) -> None:
     """A cell, the best pair, a search, and each action of the button; the same click twice asks twice."""
     table = shown()
     for _ in range(2):
-        seq = table.asked.get("seq", 0)
+        count = page.evaluate("model.sent.length")
         at(page, "hash", "pct").click()
-        assert asked(table, page) == {"kind": "show", "partitioner": "hash", "scheduler": "pct"}
-        assert table.asked["seq"] == seq + 1
+        assert asked(page) == {"kind": "show", "partitioner": "hash", "scheduler": "pct"}
+        assert page.evaluate("model.sent.length") == count + 1
     page.get_by_role("button", name="★ heft").click()
-    assert asked(table, page) == {"kind": "show", "partitioner": "heft", "scheduler": "pct"}
+    assert asked(page) == {"kind": "show", "partitioner": "heft", "scheduler": "pct"}
     page.get_by_role("button", name="Find a small problem").click()
-    assert asked(table, page) == {"kind": "against", "partitioner": "heft", "scheduler": "pct"}
+    assert asked(page) == {"kind": "against", "partitioner": "heft", "scheduler": "pct"}
     at(page, "hash", "fifo").click(modifiers=["Shift"])
-    assert asked(table, page) == {"kind": "against", "partitioner": "hash", "scheduler": "fifo"}
+    assert asked(page) == {"kind": "against", "partitioner": "hash", "scheduler": "fifo"}
     page.get_by_role("button", name="cp-sat: search").click()
-    assert asked(table, page) == {"kind": "search", "partitioner": "cp-sat"}
+    assert asked(page) == {"kind": "search", "partitioner": "cp-sat"}
     for action, text in (("halt", "Cancel"), ("compare", "Compare"), ("search", "Search all")):
         table.action = action
         bare_page.receive(page, table, "action")
         page.get_by_role("button", name=text, exact=True).click()
-        assert asked(table, page) == {"kind": action}
+        assert asked(page) == {"kind": action}
     table.action = ""
     bare_page.receive(page, table, "action")
     expect(page.get_by_role("button", name="Search all")).to_have_count(0)
@@ -258,7 +258,7 @@ def test_a_row_that_takes_long_can_be_left_out(page: Page, shown) -> None:
     expect(stop).to_contain_text("Stop · 1 s")
     assert focus(page) == "Search"
     stop.click()
-    assert asked(table, page) == {"kind": "halt", "partitioner": HOSTILE}
+    assert asked(page) == {"kind": "halt", "partitioner": HOSTILE}
 
 
 def test_what_was_left_as_it_takes_long_can_be_stopped(page: Page, shown) -> None:

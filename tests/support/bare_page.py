@@ -24,8 +24,13 @@ MODEL = """async ([source, traits, theme]) => {
   for (const name in known) values[name] = revive(known[name]);
   const listeners = {}, changed = {};
   const fire = (event, ...said) => (listeners[event] ?? []).forEach((then) => then(...said));
+  const ask = (changes, command) => {
+    const answer = window.toPython(changes, command).then(model.receive);
+    model.answered = Promise.all([model.answered, answer]);
+    return answer;
+  };
   const model = window.model = {
-    sent: [],
+    sent: [],  // edits and commands
     get: (name) => values[name],
     set: (name, value) => { known[name] = values[name] = changed[name] = value; fire(`change:${name}`); },
     on: (event, then) => (listeners[event] ??= []).push(then),
@@ -35,9 +40,11 @@ MODEL = """async ([source, traits, theme]) => {
       const changes = {...changed};
       for (const name in changed) delete changed[name];
       if (changes.edit) model.sent.push(changes.edit);
-      const answer = window.toPython(changes).then(model.receive);
-      model.answered = Promise.all([model.answered, answer]);
-      return answer;
+      return ask(changes, null);
+    },
+    send(command) {
+      model.sent.push(command);
+      ask({}, command);
     },
     tell: (message) => fire("msg:custom", message, []),  // a message of Python's
     receive(news) {
@@ -58,7 +65,7 @@ STILL = """async () => {
   await Promise.allSettled(document.getAnimations().filter(rests).map((animation) => animation.finished));
 }"""
 
-HEARING: WeakKeyDictionary[Page, Callable[[dict[str, Any]], dict[str, Any]]] = WeakKeyDictionary()
+HEARING: WeakKeyDictionary[Page, Callable[..., dict[str, Any]]] = WeakKeyDictionary()
 
 
 def show(page: Page, widget: anywidget.AnyWidget, theme: str = "light") -> None:
@@ -69,16 +76,18 @@ def show(page: Page, widget: anywidget.AnyWidget, theme: str = "light") -> None:
         state = widget.get_state().items()
         return {name: portable(value) for name, value in state if not name.startswith("_") and name not in UNSENT}
 
-    def to_python(changes: dict[str, Any]) -> dict[str, Any]:
+    def to_python(changes: dict[str, Any], command: dict[str, Any] | None) -> dict[str, Any]:
         for name, value in changes.items():
             if "." in name:
                 widget.set_state({name: value})
             else:
                 setattr(widget, name, value)
+        if command is not None:
+            widget._handle_custom_msg(command, [])
         return {name: value for name, value in plain().items() if name != "edit"}
 
     if page not in HEARING:
-        page.expose_function("toPython", lambda changes: HEARING[page](changes))
+        page.expose_function("toPython", lambda *given: HEARING[page](*given))
     HEARING[page] = to_python
     page.evaluate(MODEL, [str(widget._esm), plain(), theme])
 

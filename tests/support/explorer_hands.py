@@ -86,8 +86,8 @@ def upload(explorer: Explorer, name: str, data: bytes, piece: int = 1 << 20) -> 
     models = explorer.pickers.models
     upload = uuid4().hex
     for at in range(0, max(len(data), 1), piece):
-        sent = {"id": upload, "name": name, "size": len(data), "at": at}
-        models.upload.receive(sent, [memoryview(data)[at : at + piece]])
+        sent = {"kind": "piece", "id": upload, "name": name, "size": len(data), "at": at}
+        models.upload.obey(sent, [memoryview(data)[at : at + piece]])
     assert models.opening.settled(120)
 
 

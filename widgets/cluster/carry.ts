@@ -1,9 +1,9 @@
 /** Carry a card with the pointer: to another place in its box, into another host, or out of all hosts. */
+import type { Edit } from "../shared/commands.ts";
 import { listen } from "../shared/dom.ts";
 import type { Editor } from "./editor.ts";
 import { type Box, contains, type Point, type Scene, slotAt, slotRect } from "./geometry.ts";
 import { s, set } from "./svg.ts";
-import type { Edit } from "./traits.ts";
 
 const OUTSIDE = "__outside__";
 

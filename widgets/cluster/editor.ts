@@ -4,10 +4,11 @@
  * All edits of a drag apply to the cluster as it was when the drag began, here and in Python, so that
  * any of them but the last may be lost.
  */
+import type { Edit } from "../shared/commands.ts";
 import type { Model } from "../shared/model.ts";
 import { outbox } from "./outbox.ts";
 import { applied, type Cluster, fromWire, structure } from "./state.ts";
-import type { Chosen, ClusterTraits, Edit } from "./traits.ts";
+import type { Chosen, ClusterTraits } from "./traits.ts";
 
 export interface Editor {
   readonly cluster: Cluster;

@@ -1,6 +1,7 @@
 /** The cluster canvas: devices, hosts and links to drag and edit. */
 import { COMPUTED, type Computed, EDITED, type Edited, Waiting } from "../shared/alone.ts";
 import { publish, subscribe } from "../shared/bus.ts";
+import type { Edit } from "../shared/commands.ts";
 import { h, listen, style, write } from "../shared/dom.ts";
 import { type Model, overlaid, type Render } from "../shared/model.ts";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
@@ -19,7 +20,7 @@ import { type Strip, strip } from "./strip.ts";
 import css from "./style.css";
 import { memoryOf } from "./targets.ts";
 import { type Action, toolbar } from "./toolbar.ts";
-import type { ClusterTraits, Curve, Edit } from "./traits.ts";
+import type { ClusterTraits, Curve } from "./traits.ts";
 
 const HINT = "Pull a value ← →"; // whole where the page is narrow
 const HINTS = `${HINT} to change it, Enter to type it. Drag a device into another host, or out of its own.`;

@@ -1,4 +1,5 @@
 /** The links of a drawing with few devices: inside a host, between hosts, and those of a selected device. */
+import type { Pair } from "../shared/commands.ts";
 import { clamp } from "../shared/scale.ts";
 import type { Adjust } from "./adjust.ts";
 import { type Box, centre, edge, type Point, type Rect, type Scene } from "./geometry.ts";
@@ -8,7 +9,6 @@ import { dashes } from "./sharing.ts";
 import { between, type Cluster, rangeOf, sharedText, within } from "./state.ts";
 import { s, set, write } from "./svg.ts";
 import { linkOf } from "./targets.ts";
-import type { Pair } from "./traits.ts";
 
 /** Lines below the cards, labels above them, and how both show present values. */
 export interface Links {

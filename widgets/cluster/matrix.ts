@@ -3,6 +3,7 @@
  *
  * Dragging a cell, a row's or a column's header, or the corner scales those links together; so do the keys.
  */
+import type { Pair } from "../shared/commands.ts";
 import { h, listen } from "../shared/dom.ts";
 import { inkOn } from "../shared/palette.ts";
 import { clamp } from "../shared/scale.ts";
@@ -14,7 +15,6 @@ import { BANDWIDTH, inUnits, LATENCY } from "./quantity.ts";
 import { between, block, type Cluster, type Host, hostsOf, type Range, rangeOf, within } from "./state.ts";
 import { fitted, textWidth } from "./svg.ts";
 import { linkOf, type Target } from "./targets.ts";
-import type { Pair } from "./traits.ts";
 
 type Kind = "bandwidth" | "latency";
 type Scope = "cell" | "pair" | "block";

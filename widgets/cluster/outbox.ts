@@ -1,5 +1,6 @@
 /** Messages to Python: one in flight; of a drag, only the newest waits. Pure. */
-import type { Edit, Message } from "./traits.ts";
+import type { Edit } from "../shared/commands.ts";
+import type { Message } from "./traits.ts";
 
 export interface Outbox {
   /** Whether Python has handled all there was. */

@@ -1,8 +1,8 @@
 /** The four quantities that a user can change: how they are written, read, and bounded. Pure. */
+import type { Change } from "../shared/commands.ts";
 import { bandwidth, bytes, number, parseSi, seconds, si, speed, type Units } from "../shared/format.ts";
 import { clamp, snap } from "../shared/scale.ts";
 import type { Range } from "./state.ts";
-import type { Change } from "./traits.ts";
 
 export interface Quantity {
   readonly name: "speed" | "memory" | "bandwidth" | "latency";

@@ -1,7 +1,8 @@
 /** Shared links: the letter and colour of each, the devices that show it, the wires it is drawn on. Pure. */
+import type { Pair } from "../shared/commands.ts";
 import { KINDS } from "../shared/palette.ts";
 import { type Cluster, ends } from "./state.ts";
-import type { Pair, SharedLink } from "./traits.ts";
+import type { SharedLink } from "./traits.ts";
 
 const COLOURS = [1, 2, 3, 5, 4].map((i) => KINDS[i]!); // blue marks what can be changed
 const NAMED = 8; // pairs of devices in a text

@@ -1,6 +1,7 @@
 /** The cluster as the browser holds it, with the look-ups that the drawing needs. Pure. */
+import type { Edit, Pair, View } from "../shared/commands.ts";
 import { type Units, unitsOf } from "../shared/format.ts";
-import type { Edit, Pair, SharedLink, View, WireCluster } from "./traits.ts";
+import type { SharedLink, WireCluster } from "./traits.ts";
 
 export interface Device {
   readonly name: string;

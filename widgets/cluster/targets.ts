@@ -1,7 +1,7 @@
 /** The values that a handle, or a cell of the matrix, changes. Pure. */
+import type { Change, Edit, Pair } from "../shared/commands.ts";
 import { BANDWIDTH, CAPACITY, LATENCY, MEMORY, type Quantity, SPEED } from "./quantity.ts";
 import { type Cluster, type Range, rangeOf } from "./state.ts";
-import type { Change, Edit, Pair } from "./traits.ts";
 
 export interface Target {
   readonly key: string; // the same for the same target after a redraw
@@ -25,7 +25,7 @@ export function linkOf(kind: "bandwidth" | "latency", pairs: Pair[], what: strin
     label: `${kind} ${what}`,
     quantity: kind === "bandwidth" ? BANDWIDTH : LATENCY,
     read: (cluster) => rangeOf(cluster[kind], pairs),
-    edit: (change) => ({ kind, pairs, ...change }),
+    edit: (change) => ({ kind, pairs, ...change }) as Edit,
   };
 }
 
@@ -48,6 +48,6 @@ function ofDevice(device: number, name: string, quantity: Quantity): Target {
     label: `${kind} of ${name}`,
     quantity,
     read: (cluster) => ({ low: cluster.devices[device]![kind], high: cluster.devices[device]![kind] }),
-    edit: (change) => ({ kind, device, value: "value" in change ? change.value : null }),
+    edit: (change) => ({ kind, device, value: "value" in change ? change.value : null }) as Edit, // only memory is unlimited
   };
 }

@@ -1,3 +1,5 @@
+import type { Drag, Edit, Pair, View } from "../shared/commands.ts";
+
 /** The synced traits of `ClusterCanvas` in placelab/app/widgets/cluster_canvas.py. */
 export interface ClusterTraits {
   cluster: WireCluster;
@@ -62,23 +64,5 @@ export interface SharedLink {
   pairs: Pair[];
 }
 
-export type View = "auto" | "graph" | "grid";
-export type Pair = readonly [number, number];
-export type Change = { value: number | null } | { factor: number };
-
-/** One edit; placelab/app/widgets/cluster_edit.py specifies each kind. */
-export type Edit =
-  | { kind: "speed" | "memory"; device: number; value: number | null }
-  | ({ kind: "bandwidth" | "latency"; pairs: Pair[] } & Change)
-  | ({ kind: "shared"; link: string } & Change)
-  | { kind: "move"; device: number; slot: number }
-  | { kind: "host"; device: number; host: string | null; slot?: number }
-  | { kind: "add"; host: string | null }
-  | { kind: "copy" | "remove"; device: number }
-  | { kind: "rename"; device: number; name: string }
-  | { kind: "rename_host"; host: string; name: string }
-  | { kind: "view"; view: View }
-  | { kind: "undo" | "redo" | "release" };
-
-/** An edit as a message: the drag it belongs to, and whether it is the last one of that drag. */
-export type Message = Edit & { seq: number; gesture: number; final: boolean };
+/** An edit with its drag, as the canvas always gives it. */
+export type Message = Edit & Required<Drag>;

@@ -17,15 +17,12 @@ const READ = [
   "unitless",
 ] as const;
 
-function render({ model, el }: { model: Model<ComparisonTraits>; el: HTMLElement }): () => void {
-  const ask = (asked: Asked) => {
-    model.set("asked", { ...asked, seq: (model.get("asked").seq ?? 0) + 1 });
-    model.save_changes();
-  };
-  const view = new ComparisonView(ask, (measure) => {
+function render({ model, el }: { model: Model<ComparisonTraits, Asked>; el: HTMLElement }): () => void {
+  const choose = (measure: string) => {
     model.set("measure", measure);
     model.save_changes();
-  });
+  };
+  const view = new ComparisonView((asked) => model.send(asked), choose);
   el.append(view.element);
   const ends = [
     redraw(model, READ, (traits) => view.show(traits)),

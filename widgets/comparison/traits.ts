@@ -1,3 +1,5 @@
+import type { Of } from "../shared/commands.ts";
+
 /** The synced traits of `placelab.app.widgets.tab_views.ComparisonTable`; a Python test compares names and kinds with the Python class. */
 export interface ComparisonTraits {
   /** Names of the columns. */
@@ -18,8 +20,6 @@ export interface ComparisonTraits {
   action: string;
   /** Whether times and sizes are plain numbers. */
   unitless: boolean;
-  /** What the user asks for; set here. */
-  asked: Asked;
 }
 
 /** A partitioner; "search" has a button that asks for it, "own" is a plan by hand in its place, whose row stays the first. */
@@ -50,10 +50,4 @@ export interface Cell {
   stale: boolean;
 }
 
-/** "search" and "halt" of a partitioner, "" for all; "against": a problem on which the pair shown loses to this one. `seq` grows. */
-export interface Asked {
-  kind?: "show" | "search" | "halt" | "compare" | "against";
-  partitioner?: string;
-  scheduler?: string;
-  seq?: number;
-}
+export type Asked = Of<"show" | "against" | "search" | "halt" | "compare">;

@@ -32,7 +32,7 @@ export class ComparisonView {
   });
   readonly #inputs: HTMLInputElement[] = [];
   readonly #grid: Grid;
-  #traits: Omit<ComparisonTraits, "asked"> | null = null;
+  #traits: ComparisonTraits | null = null;
   #clock = 0;
 
   constructor(ask: (asked: Asked) => void, pick: (measure: Measure) => void) {
@@ -72,10 +72,10 @@ export class ComparisonView {
     };
     listen(this.#best, "click", () => askOfBest("show"));
     listen(this.#rival, "click", () => askOfBest("against"));
-    listen(this.#action, "click", () => ask({ kind: this.#traits!.action as Asked["kind"] }));
+    listen(this.#action, "click", () => ask({ kind: this.#traits!.action as "search" | "halt" | "compare" }));
   }
 
-  show(traits: Omit<ComparisonTraits, "asked">): void {
+  show(traits: ComparisonTraits): void {
     this.#traits = traits;
     const { rows, schedulers, shown, status, fraction, action } = traits;
     const units = unitsOf(traits.unitless);

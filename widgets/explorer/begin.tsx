@@ -3,6 +3,7 @@
  * browser shows it until something is opened, and the hints after it; any press beside it leads to what is behind.
  */
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import type { Of } from "../shared/commands.ts";
 import { copy } from "../shared/copy.ts";
 import { HINTS, Hints, wereShown } from "./hints.tsx";
 import { partOf, type Whole } from "./part.ts";
@@ -140,7 +141,11 @@ export function Begin({ whole, root, hints }: Given) {
       </div>
       <div class="pl-begin pl-begin-examples">
         {examples.map((example) => (
-          <button key={example.name} type="button" onClick={() => partOf(whole, example.button).send("click")}>
+          <button
+            key={example.name}
+            type="button"
+            onClick={() => partOf<object, Of<"click">>(whole, example.button).send({ kind: "click" })}
+          >
             <Picture of={example.name} />
             <b>{example.title}</b>
             <span>{example.says}</span>

@@ -1,6 +1,7 @@
 /** The controls: what a menu, a button or a box looks like; what they show, `placelab.app.widgets.controls` says. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import type { Of } from "../shared/commands.ts";
 import { COMPUTING } from "../shared/current.ts";
 import { Failed, Figures, Par, Running, Table } from "./displays.tsx";
 import { type Part, partOf, type Whole } from "./part.ts";
@@ -41,9 +42,9 @@ function Html({ model }: Given<HTMLTraits>) {
   return <div {...useLook(model, "pl-html")}>{content}</div>;
 }
 
-function Button({ model }: Given<ButtonTraits>) {
+function Button({ model }: Given<ButtonTraits, Of<"click">>) {
   const { description, disabled, tooltip } = useTraits(model, "description", "disabled", "tooltip");
-  const click = () => model.send("click");
+  const click = () => model.send({ kind: "click" });
   return (
     <button type="button" {...useLook(model, "pl-button")} title={tooltip} disabled={disabled} onClick={click}>
       {description}
@@ -178,9 +179,9 @@ function Text({ model, list, onEnter }: Given<TextTraits> & { list?: string[]; o
   );
 }
 
-function Combobox({ model, whole }: Given<ComboboxTraits>) {
+function Combobox({ model, whole }: Given<ComboboxTraits, Of<"submit">>) {
   const { options } = useTraits(model, "options");
-  return <Text model={model} whole={whole} list={options} onEnter={() => model.send({ event: "submit" })} />;
+  return <Text model={model} whole={whole} list={options} onEnter={() => model.send({ kind: "submit" })} />;
 }
 
 const numberOf = (text: string) => (text.trim() ? Number(text) : Number.NaN);

@@ -1,12 +1,13 @@
 /** What is only shown: what runs, an error, tables, numbers; what they say, `placelab.app.widgets.controls` has. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Of } from "../shared/commands.ts";
 import type { FailedTraits, FiguresTraits, ParTraits, RunningTraits, TableTraits } from "./traits.ts";
 import { type Given, useLook, useTraits } from "./use.ts";
 
 const TICK = 500; // ms
 const ENDED = ".jupyter-widgets-disconnected";
 
-export function Running({ model }: Given<RunningTraits>) {
+export function Running({ model }: Given<RunningTraits, Of<"stop">>) {
   const { title, said, seconds, share, stop, stopping, hidden } = useTraits(
     model,
     ...(["title", "said", "seconds", "share", "stop", "stopping", "hidden"] as const),
@@ -37,7 +38,7 @@ export function Running({ model }: Given<RunningTraits>) {
         class="pl-button pl-stop"
         title="End the search and show the best so far"
         disabled={stopping}
-        onClick={() => model.send("stop")}
+        onClick={() => model.send({ kind: "stop" })}
       >
         {stop}
       </button>

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { Of } from "../shared/commands.ts";
 import { partOf, type Whole } from "./part.ts";
 
 type Heard = (message?: unknown, buffers?: unknown) => void;
@@ -40,7 +41,7 @@ it("reads, writes and hears the traits of its own part", () => {
 
 it("hears the messages that are for it, and says whom its own are from", () => {
   const { model, sent, tell } = whole();
-  const part = partOf(model, "p2");
+  const part = partOf<object, Of<"click">>(model, "p2");
   const heard: unknown[] = [];
   const hear: Heard = (content, buffers) => heard.push(content, buffers);
   part.on("msg:custom", hear);
@@ -48,8 +49,8 @@ it("hears the messages that are for it, and says whom its own are from", () => {
   tell("msg:custom", { to: "p2", content: "yes" }, ["bytes"]);
   tell("msg:custom", "of another kind");
   expect(heard).toEqual(["yes", ["bytes"]]);
-  part.send("click");
-  expect(sent).toEqual([{ to: "p2", content: "click" }]);
+  part.send({ kind: "click" });
+  expect(sent).toEqual([{ to: "p2", content: { kind: "click" } }]);
 });
 
 it("sends nothing where the connection to the kernel has ended, and does not fail", () => {
@@ -57,5 +58,5 @@ it("sends nothing where the connection to the kernel has ended, and does not fai
   model.send = () => {
     throw new Error("Cannot send");
   };
-  expect(() => partOf(model, "p1").send("click")).not.toThrow();
+  expect(() => partOf<object, Of<"click">>(model, "p1").send({ kind: "click" })).not.toThrow();
 });

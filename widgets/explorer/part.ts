@@ -1,4 +1,5 @@
 /** The model of a part: the traits of the whole that begin with the part's name, and the messages that are for it. */
+import type { Command } from "../shared/commands.ts";
 import type { Model } from "../shared/model.ts";
 
 type Listener = (message?: unknown, buffers?: unknown) => void;
@@ -10,13 +11,12 @@ export interface Whole {
   save_changes(): void;
   on(event: string, listener: Listener): void;
   off(event: string, listener: Listener): void;
-  send(content: unknown, callbacks?: unknown, buffers?: ArrayBuffer[]): void;
+  send(message: { to: string; content: Command }, callbacks?: undefined, buffers?: ArrayBuffer[]): void;
   widget_manager?: unknown;
 }
 
 /** A model as a view or a control knows it. */
-export interface Part<T> extends Model<T> {
-  send(content: unknown, callbacks?: unknown, buffers?: ArrayBuffer[]): void;
+export interface Part<T, C extends Command = never> extends Model<T, C> {
   widget_manager?: unknown;
   /** The model that it is a part of. */
   readonly whole: Whole;
@@ -26,7 +26,7 @@ const CHANGE = "change:";
 const CUSTOM = "msg:custom";
 
 /** The model of the part of that name. */
-export function partOf<T>(whole: Whole, name: string): Part<T> {
+export function partOf<T, C extends Command = never>(whole: Whole, name: string): Part<T, C> {
   const heard = new Map<string, Map<Listener, Listener>>(); // by event and listener: what listens to the whole
   const key = (trait: string) => `${name}.${trait}`;
   const eventOf = (event: string) => (event.startsWith(CHANGE) ? CHANGE + key(event.slice(CHANGE.length)) : event);

@@ -1,12 +1,13 @@
 /** What the functions that draw controls share: their traits, what changes them, and their look. */
 import type { JSX } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
+import type { Command } from "../shared/commands.ts";
 import { COMPUTING, follow } from "../shared/current.ts";
 import type { Part, Whole } from "./part.ts";
 import type { ControlTraits, PartTraits } from "./traits.ts";
 
-export interface Given<T> {
-  model: Part<T>;
+export interface Given<T, C extends Command = never> {
+  model: Part<T, C>;
   whole: Whole;
 }
 

@@ -4,10 +4,11 @@
  * again. Of large ONNX files the weights are left out.
  */
 
+import type { Of } from "../shared/commands.ts";
 import { h, listen } from "../shared/dom.ts";
 import { si } from "../shared/format.ts";
-import type { Model } from "../shared/model.ts";
-import type { Arrived, FilesTraits, Piece } from "./traits.ts";
+import type { Render } from "../shared/model.ts";
+import type { Arrived, FilesTraits } from "./traits.ts";
 import { withoutWeights } from "./weights.ts";
 
 const PIECE = 1 << 20; // bytes
@@ -15,11 +16,7 @@ const AGAIN = 5_000; // ms without an answer after which a piece is sent again, 
 const SELDOM = 40_000; // and at last
 const OVER = "pl-drop"; // class of the explorer while files are dragged over it
 
-interface Channel extends Model<FilesTraits> {
-  send(piece: Piece, callbacks?: unknown, buffers?: ArrayBuffer[]): void;
-}
-
-function render({ model, el }: { model: Channel; el: HTMLElement }): () => void {
+const render: Render<FilesTraits, Of<"piece" | "refuse">> = ({ model, el }) => {
   const ending = new AbortController();
   const { signal } = ending;
   const input = h("input", { type: "file", multiple: true, hidden: true, accept: model.get("accept") });
@@ -37,7 +34,7 @@ function render({ model, el }: { model: Channel; el: HTMLElement }): () => void 
   const note = waiting(el);
 
   /** Sends a piece until the kernel says what it has, again where a connection that was cut has lost it; null: cancelled. */
-  const deliver = async (piece: Piece, content: ArrayBuffer): Promise<number | null> => {
+  const deliver = async (piece: Of<"piece">, content: ArrayBuffer): Promise<number | null> => {
     for (let wait = AGAIN; ; wait = Math.min(2 * wait, SELDOM)) {
       const answer = new Promise<number>((resolve) => {
         arrived = ({ id, have }) => id === piece.id && resolve(have);
@@ -53,18 +50,22 @@ function render({ model, el }: { model: Channel; el: HTMLElement }): () => void 
     const id = `${Date.now()}-${Math.random()}`;
     const file = await lightened(given);
     const { size } = file;
-    if (size > model.get("limit")) return model.send({ id, name, size, at: 0, error: "large" });
+    const refuse = (why: string) => model.send({ kind: "refuse", id, name, size, why });
+    if (size > model.get("limit")) return refuse("large");
     note.begin();
     try {
       for (let at = 0; at === 0 || at < size; ) {
-        const have = await deliver({ id, name, size, at }, await file.slice(at, at + PIECE).arrayBuffer());
+        const have = await deliver(
+          { kind: "piece", id, name, size, at },
+          await file.slice(at, at + PIECE).arrayBuffer(),
+        );
         note.hide();
-        if (have === null) return model.send({ id, name, size, at: 0, error: "it was cancelled" });
+        if (have === null) return refuse("it was cancelled");
         if (!size) return;
         at = have;
       }
     } catch (error) {
-      model.send({ id, name, size, at: 0, error: String(error) }); // a folder, or a file that is gone
+      refuse(String(error)); // a folder, or a file that is gone
     }
   };
   const take = (files: FileList | null | undefined) => {
@@ -95,7 +96,7 @@ function render({ model, el }: { model: Channel; el: HTMLElement }): () => void 
     note.hide();
     model.off("msg:custom", next);
   };
-}
+};
 
 /** Without its weights where it is a large ONNX file; as it is where that cannot be read. */
 async function lightened(file: File): Promise<Blob> {

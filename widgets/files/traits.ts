@@ -6,20 +6,7 @@ export interface FilesTraits {
   limit: number;
 }
 
-/** The message with each piece of a file; for a file that is too large or cannot be read, one message without a piece. */
-export interface Piece {
-  /** Of the upload: a piece may be sent twice, and two pages may upload at a time. */
-  id: string;
-  name: string;
-  /** Bytes of the whole file. */
-  size: number;
-  /** Where the piece begins. */
-  at: number;
-  /** Why there is no piece. */
-  error?: string;
-}
-
-/** The answer to each: how many bytes of it have arrived, from where it goes on. */
+/** The answer to each piece: how many bytes of it have arrived, from where it goes on. */
 export interface Arrived {
   id: string;
   have: number;

@@ -1,5 +1,5 @@
 /** Where the kernel is busy or gone: canvas and chart go on in the page, by the page that recomputes, which the notebook keeps beside the explorer. */
-import { COMPUTED, EDITED, type Edited, type Engine, HELD } from "../shared/alone.ts";
+import { COMPUTED, EDITED, type Edited, type Engine, HELD, type Held } from "../shared/alone.ts";
 import { type Apart, here, inWorker, said } from "../shared/apart.ts";
 import { publish, subscribe } from "../shared/bus.ts";
 import { h, listen } from "../shared/dom.ts";
@@ -36,7 +36,7 @@ export class GoOn {
   #page: HTMLElement | null = null;
   #engine: Apart<Engine> | null = null;
   #edited: Edited | null = null; // the newest
-  #told: object[] = []; // what a hand has told the kernel, which has not answered
+  #told: Held[] = []; // what a hand has told the kernel, which has not answered
   #frame = 0;
   #busy = false; // an edit is computed
 
@@ -50,7 +50,7 @@ export class GoOn {
     listen(button, "click", () => this.#open());
     this.#ends = [
       subscribe<Edited>(el, EDITED, (edited) => this.#hear(edited)),
-      subscribe<object | null>(el, HELD, (told) => this.#hold(told)),
+      subscribe<Held | null>(el, HELD, (told) => this.#hold(told)),
     ];
   }
 
@@ -130,7 +130,7 @@ export class GoOn {
   }
 
   /** What a hand tells of a bar; null: the kernel has answered it. */
-  #hold(told: object | null): void {
+  #hold(told: Held | null): void {
     if (!told) this.#told = [];
     else if (this.#engine) void this.#try(this.#engine.ask("held", told));
     else this.#told = [...this.#told.slice(1 - MOST_TOLD), told];

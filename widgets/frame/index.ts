@@ -1,6 +1,7 @@
 /** What surrounds the explorer's views: splitter, full screen, presenting, panels that close, downloads. */
 import { UNANSWERED } from "../shared/alone.ts";
 import { subscribe } from "../shared/bus.ts";
+import type { Of } from "../shared/commands.ts";
 import { h, listen, style } from "../shared/dom.ts";
 import { download } from "../shared/download.ts";
 import type { Render } from "../shared/model.ts";
@@ -21,7 +22,7 @@ const BUSY = "The kernel is busy, and follows.";
 const GONE = "The kernel has ended; run the cell again to have it back.";
 const OPENED = ".pl-opens[aria-pressed='true']"; // buttons whose panel is open
 
-const render: Render<FrameTraits> = ({ model, el }) => {
+const render: Render<FrameTraits, Of<"stale">> = ({ model, el }) => {
   const ending = new AbortController();
   const { signal } = ending;
   const button = (text: string, label: string) =>
@@ -119,7 +120,7 @@ const render: Render<FrameTraits> = ({ model, el }) => {
     looking = window.setTimeout(() => {
       if (!isStale(el, model.get("picture"))) return;
       model.off("change:picture", look);
-      model.send("stale picture");
+      model.send({ kind: "stale" });
     }, ARRIVES);
   };
   model.on("change:split", showSplit);

@@ -2,10 +2,10 @@
 
 import { COMPUTED, type Computed, HELD, Waiting } from "../shared/alone.ts";
 import { publish, subscribe, TOGETHER, type Together } from "../shared/bus.ts";
+import type { HandCommand, Of } from "../shared/commands.ts";
 import { follow } from "../shared/current.ts";
 import { unitsOf } from "../shared/format.ts";
 import { type Model, overlaid } from "../shared/model.ts";
-import type { Do } from "./hands/byhand.ts";
 import type { Save, Wanted } from "./hands/picture.ts";
 import type { Picked } from "./hands/pointing.ts";
 import { decodeKept } from "./scene/kept.ts";
@@ -13,13 +13,14 @@ import { chart } from "./scene/scene.ts";
 import { GanttView } from "./view.ts";
 import { decodeNames } from "./wire/decode.ts";
 import { decodeMemory } from "./wire/memory.ts";
-import type { GanttTraits, Hand, Hold, LaneChoice } from "./wire/traits.ts";
+import type { GanttTraits, Hand, LaneChoice } from "./wire/traits.ts";
 
 const SAME = 2_000; // ms after which a kernel that is back has no other schedule than the page
+const ANSWERED = ["step", "set", "empty"]; // commands that always are
 const OUTDATED = { incoming: [], candidates: [], proof: [], detail: "", details: {}, stale: false }; // what was said of the kernel's schedule
 
 interface Context {
-  readonly model: Model<GanttTraits>;
+  readonly model: Model<GanttTraits, HandCommand>;
   readonly el: HTMLElement;
   /** There is no Python to ask. */
   readonly alone?: boolean;
@@ -51,12 +52,12 @@ export function render({ model: python, el, alone = false, save }: Context): () 
     byHand: (on: boolean) => send("by_hand", on),
     arranged: (choice: LaneChoice) => send("lanes", choice),
     predicts: (on: boolean) => send("predicts", on),
-    hold: (at: Hold) => {
+    hold: (at: Of<"hold">) => {
       publish(el, HELD, { ...at, predicts: model.get("predicts") });
       send("hold", at);
     },
-    say: (what: { do?: Do; way?: string }) => {
-      if (what.way || what.do === "set" || what.do === "empty") askedPython(); // always answered
+    say: (what: HandCommand) => {
+      if (ANSWERED.includes(what.kind)) askedPython();
       publish(el, HELD, { ...what, predicts: model.get("predicts") });
       model.send(what);
     },
@@ -87,9 +88,9 @@ export function render({ model: python, el, alone = false, save }: Context): () 
  * kernel's next schedule takes its place.
  */
 function withComputed(
-  python: Model<GanttTraits>,
+  python: Model<GanttTraits, HandCommand>,
   el: HTMLElement,
-): { model: Model<GanttTraits>; asked(): void; end(): void } {
+): { model: Model<GanttTraits, HandCommand>; asked(): void; end(): void } {
   const { model, put } = overlaid(python);
   const waiting = new Waiting(el);
   let leaving = 0;
@@ -130,7 +131,7 @@ function withComputed(
 
 /** Tells whether what a trait says is said of another state than the newest. */
 function outdating(
-  model: Model<GanttTraits>,
+  model: Model<GanttTraits, HandCommand>,
   name: "details" | "curve",
   tell: (outdated: boolean) => void,
 ): () => void {
@@ -144,7 +145,11 @@ function outdating(
 }
 
 /** What to do when a trait changes, and at first for all of them, in this order. */
-function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement): [keyof GanttTraits, () => void][] {
+function connections(
+  model: Model<GanttTraits, HandCommand>,
+  view: GanttView,
+  el: HTMLElement,
+): [keyof GanttTraits, () => void][] {
   /** A message that cannot be read leaves the previous schedule on show. */
   const read = (what: () => void) => () => {
     try {

@@ -3,16 +3,15 @@
 import { publish, subscribe, TOGETHER } from "../shared/bus.ts";
 import { unitsOf } from "../shared/format.ts";
 import type { Model } from "../shared/model.ts";
-import type { GraphTraits } from "./traits.ts";
+import type { Asked, GraphTraits } from "./traits.ts";
 import { decodeValues } from "./values.ts";
 import { GraphView } from "./view.ts";
 
-function render({ model, el }: { model: Model<GraphTraits>; el: HTMLElement }): () => void {
+function render({ model, el }: { model: Model<GraphTraits, Asked>; el: HTMLElement }): () => void {
   const send = <K extends keyof GraphTraits>(name: K, value: GraphTraits[K]) => {
     model.set(name, value);
     model.save_changes();
   };
-  let seq = Date.now(); // Python hears a message only if it differs from the last one
   const view = new GraphView({
     selected: (op) => op !== model.get("selection") && send("selection", op),
     gathered: (name, ops) => publish(el, TOGETHER, { name, ops }),
@@ -22,7 +21,7 @@ function render({ model, el }: { model: Model<GraphTraits>; el: HTMLElement }): 
     },
     coloured: (colour) => send("colour", colour),
     queried: (text) => send("query", text),
-    asked: (request) => send("request", { ...request, seq: ++seq }),
+    asked: (command) => model.send(command),
     shaped: (aspect) => send("aspect", aspect),
   });
 

@@ -6,7 +6,7 @@ import type { Picture } from "./picture.ts";
 import type { Asked } from "./traits.ts";
 import { pinnedBoxes, SEVERAL, type Sums } from "./values.ts";
 
-type Ask = (request: Asked) => void;
+type Ask = (command: Asked) => void;
 
 /** Each device to pin a node to; for a pinned one, to take the pin away. */
 export function pinChoices(node: number, pinned: boolean, devices: string[], dark: boolean, ask: Ask): Choice[] {

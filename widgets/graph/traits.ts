@@ -1,3 +1,5 @@
+import type { Of } from "../shared/commands.ts";
+
 /** The synced traits of `placelab.app.widgets.graph_view.ModelGraph`; a Python test compares names and kinds with the Python class. */
 export interface GraphTraits {
   /** Boxes and edges on show. */
@@ -24,8 +26,6 @@ export interface GraphTraits {
   query: string;
   /** Ops found, uint32. */
   hits: DataView;
-  /** The newest message to Python. */
-  request: Request;
   /** Width of the picture divided by its height. */
   aspect: number;
   /** Whether boxes can be pinned to devices. */
@@ -59,7 +59,5 @@ export interface Box {
   kinds: string;
 }
 
-/** Pin a node's ops to a device, take their pins away, or open the scopes around an op. */
-export type Asked = { node: number } & ({ kind: "pin"; device: number } | { kind: "unpin" | "reveal" });
-/** `seq` makes each message a new one. */
-export type Request = Asked & { seq: number };
+/** To pin a node's ops to a device, to take their pins away, or to open the scopes around an op. */
+export type Asked = Of<"pin" | "unpin" | "reveal">;

@@ -32,7 +32,7 @@ export interface ViewEvents {
   toggled(scope: number): void;
   coloured(colour: string): void;
   queried(text: string): void;
-  asked(request: Asked): void;
+  asked(command: Asked): void;
   shaped(aspect: number): void;
 }
 

@@ -1,3 +1,4 @@
+import type { Of } from "../shared/commands.ts";
 import type { Held } from "../shared/memory.ts";
 
 /** The synced traits of `placelab.app.widgets.tab_views.LayerStrip`; a Python test compares names and kinds with the Python class. */
@@ -23,7 +24,7 @@ export interface LayersTraits {
   launch: Launch[];
   /** What the seconds are of. */
   of: string;
-  /** Where a hand wants a border; set by the browser. */
+  /** What a hand wants; set by the browser. */
   asked: Asked;
   /** Why there is no strip; empty when there is one. */
   message: string;
@@ -75,5 +76,4 @@ export interface Launch {
   why: string;
 }
 
-/** A border before a block, or the best split by an objective; `drag` grows from one movement of a hand to the next. */
-export type Asked = { border: number; to: number; drag: number } | { best: string; drag: number };
+export type Asked = Of<"border" | "split">;

@@ -140,7 +140,7 @@ export class LayersView {
     listen(jump, "click", () => {
       clearTimeout(this.#waiting);
       this.#waiting = 0;
-      this.#send({ best: this.#traits!.ghosts[i]!.objective, drag: ++this.#drag });
+      this.#send({ kind: "split", objective: this.#traits!.ghosts[i]!.objective, drag: ++this.#drag });
     });
     return jump;
   }
@@ -290,7 +290,7 @@ export class LayersView {
   #set(border: number, to: number): void {
     if (this.#borders[border + 1] === to) return;
     this.#borders = this.#borders.with(border + 1, to);
-    this.#send({ border, to, drag: this.#drag });
+    this.#send({ kind: "border", border, to, drag: this.#drag });
     this.draw();
     this.#drawRows(this.#traits!);
     this.#wait();

@@ -12,7 +12,7 @@ import type { Computed, Engine, EngineHost } from "../shared/alone.ts";
 import { number, seconds } from "../shared/format.ts";
 import { HandMode } from "./byhand.ts";
 import { columnsIn } from "./canvas.ts";
-import type { LiveTraits, Said } from "./traits.ts";
+import type { LiveTraits } from "./traits.ts";
 import { NONE_WAITS, placedAtFirst, waitingIn } from "./tray.ts";
 import { type Columns, columnsOf, withColumns } from "./values.ts";
 import { compared } from "./words.ts";
@@ -113,7 +113,7 @@ export function alone(traits: LiveTraits, host: EngineHost): Engine {
       show(problem, own ?? plan(problem), placedOps);
     },
     held(said) {
-      mode.hear(said as Said);
+      mode.hear(said);
     },
   };
 }

@@ -1,12 +1,13 @@
 /** The chart's mode *By hand* in a page: what placelab/app/explorer/panels/hand_mode.py is in the explorer. */
+
 import type { Candidate, Hand } from "../gantt/wire/traits.ts";
 import { bestMoves, type Move } from "../kernels/best.ts";
 import { behind, blockOf, isReady, lacking, lanesOf, moved, type Places, placesOf, swapped } from "../kernels/hand.ts";
 import { runOf } from "../kernels/part.ts";
 import type { Placed } from "../kernels/problem.ts";
 import type { Run } from "../kernels/simulate.ts";
+import type { Held as Told } from "../shared/alone.ts";
 import { type Ground, mayRun } from "./ground.ts";
-import type { Said } from "./traits.ts";
 import { PLACE_ALL, verdictOf } from "./tray.ts";
 
 const NOWHERE = -1; // the device of what is in the tray
@@ -352,24 +353,22 @@ export class HandMode {
     this.#host = host;
   }
 
-  hear(said: Said): void {
+  hear(said: Told): void {
     if (!(said.grip > this.#over)) return;
     clearTimeout(this.#looking);
-    if (said.do === "empty") return this.#empty();
-    if (said.do === "best" || said.do === "finish") {
+    if (said.kind === "empty") return this.#empty();
+    if (said.kind === "best" || said.kind === "finish") {
       if (this.#held) this.putBack();
       if (this.#host.ground()?.placed) return this.#host.say(PLACE_ALL);
+      return said.kind === "best" ? this.#look(said.grip) : this.#finish(0);
     }
-    if (said.do === "best") return this.#look(said.grip);
-    if (said.do === "finish") return this.#finish(0);
-    if (said.op === undefined) return;
     const held = this.#taken(said.grip, said.op, said.ops ?? []);
     if (!held) return;
+    if (said.kind === "return") return this.putBack();
     const swap = said.swap && !held.fresh; // what waits has no place to give
-    if (said.time !== undefined) held[swap ? "swapAt" : "at"](said.device!, said.time);
-    else if (said.way) held[swap ? "swapStep" : "step"](said.way);
-    if (said.do === "return") return this.putBack();
-    const whole = said.do === "set";
+    if (said.kind === "step") held[swap ? "swapStep" : "step"](said.way);
+    else if (said.time !== undefined) held[swap ? "swapAt" : "at"](said.device!, said.time);
+    const whole = said.kind === "set";
     const hidden = held.fresh && said.predicts === true;
     if (!whole) this.#host.tell(held.hand(hidden));
     if (whole) this.#end();

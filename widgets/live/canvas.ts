@@ -1,7 +1,9 @@
 /** The cluster canvas in a page that recomputes: what a hand changes there become values. */
+
 import cluster from "../cluster/index.ts";
 import { applied, type Cluster, fromWire } from "../cluster/state.ts";
-import type { ClusterTraits, Message, View, WireCluster } from "../cluster/traits.ts";
+import type { ClusterTraits, Message, WireCluster } from "../cluster/traits.ts";
+import type { View } from "../shared/commands.ts";
 import { h } from "../shared/dom.ts";
 import { modelOf } from "../shared/model.ts";
 import { type CurveHost, CurveOfDrag, type Dragged } from "./curve.ts";

@@ -1,4 +1,5 @@
 /** What a page computes, apart from the page: in its worker, where there is one. Plain data go in, and come out. */
+
 import { bestBound } from "../kernels/bounds.ts";
 import * as plans from "../kernels/hand.ts";
 import { drawnOf } from "../kernels/hand.ts";
@@ -18,6 +19,7 @@ import {
 import { sum } from "../kernels/ranks.ts";
 import { type Run, simulate } from "../kernels/simulate.ts";
 import { packKept, packMemory, packRun, pathParts } from "../kernels/wire.ts";
+import type { Held } from "../shared/alone.ts";
 import type { Notices } from "../shared/apart.ts";
 import { number, seconds } from "../shared/format.ts";
 import { isOfSavedProblem, isSaved, type Page, saved, type Wish, written } from "./address.ts";
@@ -27,7 +29,7 @@ import type { Pair } from "./curve.ts";
 import { dialsOf } from "./dials.ts";
 import { type Ground, mayRun } from "./ground.ts";
 import { isPart, lanesAsText, lanesOfText } from "./lanes.ts";
-import type { Puzzle, Said, Setting } from "./traits.ts";
+import type { Puzzle, Setting } from "./traits.ts";
 import { NONE_WAITS, placedAtFirst, type Tray, waitingIn } from "./tray.ts";
 import { type Columns, columnsOf, type Values, withColumns, changed as withValues } from "./values.ts";
 
@@ -240,7 +242,7 @@ export class Engine {
   }
 
   /** Takes what the chart has told of a bar in a hand, in a state. */
-  hear(told: Said, wish: Wish, plans: number): void {
+  hear(told: Held, wish: Wish, plans: number): void {
     this.#heed(wish, plans);
     this.#mode.hear(told);
   }

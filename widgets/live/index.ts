@@ -1,4 +1,5 @@
 /** A page that recomputes: the kernels in the browser, and controls above the chart. Written by placelab/app/export.py. */
+import type { HandCommand } from "../shared/commands.ts";
 import "../gantt/page.ts"; // shows the schedule of the page, and tells of its model
 import type { Hand } from "../gantt/wire/traits.ts";
 import { bestMoves } from "../kernels/best.ts";
@@ -26,7 +27,7 @@ import { graphOf } from "./file.ts";
 import { isPart } from "./lanes.ts";
 import { panel } from "./panel.ts";
 import { Past } from "./past.ts";
-import type { LiveTraits, Said } from "./traits.ts";
+import type { LiveTraits } from "./traits.ts";
 import type { Tray } from "./tray.ts";
 import { columnsOf, type Values } from "./values.ts";
 
@@ -194,7 +195,7 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
   }
 
   /** Takes what the chart says of a bar in a hand. */
-  async function hear(told: Said): Promise<void> {
+  async function hear(told: HandCommand): Promise<void> {
     heard++;
     mark();
     try {
@@ -338,7 +339,7 @@ async function start(model: Model<LiveTraits>, given: Omit<Start, "setting" | "n
   model.on("change:selection", () => pick(controls.wish()));
   model.on("change:by_hand", switched);
   model.on("change:hold", () => hear(model.get("hold")));
-  model.on("sent", (message) => hear(message as Said));
+  model.on("sent", (command) => hear(command as HandCommand));
   model.set("can_hand", setting.allowed !== undefined);
   addEventListener("hashchange", heed);
   await follow();

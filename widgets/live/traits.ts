@@ -1,4 +1,5 @@
-import type { Candidate, Hand, Hold, Waiting } from "../gantt/wire/traits.ts";
+import type { Candidate, Hand, Waiting } from "../gantt/wire/traits.ts";
+import type { Of } from "../shared/commands.ts";
 
 /** What a page that recomputes reads and writes: beside the chart's traits those of `live_traits` in placelab/app/widgets/live_page.py. */
 export interface LiveTraits {
@@ -19,7 +20,7 @@ export interface LiveTraits {
   detail: string;
   can_hand: boolean;
   by_hand: boolean;
-  hold: Said;
+  hold: Of<"hold">;
   hand: Partial<Hand>;
   candidates: readonly Candidate[];
   /** Ops that wait to be placed one by one, how many more, and what is drawn. */
@@ -40,16 +41,6 @@ export interface Puzzle {
   readonly heft: number | null;
   readonly optimum: number;
 }
-
-/** What the chart says of an op in the hand. */
-export type Said = Partial<Hold> & {
-  readonly grip: number;
-  readonly op?: number;
-  readonly do?: string;
-  readonly way?: string;
-  /** Whether one says where an op is to run before it is shown. */
-  readonly predicts?: boolean;
-};
 
 /** The saved state, and what a hand may choose. */
 export interface Setting {

@@ -1,5 +1,6 @@
 /** Type what is to be done: a line over the explorer, opened by Ctrl+K anywhere in it; and the note on what an edit did. */
 
+import type { Of } from "../shared/commands.ts";
 import { h, listen, set, style } from "../shared/dom.ts";
 import { isTyping } from "../shared/keys.ts";
 import type { Render } from "../shared/model.ts";
@@ -19,7 +20,7 @@ function press(element: HTMLElement | null | undefined): void {
   element?.click();
 }
 
-const render: Render<PaletteTraits> = ({ model, el }) => {
+const render: Render<PaletteTraits, Of<"choose" | "undo" | "redo">> = ({ model, el }) => {
   const ending = new AbortController();
   const { signal } = ending;
   const button = h(
@@ -71,12 +72,12 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
     dialog.hidden = true;
     before?.focus();
   };
-  const choose = (chosen: number) => {
-    const offer = model.get("offers")[chosen];
+  const choose = (number: number) => {
+    const offer = model.get("offers")[number];
     if (!offer) return;
     close();
     if (offer.press) press(root()?.querySelector<HTMLElement>(offer.press));
-    else model.send({ chosen, typed: model.get("answers") });
+    else model.send({ kind: "choose", offer: number, typed: model.get("answers") });
   };
   /** Chooses once the offers are those for what is typed: a quick hand presses Enter before they come. */
   const enter = () => {
@@ -159,7 +160,7 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
   for (const type of ["pointerenter", "focusin"] as const) listen(note, type, stay);
   for (const type of ["pointerleave", "focusout"] as const) listen(note, type, leave);
   listen(undo, "click", () => {
-    model.send(model.get("done").redo ? "redo" : "undo");
+    model.send({ kind: model.get("done").redo ? "redo" : "undo" });
     dismiss();
   });
   listen(away, "click", dismiss);
@@ -183,7 +184,7 @@ const render: Render<PaletteTraits> = ({ model, el }) => {
       event.preventDefault();
       event.stopPropagation();
       if (command === "open") open();
-      else model.send(command);
+      else model.send({ kind: command });
     };
     listen(found, "keydown", pressed, { signal, capture: true });
     listen(found, "pointerdown", ({ target }) => !dialog.contains(target as Node) && close(), { signal });

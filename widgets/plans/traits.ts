@@ -1,3 +1,4 @@
+import type { Of } from "../shared/commands.ts";
 import type { Held } from "../shared/memory.ts";
 
 /** The synced traits of `placelab.app.widgets.tab_views.PlanBoard`; a Python test compares names and kinds with the Python class. */
@@ -15,8 +16,6 @@ export interface PlansTraits {
   plane: Plane;
   /** What the search does, or has found. */
   status: string;
-  /** The row that a hand wants; set by the browser. */
-  asked: Asked;
 }
 
 /** What a stage's devices hold. */
@@ -57,10 +56,4 @@ export interface Cell {
   shown: boolean;
 }
 
-/** To show the plan of a row or of a remedy, -1 for none, or to keep it; `seq` grows from one wish to the next. */
-export interface Asked {
-  row: number;
-  remedy: number;
-  keep: boolean;
-  seq: number;
-}
+export type Asked = Of<"plan" | "keep" | "remedy">;

@@ -8,10 +8,9 @@ import { memoryBar, memoryLegend, used } from "../shared/memory.ts";
 import { markTheme, THEME_CSS } from "../shared/theme.ts";
 import css from "./plans.css";
 import { shade, stepped } from "./shade.ts";
-import type { Cell, Plane, PlansTraits, Row, Stage } from "./traits.ts";
+import type { Asked, Cell, Plane, PlansTraits, Row, Stage } from "./traits.ts";
 
-type Shown = Omit<PlansTraits, "asked">;
-type Choose = (row: number, keep: boolean, remedy?: number) => void;
+type Ask = (asked: Asked) => void;
 
 const HEADS = ["dp × tp × pp", "schedule", "more", "step", "MFU", "idle", "peak"];
 
@@ -36,10 +35,10 @@ export class PlansView {
     "aria-label": "Best plan of each pair of degrees",
   });
   readonly #plane = h("div.page.plane", {}, this.#cells);
-  readonly #choose: Choose;
+  readonly #ask: Ask;
 
-  constructor(choose: Choose) {
-    this.#choose = choose;
+  constructor(ask: Ask) {
+    this.#ask = ask;
     this.element = h(
       "div.placelab.pl-plans",
       { "data-lm-suppress-shortcuts": "true" },
@@ -56,7 +55,7 @@ export class PlansView {
     markTheme(this.element);
   }
 
-  show(traits: Shown): void {
+  show(traits: PlansTraits): void {
     this.element.dataset.page = traits.page;
     this.#winners.hidden = !traits.rows.length;
     this.#plane.hidden = !traits.plane.cells.length;
@@ -66,10 +65,10 @@ export class PlansView {
     this.#drawPlane(traits.plane);
   }
 
-  #drawBars({ stages, said, refused, remedies }: Shown): void {
+  #drawBars({ stages, said, refused, remedies }: PlansTraits): void {
     const ways = remedies.flatMap((words, i) => {
       const link = h("button.way", { type: "button", title: "Show this plan" }, words);
-      listen(link, "click", () => this.#choose(-1, false, i));
+      listen(link, "click", () => this.#ask({ kind: "remedy", remedy: i }));
       return [i ? " or " : ". It fits with ", link];
     });
     this.#said.replaceChildren(refused || said, ...ways);
@@ -175,11 +174,12 @@ export class PlansView {
   #listen(within: HTMLElement, rows: number, columns: number, rowOf: (i: number) => number): void {
     const all = this.#buttons(within);
     all.forEach((element, i) => {
-      listen(element, "click", () => this.#choose(rowOf(i), false));
+      listen(element, "click", () => this.#ask({ kind: "plan", row: rowOf(i) }));
       listen(element, "keydown", (event) => {
         const to = stepped(i, event.key, rows, columns);
-        if (event.key === "Enter" && element.tagName !== "BUTTON") this.#choose(rowOf(i), false);
-        else if (event.key.toLowerCase() === "k" && !event.ctrlKey && !event.metaKey) this.#choose(rowOf(i), true);
+        if (event.key === "Enter" && element.tagName !== "BUTTON") this.#ask({ kind: "plan", row: rowOf(i) });
+        else if (event.key.toLowerCase() === "k" && !event.ctrlKey && !event.metaKey)
+          this.#ask({ kind: "keep", row: rowOf(i) });
         else if (to === i) return;
         else {
           element.tabIndex = -1;

@@ -1,5 +1,6 @@
 /** What views tell each other on the page where it computes in place of a kernel that does not answer. */
 import { publish } from "./bus.ts";
+import type { HandCommand } from "./commands.ts";
 
 export const LATE = 1_000; // ms without an answer, after which the kernel counts as busy
 
@@ -12,6 +13,8 @@ export interface Edited<C = unknown> {
 
 /** Topic of a chart: what a hand does with a bar that it holds, as it tells the kernel; null: the kernel has answered. */
 export const HELD = "held";
+/** It, and whether one says where an op is to run before that is shown. */
+export type Held = HandCommand & { readonly predicts?: boolean };
 
 /** Topic of what the page has computed, for chart and canvas; null once the kernel answers again. */
 export const COMPUTED = "computed";
@@ -73,7 +76,7 @@ export interface Engine {
   /** Shows what follows from a cluster. Throws in words. */
   edited(cluster: unknown): void;
   /** Takes what a chart has told of a bar in a hand. */
-  held(said: unknown): void;
+  held(said: Held): void;
 }
 
 export interface EngineHost {

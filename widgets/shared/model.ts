@@ -1,17 +1,19 @@
 import type { AnyModel } from "@anywidget/types";
+import type { Command } from "./commands.ts";
 import type { Newest } from "./current.ts";
 
 /**
  * What a view knows of its engine, which answers what it sends and sets: a kernel of Jupyter's, by anywidget's model; the translated
- * kernels in the page, or a saved state that plays, by `modelOf`; and the first of them as long as it answers, by `overlaid`.
+ * kernels in the page, or a saved state that plays, by `modelOf`; and the first of them as long as it answers, by `overlaid`. `C` are
+ * the commands that the view gives.
  */
-export interface Model<T> {
+export interface Model<T, C extends Command = never> {
   /** The explorer that it is a part of, which says what the newest state is; absent of a view alone in a cell. */
   readonly whole?: Newest;
   get<K extends keyof T & string>(name: K): T[K];
   set<K extends keyof T & string>(name: K, value: T[K]): void;
   save_changes(): void;
-  send(content: unknown, callbacks?: unknown, buffers?: ArrayBuffer[]): void;
+  send(command: C, callbacks?: undefined, buffers?: ArrayBuffer[]): void;
   on(event: string, callback: (message?: unknown, buffers?: unknown) => void): void;
   off(event: string, callback: (message?: unknown, buffers?: unknown) => void): void;
   /** ipywidgets' manager; absent where the host is not Jupyter. */
@@ -19,10 +21,10 @@ export interface Model<T> {
 }
 
 /** Draws a view into an element; what it returns ends what it has begun. */
-export type Render<T> = (given: { model: Model<T>; el: HTMLElement }) => () => void;
+export type Render<T, C extends Command = never> = (given: { model: Model<T, C>; el: HTMLElement }) => () => void;
 
 /** Enough of anywidget's model for a view without Python: values and change events. */
-export function modelOf<T extends object>(traits: T): Model<T> {
+export function modelOf<T extends object, C extends Command = never>(traits: T): Model<T, C> {
   const listeners = new Map<string, Set<(message?: unknown) => void>>();
   return {
     get: (name) => traits[name],
@@ -32,8 +34,8 @@ export function modelOf<T extends object>(traits: T): Model<T> {
       for (const callback of listeners.get(`change:${name}`) ?? []) callback();
     },
     save_changes() {},
-    send(content) {
-      for (const callback of listeners.get("sent") ?? []) callback(content);
+    send(command) {
+      for (const callback of listeners.get("sent") ?? []) callback(command);
     },
     on(event, callback) {
       if (!listeners.has(event)) listeners.set(event, new Set());
@@ -46,7 +48,9 @@ export function modelOf<T extends object>(traits: T): Model<T> {
 }
 
 /** A model, and values that stand before its own until others are put in their place. */
-export function overlaid<T extends object>(model: Model<T>): { model: Model<T>; put(values: Partial<T>): void } {
+export function overlaid<T extends object, C extends Command>(
+  model: Model<T, C>,
+): { model: Model<T, C>; put(values: Partial<T>): void } {
   let over: Partial<T> = {};
   const listeners = new Map<string, Set<(message?: unknown) => void>>();
   return {
@@ -55,7 +59,7 @@ export function overlaid<T extends object>(model: Model<T>): { model: Model<T>; 
       get: (name) => (name in over ? over[name]! : model.get(name)),
       set: (name, value) => model.set(name, value),
       save_changes: () => model.save_changes(),
-      send: (content) => model.send(content),
+      send: (command) => model.send(command),
       on(event, callback) {
         if (!listeners.has(event)) listeners.set(event, new Set());
         listeners.get(event)!.add(callback);
@@ -77,4 +81,5 @@ export function overlaid<T extends object>(model: Model<T>): { model: Model<T>; 
 }
 
 /** anywidget's model as a view knows it: that it can be is the compiler's to say. */
-export const ofJupyter = <T extends Record<string, unknown>>(model: AnyModel<T>): Model<T> => model;
+export const ofJupyter = <T extends Record<string, unknown>, C extends Command>(model: AnyModel<T>): Model<T, C> =>
+  model;

@@ -402,7 +402,7 @@ class Explorer(Readable):
     def _listen(self) -> None:
         self.actions.frame.whole = self.model_id
         self.failure_panel.on_cell = lambda cell: self.actions.frame.set_trait("failing", cell)
-        self.actions.frame.on_stale_picture = lambda: self._say(LOADED_AGAIN, "note")
+        self.actions.frame.handles = {"stale": lambda: self._say(LOADED_AGAIN, "note")}
         self.canvas.on_choice(self._edited, ["value", "dragging", "cluster"])
         self.gantt.observe(lambda _: self._computation.wake(), [*CLICKED, "drawer"])
         self.canvas.observe(lambda change: self.gantt.set_trait("value", change["new"]), "chosen")

@@ -15,6 +15,7 @@ import numpy as np
 import traitlets
 
 from placelab.app.widgets.cluster_edit import Layout, State, apply, describe
+from placelab.app.widgets.commands import read
 from placelab.app.widgets.whole import View
 from placelab.base.errors import PlacelabError
 from placelab.problem.cluster import Cluster
@@ -117,7 +118,7 @@ class ClusterCanvas(View):
     _esm = Path(__file__).parent / "static" / "cluster.js"
 
     cluster = traitlets.Dict().tag(sync=True)  # see layout.describe
-    edit = traitlets.Dict().tag(sync=True, echo_update=False)  # the newest message; see Message in traits.ts
+    edit = traitlets.Dict().tag(sync=True, echo_update=False)  # the newest command: an edit with its drag
     ack: traitlets.List[int] = traitlets.List().tag(sync=True)  # seq of the last messages handled, of several browsers
     peak: traitlets.List[float] = traitlets.List().tag(sync=True)  # peak bytes of each device; empty when not known
     load: traitlets.List[list[float]] = traitlets.List().tag(sync=True)  # busy fraction of links; empty: not known
@@ -181,16 +182,17 @@ class ClusterCanvas(View):
         with self._lock, self.hold_sync():
             try:
                 self.error = ""
-                if self.on_step and message.get("kind") in ("undo", "redo"):
-                    self.on_step(message["kind"])
+                kind, _ = read(message)
+                if self.on_step and kind in ("undo", "redo"):
+                    self.on_step(kind)
                 else:
                     self._show(self._history.handle(message), settled=message.get("final", True))
             except PlacelabError as refused:
                 self._show(self._history, settled=message.get("final", True))
                 self.error = str(refused)
             finally:
-                if "seq" in message:
-                    self.ack = [*self.ack, message["seq"]][-ACKNOWLEDGED:]
+                if isinstance(seq := message.get("seq"), int):  # also of an edit that is refused: the page waits for it
+                    self.ack = [*self.ack, seq][-ACKNOWLEDGED:]
 
     @traitlets.observe("value")
     def _replace(self, change: Any) -> None:
@@ -206,8 +208,9 @@ class ClusterCanvas(View):
                 self.chosen = {}  # it names devices by their numbers
             self.value = self._history.now[0]
             self.dragging = self._history.gesture is not None
-            self.can_undo = bool(self._history.past)
-            self.can_redo = bool(self._history.future)
+            if self.on_step is None:  # else the larger view knows
+                self.can_undo = bool(self._history.past)
+                self.can_redo = bool(self._history.future)
             if settled:
                 self.cluster = describe(*self._history.now)
 

@@ -20,10 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from placelab.app.widgets.commands import DRAG, read
 from placelab.base.errors import PlacelabError
 from placelab.problem.cluster import Cluster, SharedLink, links_among, with_bandwidth
-
-VIEWS = ("auto", "graph", "grid")
 
 
 @dataclass(frozen=True)
@@ -46,12 +45,6 @@ class Layout:
     def of(cls, cluster: Cluster) -> Layout:
         """Cards in the order of the devices."""
         return cls(tuple(range(cluster.n_devices)))
-
-    def show(self, view: str) -> Layout:
-        """The same order in another kind of drawing."""
-        if view not in VIEWS:
-            raise PlacelabError(f"no drawing of a cluster is called {view!r}; there are {', '.join(VIEWS)}")
-        return replace(self, view=view)
 
     def insert(self, device: int, after: int | None) -> Layout:
         """Add a device, the last by number, with its card behind that of `after` (None: at the end)."""
@@ -123,82 +116,80 @@ def apply(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
     Parameters
     ----------
     edit
-        ``kind`` and what it needs; devices are numbers, units are SI, None is unlimited:
+        ``kind`` and the fields that :data:`placelab.app.widgets.commands.EDITS` lists; devices are numbers, units are SI, None is
+        unlimited:
 
-        ============ ======================================== =================================================
-        kind         fields                                   does
-        ============ ======================================== =================================================
-        speed        device, value                            operations/s
-        memory       device, value                            bytes
-        bandwidth    pairs, value or factor                   bytes/s of ordered pairs [from, to], set or scaled
-        latency      pairs, value or factor                   seconds of ordered pairs, set or scaled
-        shared       link, value or factor                    bytes/s of a shared link, by its name, set or scaled
-        move         device, slot                             another place among the cards of its host
-        host         device, host or None, slot (optional)    another host, or one of its own
-        add          host or None                             a device like the host's last, there or on its own
-        copy         device                                   a device with the same links
-        remove       device
-        rename       device, name
-        rename_host  host, name
-        view         view                                     how the cluster is drawn
-        ============ ======================================== =================================================
+        ============ =================================================
+        kind         does
+        ============ =================================================
+        speed        operations/s
+        memory       bytes
+        bandwidth    bytes/s of ordered pairs [from, to], set or scaled
+        latency      seconds of ordered pairs, set or scaled
+        shared       bytes/s of a shared link, by its name, set or scaled
+        move         another place among the cards of its host
+        host         another host, or one of its own
+        add          a device like the host's last, there or on its own
+        copy         a device with the same links
+        view         how the cluster is drawn
+        ============ =================================================
 
     Raises
     ------
     PlacelabError
         The edit is refused; the message is one sentence.
     """
-    kind = edit.get("kind")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise PlacelabError(f"a cluster has no edit {repr(kind)[:40]}; there are {', '.join(KINDS)}")
-    return KINDS[kind](cluster, layout, edit)
+    kind, fields = read(edit)
+    if kind not in KINDS:
+        raise PlacelabError(f"a cluster has no edit {kind!r}; there are {', '.join(KINDS)}")
+    if not 0 <= fields.get("device", 0) < cluster.n_devices:
+        raise PlacelabError(f"there is no device number {fields['device']}; the cluster has {cluster.n_devices}")
+    return KINDS[kind](cluster, layout, **{name: value for name, value in fields.items() if f"{name}?" not in DRAG})
 
 
-def _speed(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
-    return cluster.replace(speed=_put(cluster.speed, _device(cluster, edit), _number(edit, "value", "speed"))), layout
+def _speed(cluster: Cluster, layout: Layout, device: int, value: float) -> State:
+    return cluster.replace(speed=_put(cluster.speed, device, value)), layout
 
 
-def _memory(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
-    value = math.inf if edit.get("value") is None else _number(edit, "value", "memory")
-    return cluster.replace(memory=_put(cluster.memory, _device(cluster, edit), value)), layout
+def _memory(cluster: Cluster, layout: Layout, device: int, value: float | None) -> State:
+    return cluster.replace(memory=_put(cluster.memory, device, math.inf if value is None else value)), layout
 
 
-def _bandwidth(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
-    return cluster.replace(bandwidth=_links(cluster, cluster.bandwidth, edit)), layout
+def _bandwidth(cluster: Cluster, layout: Layout, **change: Any) -> State:
+    return cluster.replace(bandwidth=_links(cluster, cluster.bandwidth, **change)), layout
 
 
-def _latency(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
-    return cluster.replace(latency=_links(cluster, cluster.latency, edit)), layout
+def _latency(cluster: Cluster, layout: Layout, **change: Any) -> State:
+    return cluster.replace(latency=_links(cluster, cluster.latency, **change)), layout
 
 
-def _shared(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
-    name = edit.get("link")
-    now = next((link for link in cluster.links if link.name == name), None)
+def _shared(
+    cluster: Cluster, layout: Layout, link: str, value: float | None = None, factor: float | None = None
+) -> State:
+    now = next((each for each in cluster.links if each.name == link), None)
     if now is None:
-        raise PlacelabError(f"no shared link is called {repr(name)[:80]}; the cluster has {len(cluster.links)}")
-    scaled = "factor" in edit
-    value = now.bandwidth * _number(edit, "factor", "factor") if scaled else _number(edit, "value", "bandwidth")
-    return cluster.replace(links=with_bandwidth(cluster.links, now.name, value)), layout
+        raise PlacelabError(f"no shared link is called {repr(link)[:80]}; the cluster has {len(cluster.links)}")
+    if factor is not None:
+        value = now.bandwidth * factor
+    if value is None:
+        raise PlacelabError(f"shared link {link!r} needs a bandwidth: it cannot be unlimited")
+    return cluster.replace(links=with_bandwidth(cluster.links, link, value)), layout
 
 
-def _move(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
-    return cluster, layout.move(cluster.hosts, _device(cluster, edit), _slot(edit))
+def _move(cluster: Cluster, layout: Layout, device: int, slot: int | None = None) -> State:
+    return cluster, layout.move(cluster.hosts, device, slot)
 
 
-def _host(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
-    device = _device(cluster, edit)
-    host = edit.get("host")
+def _host(cluster: Cluster, layout: Layout, device: int, host: str | None, slot: int | None = None) -> State:
     alone = cluster.hosts.count(cluster.hosts[device]) == 1
     if host == cluster.hosts[device] or (host is None and alone):
-        return _move(cluster, layout, edit)
+        return _move(cluster, layout, device, slot)
     if host is None:
         return rehost(cluster, device, _new_host(cluster)), layout.last(device)
-    cluster = rehost(cluster, device, _known_host(cluster, host))
-    return cluster, layout.move(cluster.hosts, device, _slot(edit))
+    return _move(rehost(cluster, device, _known_host(cluster, host)), layout, device, slot)
 
 
-def _add(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
-    host = edit.get("host")
+def _add(cluster: Cluster, layout: Layout, host: str | None) -> State:
     on_host = [d for d in layout.order if cluster.hosts[d] == _known_host(cluster, host)] if host is not None else []
     like = (on_host or layout.order)[-1]
     device = cluster.n_devices
@@ -206,38 +197,34 @@ def _add(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
     return cluster, layout.insert(device, on_host[-1] if on_host else None)
 
 
-def _copy(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
-    like = _device(cluster, edit)
-    return _twin(cluster, like), layout.insert(cluster.n_devices, like)
+def _copy(cluster: Cluster, layout: Layout, device: int) -> State:
+    return _twin(cluster, device), layout.insert(cluster.n_devices, device)
 
 
-def _remove(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
-    device = _device(cluster, edit)
+def _remove(cluster: Cluster, layout: Layout, device: int) -> State:
     if cluster.n_devices == 1:
         raise PlacelabError(f"{cluster.names[0]!r} is the last device and a cluster needs one; add another first")
     keep = np.arange(cluster.n_devices) != device
     return _take(cluster, np.flatnonzero(keep)), layout.remove(device)
 
 
-def _rename(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
-    device = _device(cluster, edit)
-    name = _name(edit, f"device {cluster.names[device]!r}")
+def _rename(cluster: Cluster, layout: Layout, device: int, name: str) -> State:
+    name = _name(name, f"device {cluster.names[device]!r}")
     return cluster.replace(names=_put(cluster.names, device, name)), layout
 
 
-def _rename_host(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
-    host = _known_host(cluster, edit.get("host"))
-    name = _name(edit, f"host {host!r}")
+def _rename_host(cluster: Cluster, layout: Layout, host: str, name: str) -> State:
+    name = _name(name, f"host {_known_host(cluster, host)!r}")
     if name in cluster.hosts and name != host:
         raise PlacelabError(f"another host is called {name!r}; drag devices there to join the two")
     return cluster.replace(hosts=[name if h == host else h for h in cluster.hosts]), layout
 
 
-def _view(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
-    return cluster, layout.show(str(edit.get("view")))
+def _view(cluster: Cluster, layout: Layout, view: str) -> State:
+    return cluster, replace(layout, view=view)
 
 
-KINDS: dict[str, Callable[[Cluster, Layout, Mapping[str, Any]], State]] = {
+KINDS: dict[str, Callable[..., State]] = {
     "speed": _speed,
     "memory": _memory,
     "bandwidth": _bandwidth,
@@ -340,57 +327,28 @@ def _take(cluster: Cluster, devices: np.ndarray, new_name: str | None = None) ->
     )
 
 
-def _links(cluster: Cluster, matrix: np.ndarray, edit: Mapping[str, Any]) -> np.ndarray:
-    source, target = _pairs(cluster, edit)
+def _links(
+    cluster: Cluster, matrix: np.ndarray, pairs: Any, value: float | None = None, factor: float | None = None
+) -> np.ndarray:
+    ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    source, target = ends.T
+    if (ends < 0).any() or (ends >= cluster.n_devices).any() or (source == target).any():
+        raise PlacelabError("there is no such link: a link joins two different devices of the cluster")
     matrix = matrix.copy()
-    if "factor" in edit:
-        matrix[source, target] *= _number(edit, "factor", "factor")
+    if factor is not None:
+        matrix[source, target] *= factor
     else:
-        value = edit.get("value")
-        matrix[source, target] = math.inf if value is None else _number(edit, "value", str(edit["kind"]))
+        matrix[source, target] = math.inf if value is None else value
     return matrix
 
 
-def _pairs(cluster: Cluster, edit: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    try:
-        pairs = np.asarray(edit.get("pairs"))
-    except ValueError:  # rows of different lengths
-        pairs = np.empty(0)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise PlacelabError("the links to change are not a list of pairs of device numbers")
-    source, target = pairs.T
-    if (pairs < 0).any() or (pairs >= cluster.n_devices).any() or (source == target).any():
-        raise PlacelabError("there is no such link: a link joins two different devices of the cluster")
-    return source, target
-
-
-def _device(cluster: Cluster, edit: Mapping[str, Any]) -> int:
-    device = edit.get("device")
-    if not isinstance(device, int) or isinstance(device, bool) or not 0 <= device < cluster.n_devices:
-        raise PlacelabError(f"there is no device number {device!r}; the cluster has {cluster.n_devices}")
-    return device
-
-
-def _slot(edit: Mapping[str, Any]) -> int | None:
-    slot = edit.get("slot")
-    return slot if isinstance(slot, int) else None
-
-
-def _number(edit: Mapping[str, Any], field: str, label: str) -> float:
-    value = edit.get(field)
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) < 1e300:
-        raise PlacelabError(f"{label} is {repr(value)[:40]}; expected a number")
-    return float(value)
-
-
-def _name(edit: Mapping[str, Any], of: str) -> str:
-    name = edit.get("name")
-    if not isinstance(name, str) or not name.strip() or len(name) > 80:
+def _name(name: str, of: str) -> str:
+    if not name.strip() or len(name) > 80:
         raise PlacelabError(f"{of} needs a name of 1 to 80 characters")
     return name.strip()
 
 
-def _known_host(cluster: Cluster, host: Any) -> str:
+def _known_host(cluster: Cluster, host: str) -> str:
     if host not in cluster.hosts:
         raise PlacelabError(f"no host is called {host!r}; there are {', '.join(dict.fromkeys(cluster.hosts))}")
     return host

@@ -87,7 +87,7 @@ class Button(Control):
     def __init__(self, **traits: Any) -> None:
         super().__init__(**traits)
         self._acts: list[Callable[[Button], object]] = []
-        self.on_msg(lambda _, content, __: self.click() if content == "click" else None)
+        self.handles = {"click": self.click}
 
     def on_click(self, act: Callable[[Button], object]) -> None:
         """Have a function called at each click."""
@@ -213,7 +213,7 @@ class Text(Control):
 
 
 class Combobox(Text):
-    """A field for a text that completes some; its message ``{"event": "submit"}`` says that Enter was pressed."""
+    """A field for a text that completes some; its command ``submit`` says that Enter was pressed."""
 
     options: List[str] = List(Unicode()).tag(sync=True)
 
@@ -290,9 +290,7 @@ class Running(Control):
     share
         Of the work, from 0 to 1; less than 0 where nobody knows.
     stop, stopping
-        What the button says, and whether it was pressed.
-    on_stop
-        Called when it is pressed.
+        What the button says, and whether it was pressed: the command ``stop``.
     """
 
     title = Unicode("").tag(sync=True)
@@ -301,11 +299,6 @@ class Running(Control):
     share = Float(-1.0).tag(sync=True)
     stop = Unicode("Stop").tag(sync=True)
     stopping = Bool(False).tag(sync=True)
-    on_stop: Callable[[], object] = staticmethod(lambda: None)
-
-    def __init__(self, **traits: Any) -> None:
-        super().__init__(**traits)
-        self.on_msg(lambda _, content, __: self.on_stop() if content == "stop" else None)
 
 
 class Failed(Control):

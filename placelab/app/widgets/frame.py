@@ -26,19 +26,10 @@ class Frame(View):
 
     picture: traitlets.List[str] = traitlets.List().tag(sync=True)  # class and number of the newest saved picture
     failing = traitlets.Dict().tag(sync=True)  # source and line of the cell in which a strategy has failed; {} for none
-    on_stale_picture: Callable[[], None] | None = None  # called when the page has an earlier one, and gets no newer one
-
-    def __init__(self, **traits: Any) -> None:
-        super().__init__(**traits)
-        self.on_msg(self._hear)
 
     def expect_picture(self, name: str, number: int) -> None:
-        """Have the page check whether it has received the saved picture of this class and number."""
+        """Have the page check whether it has received the saved picture of this class and number; else it says ``stale``."""
         self.picture = [name, str(number)]
-
-    def _hear(self, _: object, content: Any, __: object) -> None:
-        if content == "stale picture" and self.on_stale_picture:
-            self.on_stale_picture()
 
     def download(self, name: str, content: bytes, kind: str) -> None:
         """Have the browser download a file of MIME type `kind`."""
@@ -82,22 +73,19 @@ class Files(View):
         self._done: dict[str, int] = {}  # sizes of the latest files that are complete: their last answer may be lost
         self._latest: tuple[str, str, int] | None = None  # id, name, size of the file of the latest piece
         self._watch = Worker(self._wait, "upload")
-        self.on_msg(lambda _, piece, buffers: self.receive(piece, buffers))
+        self.handles = {"piece": self._receive, "refuse": self._receive}
 
-    def receive(self, piece: Any, buffers: list[Any]) -> None:
-        """Take a piece from the browser: ``id`` of the upload, ``name``, ``size``, ``at`` (its offset) or ``error``; a buffer."""
-        upload = str(piece.get("id", ""))
+    def _receive(self, id: str, name: str, size: int, at: int = 0, data: Any = None, why: str = "") -> None:
+        """Take a piece of the upload `id`, which begins `at`, or the reason `why` there is none; answer how much has arrived."""
         try:
-            if upload not in self._done:
-                self._take(
-                    upload, Path(str(piece["name"])).name, piece["size"], piece["at"], piece.get("error"), buffers
-                )
+            if id not in self._done:
+                self._take(id, Path(name).name, size, at, data, why)
         finally:
-            have = self._done.get(upload, len(self._data.get(upload, b"")))
-            self.send({"id": upload, "have": have})  # asks for the next piece
+            have = self._done.get(id, len(self._data.get(id, b"")))
+            self.send({"id": id, "have": have})  # asks for the next piece
 
-    def _take(self, upload: str, name: str, size: int, at: int, error: str | None, buffers: list[Any]) -> None:
-        if not error and (not buffers or at + len(buffers[0]) > self.limit):
+    def _take(self, upload: str, name: str, size: int, at: int, piece: Any, error: str) -> None:
+        if not error and (piece is None or at + len(piece) > self.limit):
             error = "a piece of it is missing"
         if error:
             self._end(upload, size)
@@ -106,7 +94,7 @@ class Files(View):
             self._data = {**dict([*self._data.items()][1 - UPLOADS :]), upload: bytearray()}
         data = self._data[upload]
         if at == len(data):  # else it has come before, or one before it is lost: the answer says where to go on
-            data += buffers[0]
+            data += piece
         self._latest = upload, name, size
         self._watch.wake()
         self.on_piece(name, len(data), size)
@@ -146,12 +134,8 @@ class CodeButton(View):
 class CommandPalette(View):
     """Offers for what is typed, of which one is chosen; opened by Ctrl+K anywhere in the explorer.
 
-    Attributes
-    ----------
-    on_chosen
-        Called with the number of the offer that was chosen, among the offers for `typed`.
-    on_undo, on_redo
-        Called by Ctrl+Z and Ctrl+Shift+Z anywhere in the explorer but in its text fields, and by the note's button.
+    Its commands are ``choose``, one of the offers for what was typed, and ``undo`` and ``redo``: Ctrl+Z and Ctrl+Shift+Z anywhere
+    in the explorer but in its text fields, and the note's button.
     """
 
     _esm = Path(__file__).parent / "static" / "palette.js"
@@ -163,24 +147,6 @@ class CommandPalette(View):
     answers = traitlets.Unicode("").tag(sync=True)  # the text that the offers are for
     done = traitlets.Dict().tag(sync=True)  # number, text, effect, redo: a note for some seconds; {} for none
 
-    on_chosen: Callable[[int], object] = staticmethod(lambda number: None)
-    on_undo: Callable[[], object] = staticmethod(lambda: None)
-    on_redo: Callable[[], object] = staticmethod(lambda: None)
-
-    def __init__(self, **traits: Any) -> None:
-        super().__init__(**traits)
-        self.on_msg(self._hear)
-
     def note(self, text: str, effect: str = "", redo: bool = False) -> None:
         """Say what an edit did and its effect, which is never cut, with a button that undoes it, or does it again."""
         self.done = {"number": self.done.get("number", 0) + 1, "text": text, "effect": effect, "redo": redo}
-
-    def _hear(self, _: object, content: Any, __: object) -> None:
-        if content == "undo":
-            self.on_undo()
-        elif content == "redo":
-            self.on_redo()
-        elif isinstance(content, dict) and content.get("typed") == self.answers:
-            number = content.get("chosen")
-            if isinstance(number, int) and 0 <= number < len(self.offers):
-                self.on_chosen(number)

@@ -157,7 +157,7 @@ class Gantt(View):
     candidates = traitlets.List(traitlets.Dict()).tag(sync=True)  # ghosts of bars: device (number), start, finish [s]
     can_hand = traitlets.Bool(False).tag(sync=True)  # somebody hears of moves by hand
     by_hand = traitlets.Bool(False).tag(sync=True)  # bars can be moved by hand; both ways
-    hold = traitlets.Dict().tag(sync=True, echo_update=False)  # where the page holds an op: grip, op, device, time
+    hold = traitlets.Dict().tag(sync=True, echo_update=False)  # where the page holds an op: the newest command ``hold``
     hand = traitlets.Dict().tag(sync=True)  # what is held, and where: see placelab.app.explorer.panels.hand_mode
     tray = traitlets.List(traitlets.Dict()).tag(sync=True)  # ops that wait to be placed: op, name, ready, said
     tray_more = traitlets.Int(0).tag(sync=True)  # how many more wait than are listed

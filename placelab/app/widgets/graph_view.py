@@ -179,7 +179,6 @@ class ModelGraph(View):
     verbatim = ("query",)
     query = traitlets.Unicode("").tag(sync=True)  # text to find; from the browser
     hits = traitlets.Bytes().tag(sync=True)  # ops found, uint32, by number
-    request = traitlets.Dict().tag(sync=True, echo_update=False)  # newest message; see Request in traits.ts
     aspect = traitlets.Float(3.3).tag(sync=True)  # width of the picture divided by its height; from the browser
     can_pin = traitlets.Bool(False).tag(sync=True)  # whether boxes can be pinned to devices
     unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see Cluster.units
@@ -194,6 +193,7 @@ class ModelGraph(View):
         self._schedule: Schedule | None = None
         self._placed: np.ndarray | None = None
         self._texts: list[str] = []
+        self.handles = {"reveal": self.reveal, "pin": self._pin, "unpin": self._pin}
         super().__init__(**traits)
 
     @classmethod
@@ -251,11 +251,11 @@ class ModelGraph(View):
                 self.unitless = not problem.cluster.units.si
                 self.pinned = pack_pins(problem)
 
-    def reveal(self, op: int) -> None:
-        """Open the scopes that op number `op` is in."""
+    def reveal(self, node: int) -> None:
+        """Open the scopes that an op is in, by its number."""
         with self._lock:
-            if self._scopes is not None and 0 <= op < self._scopes.n_ops:
-                self.opened = sorted({*self.opened, *self._scopes.ancestors(op)} - {self._scopes.root})
+            if self._scopes is not None and 0 <= node < self._scopes.n_ops:
+                self.opened = sorted({*self.opened, *self._scopes.ancestors(node)} - {self._scopes.root})
 
     @traitlets.observe("opened", "aspect")
     def _lay_out(self, _: Any = None) -> None:
@@ -287,18 +287,10 @@ class ModelGraph(View):
             self._texts = [f"{name}\n{kind}".lower() for name, kind in pairs]
         return np.array([v for v, of in enumerate(self._texts) if all(word in of for word in words)], np.int64)
 
-    @traitlets.observe("request")
-    def _receive(self, change: dict[str, Any]) -> None:
-        message = change["new"]
+    def _pin(self, node: int, device: int = -1) -> None:
+        """Pin the ops of a node to a device, or take their pins away."""
         scopes = self._scopes
-        kind, node, device = (message.get(key) for key in ("kind", "node", "device"))
-        if scopes is None or not isinstance(node, int) or not 0 <= node < scopes.n_nodes:
-            return
-        if kind == "reveal":
-            self.reveal(node)
-        elif kind == "unpin" and self.on_pin:
-            self.on_pin(scopes.ops(node), -1)
-        elif kind == "pin" and self.on_pin and isinstance(device, int) and 0 <= device < len(self.devices):
+        if self.on_pin and scopes is not None and 0 <= node < scopes.n_nodes and -1 <= device < len(self.devices):
             self.on_pin(scopes.ops(node), device)
 
     def __repr__(self) -> str:

@@ -26,15 +26,11 @@ class ComparisonTable(View):
     status = Unicode("").tag(sync=True)
     fraction = Float(1.0).tag(sync=True)
     action = Unicode("").tag(sync=True)
-    asked = Dict().tag(sync=True)
     unitless = Bool(False).tag(sync=True)
 
 
 class DifferenceTable(View):
-    """Rows of what differs (``widgets/difference``), of which the browser shows one group.
-
-    Its message ``{"part": True}`` asks for the decisions of the strategy `beside`.
-    """
+    """Rows of what differs (``widgets/difference``), of which the browser shows one group."""
 
     _esm = STATIC / "difference.js"
 
@@ -113,4 +109,3 @@ class PlanBoard(View):
     rows: Rows = List(Dict()).tag(sync=True)
     plane: Dict = Dict({"x": [], "y": [], "cells": []}).tag(sync=True)
     status = Unicode("").tag(sync=True)
-    asked = Dict().tag(sync=True)

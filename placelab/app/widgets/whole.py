@@ -5,7 +5,7 @@ Front ends that know no tree of widgets, as marimo, VS Code and Colab, show such
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from threading import RLock, get_ident, local
@@ -15,7 +15,9 @@ import anywidget
 import ipywidgets
 import traitlets
 
+from placelab.app.widgets.commands import read
 from placelab.base.directions import all_isolated, all_joined
+from placelab.base.errors import PlacelabError
 from placelab.base.threads import ending
 
 UNSENT = ("layout", "tabbable", "tooltip")  # traits of a view alone in a cell; a control's tooltip is its own
@@ -76,11 +78,15 @@ class Part(Sender):
     result_of
         Key of the state whose result it shows (:mod:`placelab.app.explorer.state`), or of the problem alone; "" for what
         belongs to none. Where the whole is at another state, the page shows it grey, as what is being computed.
+    handles
+        What the page's commands do: functions of their fields, by kind (:mod:`placelab.app.widgets.commands`).
     """
 
     result_of = traitlets.Unicode("").tag(sync=True)
 
     verbatim: ClassVar[tuple[str, ...]] = ()  # traits that are no sentences: code, and what a hand types
+
+    handles: Mapping[str, Callable[..., object]] = {}
 
     _shower = 0  # the thread that shows what was set elsewhere
 
@@ -106,6 +112,18 @@ class Part(Sender):
     def set_state(self, sync_data: dict[str, Any]) -> None:
         """Take traits that the page has set, with names as they are."""
         super().set_state(all_joined(sync_data))
+
+    def obey(self, message: Any, buffers: Sequence[Any] = ()) -> None:
+        """Do what a command asks for; ignore what is none, and one that this part does not know."""
+        try:
+            kind, fields = read(message, buffers)
+        except PlacelabError:
+            return
+        if kind in self.handles:
+            self.handles[kind](**fields)
+
+    def _handle_custom_msg(self, content: Any, buffers: Sequence[Any]) -> None:
+        self.obey(content, buffers)
 
     @property
     def quiet(self) -> bool:

@@ -1,20 +1,18 @@
 /** The mode *By hand*: which op is held, where it was, and what goes to Python. */
+import type { HandCommand, Hold, Of, Way } from "../../shared/commands.ts";
 import type { Description } from "../../shared/tooltip.ts";
 import type { Held, Was } from "../scene/held.ts";
 import { nearestRow } from "../scene/places.ts";
 import { type Area, type Scene, xOf } from "../scene/scene.ts";
 import { isDrawn } from "../scene/sofar.ts";
-import type { Hand, Hold } from "../wire/traits.ts";
+import type { Hand } from "../wire/traits.ts";
 import type { Board } from "./board.ts";
-
-export type Do = "set" | "return" | "best" | "finish" | "empty";
-export type Way = "up" | "down" | "left" | "right";
 
 export interface HandTell {
   /** The newest place counts. */
-  hold(at: Hold): void;
+  hold(at: Of<"hold">): void;
   /** Every one counts, in this order. */
-  say(what: { grip: number; op?: number; do?: Do; way?: Way } & Partial<Hold>): void;
+  say(what: HandCommand): void;
   /** The selected op is to be no longer selected: others were, by which keys now go. */
   leave(): void;
   /** How many ops move together now, and of what, if that has a name. */
@@ -120,7 +118,7 @@ export class ByHand {
   ask(what: "best" | "finish" | "empty"): void {
     if (!this.on) return;
     this.#grip++;
-    this.#tell.say({ grip: this.#grip, do: what });
+    this.#tell.say({ kind: what, grip: this.#grip });
     this.#end();
   }
 
@@ -147,13 +145,13 @@ export class ByHand {
   /** Asks where an op of the tray would run. */
   lookAt(op: number): void {
     if (this.held?.op !== op) this.takeNew(op);
-    this.#tell.say({ grip: this.#grip, op });
+    this.#tell.say({ kind: "hold", grip: this.#grip, op });
   }
 
   /** Moves an op of the tray by a key. */
   moveNew(op: number, way: Way): void {
     if (this.held?.op !== op) this.takeNew(op);
-    this.#tell.say({ grip: this.#grip, op, way });
+    this.#tell.say({ kind: "step", grip: this.#grip, op, way });
   }
 
   /** Sets what is held, or returns it. */
@@ -166,14 +164,14 @@ export class ByHand {
     const scene = this.#board.scene();
     if (!scene || !this.held) return;
     this.held = { ...this.held, at: { x: x - this.#dx, y } };
-    this.#tell.hold(this.#hold(scene, x, y, swap));
+    this.#tell.hold({ kind: "hold", ...this.#hold(scene, x, y, swap) });
     this.#board.redraw("overlay");
   }
 
   /** Sets what the pointer holds. */
   drop(x: number, y: number, swap = false): void {
     const scene = this.#board.scene();
-    if (scene && this.held) this.#tell.say({ ...this.#hold(scene, x, y, swap), do: "set" });
+    if (scene && this.held) this.#tell.say({ kind: "set", ...this.#hold(scene, x, y, swap) });
     this.#end();
   }
 
@@ -200,7 +198,7 @@ export class ByHand {
     if (way && op >= 0) {
       if (this.held?.op !== op || this.held.hand?.offer) this.putBack();
       if (!this.held) this.#take(op, null);
-      this.#tell.say({ grip: this.#grip, ...this.#moving, way, ...(swap && { swap }) });
+      this.#tell.say({ kind: "step", grip: this.#grip, ...this.#moving, way, ...(swap && { swap }) });
       return true;
     }
     if (swap) return false;
@@ -252,7 +250,7 @@ export class ByHand {
   }
 
   #give(what: "set" | "return"): void {
-    this.#tell.say({ grip: this.#grip, ...this.#moving, do: what });
+    this.#tell.say({ kind: what, grip: this.#grip, ...this.#moving });
     this.#end();
   }
 

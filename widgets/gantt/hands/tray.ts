@@ -1,8 +1,9 @@
 /** The tray above the chart: ops that wait to be placed one by one, those first that can be. */
+
+import type { Way } from "../../shared/commands.ts";
 import { h, listen, set } from "../../shared/dom.ts";
 import { count as grouped } from "../../shared/format.ts";
 import type { Waiting } from "../wire/traits.ts";
-import type { Way } from "./byhand.ts";
 
 export interface Tray {
   readonly element: HTMLElement;

@@ -1,3 +1,4 @@
+import type { Of } from "../../shared/commands.ts";
 import type { CurveSoFar } from "../../shared/sensitivity.ts";
 import type { Details } from "./details.ts";
 
@@ -80,8 +81,8 @@ export interface GanttTraits {
   can_hand: boolean;
   /** Whether bars can be moved by hand; both ways. */
   by_hand: boolean;
-  /** Where an op is held; set here. */
-  hold: Partial<Hold>;
+  /** Where an op is held: the newest; set here. */
+  hold: Partial<Of<"hold">>;
   /** What Python says of it; empty for nothing. */
   hand: Partial<Hand>;
   /** Ops that wait to be placed one by one, those first that can be. */
@@ -115,20 +116,6 @@ export interface Waiting {
   readonly ready: boolean;
   /** How long it takes, or what it waits for. */
   readonly said: string;
-}
-
-/** Where the page holds an op, for Python. */
-export interface Hold {
-  /** Number of the grip. */
-  readonly grip: number;
-  readonly op: number;
-  readonly device: number;
-  /** Seconds, of the op's start; of an exchange, of the place that is pointed at. */
-  readonly time: number;
-  /** Ops that move together, the held one included; none for it alone. */
-  readonly ops?: readonly number[];
-  /** Whether it changes places with the op there. */
-  readonly swap?: boolean;
 }
 
 /** What Python says of an op in the hand, see `placelab.app.explorer.panels.hand_mode`. */

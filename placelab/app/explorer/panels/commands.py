@@ -139,9 +139,7 @@ class Commands:
         self.keep = keep
         self._offered: list[Command] = []
         self.palette = CommandPalette(comm=PartComm())
-        self.palette.on_chosen = lambda number: self._offered[number].act()
-        self.palette.on_undo = shared.undo
-        self.palette.on_redo = shared.redo
+        self.palette.handles = {"choose": self._choose, "undo": shared.undo, "redo": shared.redo}
         self._offer("")
         self.palette.observe(lambda change: self._offer(change["new"]), "typed")
 
@@ -149,6 +147,10 @@ class Commands:
         self._offered = suggestions(text, self)
         offers = [dict(phrase=c.phrase, says=c.says, kind=c.kind, press=c.press) for c in self._offered]
         self.palette.take(offers=offers, answers=text)
+
+    def _choose(self, offer: int, typed: str) -> None:
+        if typed == self.palette.answers and 0 <= offer < len(self._offered):
+            self._offered[offer].act()
 
 
 def suggestions(text: str, around: Commands) -> list[Command]:

@@ -96,7 +96,13 @@ class Comparison(Panel):
         self._frame: pd.DataFrame | None = None
         self._rivals = RivalSearch(self._adopt, self._refresh)
         self.box = self.table = ComparisonTable(comm=PartComm())
-        self.table.observe(self._answer, "asked")
+        self.table.handles = {
+            "show": self._show,
+            "against": self._against,
+            "search": self.search,
+            "halt": self._halt,
+            "compare": self.resume,
+        }
         shared.observe(self._heed, "bound")
 
     # ---------------------------------------------------------------- the panel
@@ -154,7 +160,7 @@ class Comparison(Panel):
     def search(self, partitioner: str = "") -> None:
         """Compare a partitioner that searches for long, by default all of them."""
         with self._lock:
-            names = {partitioner} if partitioner else set(partitioners())
+            names = {partitioner} & set(partitioners()) if partitioner else set(partitioners())
             self._asked |= names
             self._left_out -= names
         self.resume()
@@ -435,32 +441,25 @@ class Comparison(Panel):
         """The schedulers that fit the graph shown."""
         return fitting_schedulers(self._subject[0].graph) if self._subject is not None else tuple(schedulers())
 
-    def _answer(self, change: Any) -> None:
-        """Do what a user asks for in the browser."""
-        asked = change["new"]
-        partitioner = asked.get("partitioner", "")
-        scheduler = asked.get("scheduler", "")
-        if partitioner == BY_HAND and asked.get("kind") == "show" and (hand := self._hand) is not None:
-            return self._shared.change(lambda state: state.with_plan(hand) if state.fits(hand) else state)
-        if partitioner and partitioner not in partitioners():
-            return
-        match asked.get("kind"):
-            case "show" if partitioner and scheduler in schedulers():
-                self._shared.change(lambda state: _with_pair(state, partitioner, scheduler))
-            case "search":
-                self.search(partitioner)
-            case "halt" if self._rivals.running and not partitioner:
-                self._rivals.halt()
-            case "halt":
-                self.halt(partitioner)
-            case "against" if partitioner and scheduler in schedulers():
-                self._against((partitioner, scheduler))
-            case "compare":
-                self.resume()
+    def _show(self, partitioner: str, scheduler: str) -> None:
+        """Show a pair, or the last plan by hand."""
+        hand = self._hand
+        if partitioner == BY_HAND and hand is not None:
+            self._shared.change(lambda state: state.with_plan(hand) if state.fits(hand) else state)
+        elif partitioner in partitioners() and scheduler in schedulers():
+            self._shared.change(lambda state: _with_pair(state, partitioner, scheduler))
 
-    def _against(self, rival: Pair) -> None:
+    def _halt(self, partitioner: str = "") -> None:
+        if self._rivals.running and not partitioner:
+            self._rivals.halt()
+        elif not partitioner or partitioner in partitioners():
+            self.halt(partitioner)
+
+    def _against(self, partitioner: str, scheduler: str) -> None:
         """Search for a problem on which the pair shown loses to another one."""
-        assert self._state is not None
+        if self._state is None or partitioner not in partitioners() or scheduler not in schedulers():
+            return
+        rival = partitioner, scheduler
         shown = self._state.placer, self._state.scheduler
         if self._state.own_plan:
             self._shared.say("A plan by hand is for this problem alone: show a pair of strategies first.", "note")

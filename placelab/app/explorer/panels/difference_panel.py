@@ -53,7 +53,7 @@ class DifferencePanel(Panel):
         super().__init__(shared)
         self.view = DifferenceTable(summary=HINT, comm=PartComm())
         self.on_part: Callable[[str], None] = lambda name: None
-        self.view.on_msg(lambda _, content, __: self.on_part(self.view.beside) if self.view.beside else None)
+        self.view.handles = {"beside": lambda: self.on_part(self.view.beside) if self.view.beside else None}
         self.box: w.Widget = self.view
         self._newest: tuple[Schedule | None, str] = (None, "")  # a schedule, and the key of its state
         self._known: tuple[Schedule | None, Schedule | None] | None = None  # before, after: what the rows tell

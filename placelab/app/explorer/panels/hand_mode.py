@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,8 +73,17 @@ class ByHandMode(Background):
         self._known: tuple[HandPlan, Problem, ByHand] | None = None
         gantt.can_hand = True
         gantt.observe(self._toggled, "by_hand")
-        gantt.observe(lambda change: self._hear(change["new"]), "hold")
-        gantt.on_msg(lambda _, content, __: self._hear(content) if isinstance(content, dict) else None)
+        gantt.observe(lambda change: gantt.obey(change["new"]), "hold")
+        acts: dict[str, Callable[..., bool]] = {
+            "hold": self._move,
+            "step": self._move,
+            "set": partial(self._move, setting=True),
+            "return": self._return,
+            "best": partial(self._seek, "best"),
+            "finish": partial(self._seek, "finish"),
+            "empty": self._empty,
+        }
+        gantt.handles = {kind: partial(self._hear, act) for kind, act in acts.items()}
 
     @property
     def holding(self) -> bool:
@@ -156,51 +166,64 @@ class ByHandMode(Background):
 
     # ---------------------------------------------------------------- what the page says
 
-    def _hear(self, said: dict[str, Any]) -> None:
-        """Take a message: ``grip``, ``op``, and ``device`` and ``time`` or a step ``way``; ``do`` sets it or returns it.
-
-        ``ops`` are those that move together with it; with ``swap`` it changes places with the op that is there.
-        """
+    def _hear(self, act: Callable[..., bool], grip: int, **said: Any) -> None:
+        """Do what is said of a grip, unless that has ended; `act` returns whether there is another state to be shown."""
         with self._session.lock:
-            if not self._gantt.by_hand or int(said.get("grip", 0)) <= self._over:
+            if not self._gantt.by_hand or grip <= self._over:
                 return
             self._asked = None
-            changed = self._heard(int(said["grip"]), said)
+            changed = act(grip, **said)
         if changed:
             self._show()
         if self._verdict:
             self._say(self._verdict, "note")
             self._verdict = ""
 
-    def _heard(self, grip: int, said: dict[str, Any]) -> bool:
-        """Do what a message asks for; return whether there is another state to be shown."""
-        do = said.get("do", "")
-        if do == "empty":
-            return self._empty(grip)
-        if do in ("best", "finish"):
-            moved = self.holding
-            self.let_go()
-            if self._session.steps.now.placed is not None:
-                self._over = grip
-                self._say(PLACE_ALL, "note")
-                return moved
-            self._asked = do, grip
-            self._worker.wake()
+    def _seek(self, what: str, grip: int) -> bool:
+        """Look for the best move, or for a better plan, once all ops are placed."""
+        moved = self.holding
+        self.let_go()
+        if self._session.steps.now.placed is not None:
+            self._over = grip
+            self._say(PLACE_ALL, "note")
             return moved
-        held = self._taken(grip, int(said.get("op", -1)), said.get("ops") or ())
+        self._asked = what, grip
+        self._worker.wake()
+        return moved
+
+    def _return(self, grip: int, op: int, ops: Sequence[int] = ()) -> bool:
+        """Put what is held back."""
+        if self._taken(grip, op, ops) is None:
+            return False
+        moved = self.holding
+        self.let_go()
+        return moved
+
+    def _move(
+        self,
+        grip: int,
+        op: int,
+        ops: Sequence[int] = (),
+        device: int = -1,
+        time: float | None = None,
+        way: str = "",
+        swap: bool = False,
+        setting: bool = False,
+    ) -> bool:
+        """Hold an op, with those that move together with it, at a time of a device, or a step on; or set it there.
+
+        With `swap` it changes places with the op that is there.
+        """
+        held = self._taken(grip, op, ops)
         if held is None:
             return False
-        if do == "return":
-            moved = self.holding
-            self.let_go()
-            return moved
-        swap = bool(said.get("swap")) and not isinstance(held, FromTray)
-        if "time" in said:
-            (held.swap_at if swap else held.at)(int(said["device"]), float(said["time"]))
-        elif "way" in said:
-            (held.swap_step if swap else held.step)(str(said["way"]))
-        self._adopt(held, do == "set")
-        if do == "set":
+        swap = swap and not isinstance(held, FromTray)
+        if time is not None and 0 <= device < self._session.problem.cluster.n_devices:
+            (held.swap_at if swap else held.at)(device, time)
+        elif way:
+            (held.swap_step if swap else held.step)(way)
+        self._adopt(held, setting)
+        if setting:
             self._session.record()
             if isinstance(held, FromTray) and held.landed and self._gantt.predicts:
                 self._verdict = held.verdict()

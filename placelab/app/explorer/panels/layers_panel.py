@@ -98,7 +98,8 @@ class LayersPanel(Panel):
         self.decoders.on_choice(self._choose)
         traitlets.link((self.launch, "value"), (self.view, "launching"))
         self.launch.on_choice(lambda _: self._draw())
-        self.view.on_choice(self._asked, "asked")
+        self.view.handles = {"border": self._move, "split": self._split}
+        self.view.on_choice(self.view.obey, "asked")
 
     def _turned(self) -> None:
         if self.visible:
@@ -126,14 +127,15 @@ class LayersPanel(Panel):
         if name != CHOOSE:
             self._shared.change(lambda state: state.with_model(decoder_model(layers_of(read(name)))))
 
-    def _asked(self, asked: dict[str, Any]) -> None:
-        """Put a border where the browser wants it; what it sends may be anything."""
+    def _split(self, objective: str, drag: int) -> None:
+        """Take the best split by an objective."""
+        if objective in GHOSTS:
+            self._change(lambda layers: replace(layers, objective=objective, borders=()))
+
+    def _move(self, border: int, to: int, drag: int) -> None:
+        """Put a border where a hand wants it."""
         state = self._state
-        border, to, drag, best = (asked.get(key) for key in ("border", "to", "drag", "best"))
-        if best in GHOSTS:
-            self._change(lambda layers: replace(layers, objective=best, borders=()))
-            return
-        if state is not None and isinstance(border, int) and isinstance(to, int) and isinstance(drag, int):
+        if state is not None:
             self._change(lambda layers: layers.moved(state.cluster, border, to), f"{HELD}layers border {border} {drag}")
 
     def _change(self, change: Callable[[Layers], Layers], key: str = "") -> None:

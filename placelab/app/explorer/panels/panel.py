@@ -323,7 +323,7 @@ class SearchLine:
         self._search: RunningCall | None = None
         self._shown_at = 0.0
         self.running = w.Running()
-        self.running.on_stop = self.halt
+        self.running.handles = {"stop": self.halt}
         self.text = w.HTML()
         self.again = button("Search again", "Search once more, to the end", again)
         self.box = w.HBox([self.text, self.again]).add_class("pl-line")

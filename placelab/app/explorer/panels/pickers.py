@@ -215,7 +215,7 @@ class ModelPicker:
         self.box = opened.box.add_class("pl-open")
         self.menu.on_choice(self._chosen)
         self.path.observe(lambda change: self._typed(change["new"]), "value")
-        self.path.on_msg(self._entered)
+        self.path.handles = {"submit": self._entered}
 
     def show(self, model: Model) -> None:
         """Show which model is chosen, without calling `pick`."""
@@ -243,9 +243,9 @@ class ModelPicker:
             self._say("", "")
             self.opening.read(path, lambda: shows(model_of(path)))
 
-    def _entered(self, _: Any, content: Any, __: Any) -> None:
+    def _entered(self) -> None:
         """Read the same path again on Enter if it could not be read: the file may have changed."""
-        if content == {"event": "submit"} and self.path.value == self._failed_path:
+        if self.path.value == self._failed_path:
             self._typed(self._failed_path)
 
     def _arriving(self, name: str, have: int, size: int) -> None:

@@ -93,7 +93,7 @@ class PlanPage:
         self.box = w.HBox([self.controls, self.board]).add_class("pl-plan-page")
         self.pages.on_choice(lambda _: self._turn())
         self.axes.on_choice(lambda _: self._draw_found())
-        self.board.on_choice(self._asked, "asked")
+        self.board.handles = {"plan": self._take, "keep": self._keep, "remedy": self._remedy}
         shared.observe(self._draw_found, "kept")
         self._turn()  # in a wide explorer the style sheet shows all pages at once
 
@@ -151,25 +151,22 @@ class PlanPage:
 
         self._change(resized, f"plan {name}")
 
-    def _asked(self, asked: dict[str, Any]) -> None:
-        """Take the plan of a row or a remedy over, or keep it to compare with; what the browser sends may be anything."""
-        row = asked.get("row")
-        remedy = asked.get("remedy")
-        if isinstance(remedy, int) and 0 <= remedy < len(self._remedies):
+    def _remedy(self, remedy: int) -> None:
+        if 0 <= remedy < len(self._remedies):
             plan = self._remedies[remedy].plan
             self._change(lambda planned, cluster: replace(planned, plan=plan))
-        elif isinstance(row, int) and 0 <= row < len(self._records):
-            plan = plan_of(self._records[row])
-            if asked.get("keep") is True:
-                self._keep(plan)
-            else:
-                self._change(lambda planned, cluster: replace(planned, plan=plan))
 
-    def _keep(self, plan: Plan) -> None:
+    def _take(self, row: int) -> None:
+        if 0 <= row < len(self._records):
+            plan = plan_of(self._records[row])
+            self._change(lambda planned, cluster: replace(planned, plan=plan))
+
+    def _keep(self, row: int) -> None:
         """Keep the schedule of a plan that was found; of the one that is kept, let it go."""
         state = self._state
-        if state is None or state.planned is None:
+        if state is None or state.planned is None or not 0 <= row < len(self._records):
             return
+        plan = plan_of(self._records[row])
         if plan == self._kept_plan():
             self._shared.kept = None
             return
