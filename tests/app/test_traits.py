@@ -47,7 +47,7 @@ CONTROLS = {  # what the page draws
     for name, made in vars(controls).items()
     if isinstance(made, type)
     and issubclass(made, controls.Control)
-    and made not in (controls.Control, controls.Selection)
+    and made not in (controls.Control, controls.Selection, controls.Box)
 }
 KINDS = {  # what a trait's value is in the browser
     traitlets.Bytes: "DataView",

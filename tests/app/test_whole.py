@@ -57,7 +57,7 @@ def test_what_the_page_says_reaches_the_part(whole, box):
     """A choice and a click; a part that is gone hears nothing."""
     button, menu = box.children
     clicks: list[object] = []
-    button.on_click(clicks.append)
+    button.handles = {"click": lambda: clicks.append(button)}
     whole._handle_msg({"content": {"data": {"method": "update", "state": {f"{menu.model_id}.index": 1}}}})
     assert menu.value == "b"
     for to in (button.model_id, "p0", None):

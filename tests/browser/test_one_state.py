@@ -312,7 +312,7 @@ def test_a_failure_of_the_state_before_makes_room_for_what_runs(page: Page):
 
 def test_after_a_failure_the_line_below_the_chart_does_not_say_that_it_computes(page: Page):
     """Nothing runs then: what it says is of the state before."""
-    show(page, Readable([w.Box([]).add_class("pl-failed")]))
+    show(page, Readable([w.HBox([]).add_class("pl-failed")]))
     expect(page.locator(".pl-failed")).to_have_count(1)
     before = page.evaluate(
         """() => {

@@ -53,11 +53,11 @@ function Button({ model }: Given<ButtonTraits, Of<"click">>) {
 }
 
 function ToggleButton({ model }: Given<ToggleButtonTraits>) {
-  const { value, description, disabled, tooltip } = useTraits(model, "value", "description", "disabled", "tooltip");
+  const { value, description, tooltip } = useTraits(model, "value", "description", "tooltip");
   const press = () => sets(model, "value")(!model.get("value"));
   const look = useLook(model, "pl-button");
   return (
-    <button type="button" {...look} title={tooltip} disabled={disabled} aria-pressed={value} onClick={press}>
+    <button type="button" {...look} title={tooltip} aria-pressed={value} onClick={press}>
       {description}
     </button>
   );
@@ -320,7 +320,6 @@ export const CONTROLS: Record<string, Draw> = {
   Figures,
   Par,
   Sensitivity,
-  Box: box("pl-box"),
   HBox: box("pl-box"),
   VBox: box("pl-box pl-column"),
   Stack,

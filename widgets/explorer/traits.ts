@@ -48,7 +48,6 @@ export interface ButtonTraits extends ControlTraits {
 export interface ToggleButtonTraits extends ControlTraits {
   value: boolean;
   description: string;
-  disabled: boolean;
 }
 
 export interface CheckboxTraits extends ControlTraits {

@@ -320,7 +320,7 @@ class Explorer(Readable):
 
     def _assemble(self) -> list[w.Widget]:
         middle = self.tabs.row
-        middle.children = [w.Box([self.canvas, self.sensitivity]).add_class("pl-canvas"), self.tabs.box]
+        middle.children = [w.HBox([self.canvas, self.sensitivity]).add_class("pl-canvas"), self.tabs.box]
         bar = w.HBox([*self.pickers.bar, self.actions.box, self.commands.palette]).add_class("pl-top")
         return [bar, self.numbers.box, middle, self._view.box]
 

@@ -6,16 +6,14 @@ are sent as traits of the whole, called ``part.trait``; see :mod:`placelab.app.w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any, Self
 
 import traitlets
 from ipywidgets import Widget
 from traitlets import Bool, CFloat, CInt, Dict, Float, Int, List, Unicode
 
 from placelab.app.widgets.whole import Part, PartComm, references
-
-Self = TypeVar("Self", bound="Control")
 
 
 class Control(Part):
@@ -50,13 +48,13 @@ class Control(Part):
         """Name of the class by which the page draws it: of :data:`CONTROLS`, its own or the one it is derived from."""
         return next(made.__name__ for made in type(self).__mro__ if made.__module__ == __name__)
 
-    def add_class(self: Self, name: str) -> Self:
+    def add_class(self, name: str) -> Self:
         """Add a class and return the control."""
         if name not in self.classes:
             self.classes = [*self.classes, name]
         return self
 
-    def remove_class(self: Self, name: str) -> Self:
+    def remove_class(self, name: str) -> Self:
         """Take a class away and return the control."""
         if name in self.classes:
             self.classes = [other for other in self.classes if other != name]
@@ -79,24 +77,14 @@ class HTML(Control):
 
 
 class Button(Control):
-    """A button; a click calls what `on_click` was given."""
+    """A button; what a click does is its command ``click``."""
 
     description = Unicode("").tag(sync=True)
     disabled = Bool(False).tag(sync=True)
 
-    def __init__(self, **traits: Any) -> None:
-        super().__init__(**traits)
-        self._acts: list[Callable[[Button], object]] = []
-        self.handles = {"click": self.click}
-
-    def on_click(self, act: Callable[[Button], object]) -> None:
-        """Have a function called at each click."""
-        self._acts.append(act)
-
     def click(self) -> None:
         """Do what a click does."""
-        for act in self._acts:
-            act(self)
+        self.handles["click"]()
 
 
 class ToggleButton(Control):
@@ -104,7 +92,6 @@ class ToggleButton(Control):
 
     value = Bool(False).tag(sync=True)
     description = Unicode("").tag(sync=True)
-    disabled = Bool(False).tag(sync=True)
 
 
 class Checkbox(Control):
@@ -362,7 +349,7 @@ class Sensitivity(Control):
 
 
 class Box(Control):
-    """Some parts, as the style sheet arranges them.
+    """Some parts, as :class:`HBox`, :class:`VBox` or :class:`Stack` and the style sheet arrange them.
 
     Attributes
     ----------

@@ -53,7 +53,7 @@ class DecisionsPanel(Panel):
         self._newest: Result | None = None
         self._shown: tuple[Result | None, str] | None = None  # the result on show, and what it is compared with
         self.view = Decisions(comm=PartComm())
-        self.box = w.Box([self.view])
+        self.box = w.HBox([self.view])
         self._select_with(self.view)
         self.view.observe(lambda change: self._worker.wake(), "against")
         self.view.observe(self._tell, ["step", "whole", "hides", "mode"])

@@ -128,8 +128,8 @@ class JobControls:
             field.on_choice(partial(self._moved, name))
         ticked = [field for field in self.fields.values() if isinstance(field, w.Checkbox)]
         others = [field for field in self.fields.values() if not isinstance(field, w.Checkbox)]
-        grid = w.Box([self.kind, *others]).add_class("pl-options").add_class("pl-job-grid")
-        row = w.Box(ticked).add_class("pl-options").add_class("pl-job-ticks")
+        grid = w.HBox([self.kind, *others]).add_class("pl-options").add_class("pl-job-grid")
+        row = w.HBox(ticked).add_class("pl-options").add_class("pl-job-ticks")
         self.box = w.VBox([grid, row]).add_class("pl-job-controls")
 
     def show(self, job: Job) -> None:

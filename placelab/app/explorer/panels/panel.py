@@ -46,7 +46,7 @@ def at_most(share: float) -> str:
 def button(text: str, tip: str, act: Callable[[], object]) -> w.Button:
     """A button as wide as its text; a click calls `act`."""
     made = w.Button(description=text, tooltip=tip)
-    made.on_click(lambda _: act())
+    made.handles = {"click": act}
     return made
 
 

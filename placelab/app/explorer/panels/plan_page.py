@@ -88,7 +88,7 @@ class PlanPage:
         self.sliders = {name: self._slider(name) for name in SLIDERS}
         self.menus = {name: self._menu(name) for name in MENUS}
         self.product = w.HTML().add_class("pl-product")
-        grid = w.Box([*self.sliders.values(), *self.menus.values()]).add_class("pl-options").add_class("pl-job-grid")
+        grid = w.HBox([*self.sliders.values(), *self.menus.values()]).add_class("pl-options").add_class("pl-job-grid")
         self.controls = w.VBox([self.product, grid]).add_class("pl-plan-controls")
         self.box = w.HBox([self.controls, self.board]).add_class("pl-plan-page")
         self.pages.on_choice(lambda _: self._turn())

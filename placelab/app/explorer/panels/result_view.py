@@ -190,7 +190,7 @@ class ResultView:
         self.tabs = Tabs(shared)
         newest_first = [self.line.running, message, self.rejection.box, self.failure_panel.box]
         messages = w.VBox(newest_first).add_class("pl-messages")
-        self.box = w.Box([self.gantt, messages]).add_class("pl-chart")
+        self.box = w.HBox([self.gantt, messages]).add_class("pl-chart")
         shared.observe(self._write_numbers, ["bound", "best"])
         shared.observe(self._keep, "kept")
         traitlets.link((self.gantt, "selection"), (shared, "selection"))

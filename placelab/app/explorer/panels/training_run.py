@@ -124,7 +124,7 @@ class TrainingRun:
         rows = [self._row(name) for name in SLIDERS]
         self.best = button("To the optimum", "Set the interval with the least expected time", self._to_optimum)
         self.box = w.HBox(
-            [w.Box([self.chart]).add_class("pl-run"), w.VBox([*rows, self.best]).add_class("pl-run-sliders")]
+            [w.HBox([self.chart]).add_class("pl-run"), w.VBox([*rows, self.best]).add_class("pl-run-sliders")]
         ).add_class("pl-run-page")
 
     def follow(self, schedule: Schedule, seen: bool) -> None:
