@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from shapes_anew import HELP, with_shapes_of
 from torch._subclasses import FakeTensorMode
 
 from placelab import OpGraph, costs
@@ -103,12 +104,12 @@ def rounded(seconds: dict[str, float]) -> dict[str, float]:
     return {name: float(f"{value:.{DIGITS}g}") for name, value in seconds.items()}
 
 
-def main(names: list[str]) -> None:
+def main(names: list[str], shapes: bool) -> None:
     torch.set_num_threads(1)
     for name in names:
         began = time.monotonic()
-        graph = graph_of(name)
         path = HERE / f"{name}.json.gz"
+        graph = with_shapes_of(from_training(*built(NETWORKS[name]), name=name), path) if shapes else graph_of(name)
         graph.save(path)
         step = graph.time.sum() if graph.time is not None else float("nan")
         print(
@@ -123,4 +124,6 @@ def main(names: list[str]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help=f"of {', '.join(NETWORKS)}; default all")
-    main(parser.parse_args().names or list(NETWORKS))
+    parser.add_argument("--shapes", action="store_true", help=HELP)
+    given = parser.parse_args()
+    main(given.names or list(NETWORKS), given.shapes)

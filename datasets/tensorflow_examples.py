@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
+from shapes_anew import HELP, with_shapes_of
 from tensorflow_profiling import HERE, Network, tensorflow, tf, traced_steps
 
 BATCH = 128
@@ -127,6 +128,19 @@ def static_bytes(tensor: tf.Tensor) -> float:
     return tensor_bytes(tensor.dtype, [BATCH if size is None else size for size in shape.as_list()])
 
 
+def declared_shape(tensor: tf.Tensor, size: float) -> str | None:
+    """Its shape in words; where one length is not declared, as the batch, its bytes tell it."""
+    from placelab.problem.tensor_shapes import shape_text
+
+    if tensor.shape.rank is None:
+        return None
+    lengths = tensor.shape.as_list()
+    rest = tensor_bytes(tensor.dtype, [length for length in lengths if length is not None])
+    if lengths.count(None) == 1 and rest and size % rest == 0:
+        lengths[lengths.index(None)] = int(size / rest)
+    return shape_text(tensor.dtype.base_dtype.name, tuple(lengths))
+
+
 class Profile(NamedTuple):
     """Per op name: seconds (median over steps of the sum over kernels), scratch bytes; per output: bytes.
 
@@ -194,8 +208,12 @@ def op_graph(graph: tf.Graph, feed: dict[Any, np.ndarray], measured: Profile, sp
             return static_bytes(tensor)
         return measured.outputs.get((tensor.op.name, tensor.value_index), 0.0)
 
+    def shape(tensor: tf.Tensor) -> str | None:
+        return declared_shape(tensor, sent(tensor))
+
     G = nx.MultiDiGraph()
     for op in graph.get_operations():
+        unread = [tensor for tensor in op.outputs if not tensor.consumers()]
         variable = op.type == "VariableV2"
         G.add_node(
             op.name,
@@ -203,25 +221,44 @@ def op_graph(graph: tf.Graph, feed: dict[Any, np.ndarray], measured: Profile, sp
             persistent=static_bytes(op.outputs[0]) if variable else 0.0,
             temporary=measured.scratch.get(op.name, 0.0),
             kind=op.type,
-            outputs={tensor.value_index: sent(tensor) for tensor in op.outputs if not tensor.consumers()},
+            outputs={tensor.value_index: sent(tensor) for tensor in unread},
+            output_shapes={tensor.value_index: said for tensor in unread if (said := shape(tensor)) is not None},
         )
         if op.name in groups:
             G.nodes[op.name]["group"] = groups[op.name]
     for op in graph.get_operations():
         for tensor in op.inputs:
-            G.add_edge(tensor.op.name, op.name, tensor=tensor.value_index, bytes=sent(tensor))
+            said = {} if shape(tensor) is None else {"tensor_shape": shape(tensor)}
+            G.add_edge(tensor.op.name, op.name, tensor=tensor.value_index, bytes=sent(tensor), **said)
         for before in op.control_inputs:
             G.add_edge(before.name, op.name, control=True, bytes=0.0)
     return G
 
 
-def main(names: list[str]) -> None:
+def bytes_kept(name: str) -> Profile:
+    """A profile with the bytes of the committed graph, and nothing else."""
+    from placelab.formats import placelab_json
+
+    kept = placelab_json.read(HERE / f"{name}.json.gz")
+    outputs = {}
+    for number, op in enumerate(kept.names.tolist()):
+        tensors = range(kept.op_tensor_ptr[number], kept.op_tensor_ptr[number + 1])
+        sizes = [float(kept.tensor_bytes[t]) for t in tensors if not kept.tensor_control[t]]
+        outputs |= {(op, slot): size for slot, size in enumerate(sizes)}
+    return Profile({}, {}, outputs)
+
+
+def main(names: list[str], shapes: bool) -> None:
     from placelab import OpGraph
 
     for name in names:
         with tf.Graph().as_default() as graph:
             tf.set_random_seed(0)
             network = NETWORKS[name](np.random.default_rng(0))
+        if shapes:
+            built = OpGraph.from_networkx(op_graph(graph, network.feed, bytes_kept(name), REFERENCE_SPEED))
+            with_shapes_of(built, HERE / f"{name}.json.gz").save(HERE / f"{name}.json.gz")
+            continue
         measured = profile(traced_steps(graph, network, WARM_UP, STEPS))
         G = op_graph(graph, network.feed, measured, REFERENCE_SPEED)
         G.graph.update(
@@ -240,4 +277,6 @@ def main(names: list[str]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help=f"of {', '.join(NETWORKS)}; default all")
-    main(parser.parse_args().names or list(NETWORKS))
+    parser.add_argument("--shapes", action="store_true", help=HELP)
+    given = parser.parse_args()
+    main(given.names or list(NETWORKS), given.shapes)

@@ -21,6 +21,8 @@ from processor_clock import start_again
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # a checkout need not be installed
 
+from shapes_anew import HELP, with_shapes_of  # noqa: E402
+
 WARM_UP = 1  # steps discarded
 STEPS = 3  # steps traced
 
@@ -82,18 +84,24 @@ def traces_of(name: str, graph: tf.Graph, network: Network, folder: Path) -> lis
     return sorted(folder.glob(f"{name}.*.pb"))
 
 
-def as_run(name: str, build: Build, folder: Path) -> Any:
-    """The OpGraph of one step: FLOP and bytes by shapes, groups, and the measured seconds in the time column ``cpu``.
-
-    Bytes in the traces are ignored: they agree with the shapes, except for references, which are never sent.
-    """
-    from placelab.costs import Profile, measured
+def built(name: str, build: Build) -> tuple[Any, Network, Any]:
+    """TensorFlow's graph, the fetches of one step, and that step as an OpGraph: FLOP and bytes by shapes, groups."""
     from placelab.formats.tensorflow.graph_def import loads
 
     with tf.Graph().as_default() as graph:
         tf.set_random_seed(0)
         network = build(np.random.default_rng(0))
-    step = loads(step_of(graph, network).SerializeToString(), name, batch=None)
+    return graph, network, loads(step_of(graph, network).SerializeToString(), name, batch=None)
+
+
+def as_run(name: str, build: Build, folder: Path) -> Any:
+    """The OpGraph of one step, with the measured seconds in the time column ``cpu``.
+
+    Bytes in the traces are ignored: they agree with the shapes, except for references, which are never sent.
+    """
+    from placelab.costs import Profile, measured
+
+    graph, network, step = built(name, build)
     profile = Profile.load(*traces_of(name, graph, network, folder))
     return measured(step, replace(profile, seconds=rounded(profile.seconds), outputs={}, temporary={}))
 
@@ -109,10 +117,15 @@ def main(networks: Mapping[str, Build], script: str) -> None:
     parser.add_argument("names", nargs="*", help="which of them; default all")
     parser.add_argument("--traces", type=Path, help="folder to keep the traces in; existing ones are reused")
     parser.add_argument("--busy", action="store_true", help="measure processor time: other programs run here, too")
+    parser.add_argument("--shapes", action="store_true", help=HELP)
     given = parser.parse_args()
     if given.busy:
         start_again("--busy")
     for name in given.names or networks:
+        if given.shapes:
+            path = HERE / f"{name}.json.gz"
+            with_shapes_of(built(name, networks[name])[2], path).save(path)
+            continue
         with TemporaryDirectory() as folder:
             graph = as_run(name, networks[name], given.traces or Path(folder))
         provenance = (

@@ -14,6 +14,7 @@ import placelab as pl
 from placelab.base.errors import FormatError
 from placelab.formats import placelab_json
 from placelab.graphs import datasets
+from placelab.problem.tensor_shapes import shape_bytes
 
 FOLDER = Path(__file__).resolve().parents[2] / "datasets"
 LIGHT = [name for name in datasets.names() if name.startswith("light_")]  # inside the onnx package
@@ -30,6 +31,18 @@ def test_every_dataset_loads_and_says_where_it_is_from(name):
     assert graph.metadata["licence"]
     assert graph.compute.sum() > 0
     assert graph.tensor_bytes.sum() > 0
+
+
+def test_models_hold_shapes_that_agree_with_their_bytes():
+    """Nearly all tensors with bytes have one; of those that never ran or are references no dataset has bytes."""
+    for name in set(COMMITTED) - {"topcuoglu"}:
+        graph = placelab_json.read(committed(name))
+        sent = graph.tensor_bytes > 0
+        known = sent & (graph.tensor_shape >= 0)
+        assert known.sum() >= 0.9 * sent.sum(), name
+        texts = [graph.shapes[code] for code in graph.tensor_shape[known]]
+        for text, size in zip(texts, graph.tensor_bytes[known], strict=True):
+            assert shape_bytes(text) in (None, size)
 
 
 # The other is the same network for shorter sentences.
