@@ -157,6 +157,8 @@ def _facts_of_op(schedule: Schedule, op: int) -> Iterable[tuple[str, str]]:
     mark = separator_of(graph.names.tolist())
     if mark and (scope := str(graph.names[op]).rpartition(mark)[0]):
         yield "scope", scope
+    if made := _makes(graph, op):
+        yield "makes", made
     members = len(problem.members(op))
     if members > 1:
         yield "group", f"{counted(members, 'op')} that stay together"
@@ -166,8 +168,6 @@ def _facts_of_op(schedule: Schedule, op: int) -> Iterable[tuple[str, str]]:
         yield "cost", cost
     elif graph.compute[op]:
         yield "cost", f"{units.amount(float(graph.compute[op]), 'FLOP')} at the device's speed"
-    if made := _makes(graph, op):
-        yield "makes", made
     if outputs := _outputs(schedule, op):
         yield "outputs", outputs
     spare = float(slack(schedule)[op])
