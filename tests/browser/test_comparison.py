@@ -278,7 +278,7 @@ def test_what_was_left_as_it_takes_long_can_be_stopped(page: Page, shown) -> Non
     stop = page.get_by_role("button", name=f"{HOSTILE}: stop")
     expect(stop).to_have_text("Stop · over 5 s")
     stop.click()
-    assert asked(table, page) == {"kind": "halt", "partitioner": HOSTILE}
+    assert asked(page) == {"kind": "halt", "partitioner": HOSTILE}
 
 
 def test_names_stay_in_sight(page: Page, shown) -> None:

@@ -88,6 +88,7 @@ def test_runs_are_those_of_simulate(name, data):
 def test_alike_runs_are_one_call(monkeypatch, transfers):
     """Of one placement whatever the transfer model; of several but for ``fair``."""
     problem = pl.Problem(pl.generators.layered(30, seed=1), pl.Cluster.uniform(3), transfers=transfers)
+    plans = [pl.place(problem, name) for name in ("heft", "etf", "single")]
     calls = []
     kernel = events.run_events
     here = threading.get_ident()
@@ -98,11 +99,11 @@ def test_alike_runs_are_one_call(monkeypatch, transfers):
         return kernel(*arguments)
 
     monkeypatch.setattr(events, "run_events", counted)
-    first = run_of(problem, pl.place(problem, "heft"), "pct", 0, "mark", {})
+    first = run_of(problem, plans[0], "pct", 0, "mark", {})
     makespans_of([first.on(with_other_costs(problem, seed)) for seed in range(5)])
     assert calls == [5]
     calls.clear()
-    makespans_of([run_of(problem, pl.place(problem, name), "pct", 0, "mark", {}) for name in ("heft", "etf", "single")])
+    makespans_of([run_of(problem, plan, "pct", 0, "mark", {}) for plan in plans])
     assert calls == ([0, 0, 0] if transfers == "fair" else [3])
 
 
