@@ -219,7 +219,7 @@ ANYTHING = st.recursive(
 )
 
 
-@examples(1000)
+@examples(400)
 @given(message=ANYTHING)
 def test_no_part_does_anything_for_what_is_no_command(explorer, message):
     """Any JSON, beside what happens to be a command."""
@@ -231,7 +231,7 @@ def test_no_part_does_anything_for_what_is_no_command(explorer, message):
         assert not changed(explorer, before)
 
 
-@examples(1000)
+@examples(400)
 @given(data=st.data())
 def test_no_part_fails_where_there_is_nothing_of_a_number(explorer, data):
     """No such op, device, row or name: commands of the right types raise nothing, with buffers or without."""
