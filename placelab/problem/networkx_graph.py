@@ -271,7 +271,13 @@ def _shapes(
     found: dict[tuple[int, int], str] = {}
     for (u, w, given), (v, _), o, is_control in zip(graph.edges(data=True), edges, output, control, strict=True):
         shape = None if is_control else given.get("tensor_shape")
-        if shape is not None and found.setdefault((v, o), shape) != shape:
+        if shape is None:
+            continue
+        if not isinstance(shape, str):
+            raise FormatError(
+                f"tensor_shape of edge {shown(u)} → {shown(w)} is {shape!r:.80}; expected a text, such as 'float32 [64, 3, ?]'"
+            )
+        if found.setdefault((v, o), shape) != shape:
             raise FormatError(
                 f"tensor_shape of edge {shown(u)} → {shown(w)} is {shown(shape)}, but {shown(found[v, o])} on another edge "
                 "of that tensor; edges of one tensor must agree"

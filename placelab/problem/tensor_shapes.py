@@ -74,8 +74,10 @@ def coded(
     ----------
     given
         (op, output number) → shape. What is no tensor of the graph is left out.
-    names, order
-        Of the ops as `given` numbers them; op of `given` that becomes each op of the graph.
+    names
+        Names of the ops, numbered as in `given`.
+    order
+        For each op of the graph its number in `given`.
     tensors
         Producer in the graph, output number, bytes of each tensor, and whether it is a control tensor.
 
@@ -115,7 +117,7 @@ def _check(given: Any, names: Sequence[str]) -> None:
 
 
 def _distinct(given: Any) -> Iterable[tuple[Any, Any]]:
-    """A key of each different text, where all keys are pairs and all texts texts; else all that is given."""
+    """One entry for each text, which is checked once; all entries where a key is no pair, or a shape no text."""
     every = items(given, "shapes")
     pairs = all(issubclass(kind, tuple) for kind in set(map(type, given))) and set(map(len, given)) == {2}
     plain = pairs and set(map(type, given.values())) == {str}
@@ -136,6 +138,6 @@ def _columns(found: Sequence[str | None]) -> Columns:
     number: dict[str | None, int] = {
         text: code for code, text in enumerate(dict.fromkeys(text for text in found if text))
     }
-    texts = tuple(text for text in number if text)
+    texts = tuple(str(text) for text in number if text)  # a text of numpy's is a plain one in a graph
     number[None] = -1
     return (frozen(np.array(list(map(number.__getitem__, found)), dtype=I4)), texts) if texts else (None, ())

@@ -153,6 +153,22 @@ def test_edges_of_one_tensor_agree():
         pl.OpGraph.from_networkx(network)
 
 
+@pytest.mark.parametrize("shape", [7, float("nan"), ["float32", 2], b"int64 []", np.array([2, 3])], ids=str)
+def test_edges_have_texts_alone(shape):
+    """Whatever else an edge has for a shape is refused in one sentence, however it compares with itself."""
+    network = shaped().to_networkx()
+    for edge in network["b"]["c"].values():
+        edge["tensor_shape"] = shape
+    with pytest.raises(pl.FormatError, match=r"tensor_shape of edge 'b' → 'c' is .*; expected a text"):
+        pl.OpGraph.from_networkx(network)
+
+
+def test_texts_of_numpy_are_plain_ones_in_a_graph():
+    """A cell of an array of texts is no other shape, and code has it as a text."""
+    graph = shaped({key: np.str_(text) for key, text in SHAPES.items()})
+    assert told(graph) == KNOWN and {type(text) for text in graph.shapes} == {str}
+
+
 def test_other_bytes_are_another_shape():
     """Of the tensors whose bytes change, unknown sizes or not; other columns leave shapes as they are."""
     graph = shaped()
