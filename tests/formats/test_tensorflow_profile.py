@@ -14,7 +14,7 @@ from placelab.costs import measured
 from placelab.formats.profiles import median
 from placelab.formats.protobuf import fields
 from placelab.formats.tensorflow.graph_def import loads as graph_of
-from placelab.formats.tensorflow.run_metadata import loads, matches, read_profile
+from placelab.formats.tensorflow.run_metadata import _schema, loads, matches, read_profile
 
 # RunMetadata of one device "/cpu" that ran "a" for 2,500 ns, encoded by hand.
 BY_HAND = bytes.fromhex("0a110a0f0a042f63707512070a01618001c413")
@@ -47,6 +47,19 @@ def test_shapes_of_outputs():
         trace((CPU, [kernel("a", 1, (2, 3)), kernel("a", 1, (3, 2)), kernel("b", 1, ()), kernel("b", 1, ())]))
     )
     assert twice.shapes == {("b", 0): "float32 []"} and twice.outputs["a", 0] == 24
+
+
+@pytest.mark.parametrize("rank", ["none", "unknown"])
+def test_a_tensor_without_a_shape_is_no_scalar(rank):
+    """Its bytes are those that were requested, and its shape is unknown."""
+    run = _schema()["Run"](node_name="a", all_end_rel_nanos=1)
+    described = run.output.add(slot=0).tensor_description
+    described.dtype = samples.FLOAT
+    described.allocation_description.requested_bytes = 96
+    if rank == "unknown":
+        described.shape.unknown_rank = True
+    profile = loads(trace((CPU, [run.SerializeToString()])))
+    assert profile.outputs == {("a", 0): 96.0} and profile.shapes == {}
 
 
 def test_a_measured_graph_has_the_shapes_of_the_run():

@@ -199,6 +199,7 @@ def kernel(name: str, nanoseconds: int, output: tuple[int, ...] | None = None, s
     if output is not None:
         described = made.output.add(slot=0).tensor_description
         described.dtype = FLOAT
+        described.shape.SetInParent()  # a scalar has a shape, too
         for size in output:
             described.shape.dim.add(size=size)
     if scratch:

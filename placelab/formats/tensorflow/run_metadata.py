@@ -137,15 +137,20 @@ def _run(message: Any, device: str, where: str) -> KernelRun:
 
 def _bytes(tensor: Any, where: str) -> float:
     size = size_of(tensor.dtype % REFERENCE)
-    sizes = [dim.size for dim in tensor.shape.dim]
-    if size and min(sizes, default=0) >= 0:
+    sizes = _sizes(tensor)
+    if size and sizes is not None and min(sizes, default=0) >= 0:
         return _checked(size * prod(map(float, sizes)), MAX_BYTES, "bytes", "a tensor", where)
     return _checked(tensor.allocation_description.requested_bytes, MAX_BYTES, "bytes", "a tensor", where)
 
 
 def _shape(tensor: Any) -> str | None:
-    sizes = None if tensor.shape.unknown_rank else tuple(dim.size for dim in tensor.shape.dim)
-    return shape_text(type_name(tensor.dtype % REFERENCE), sizes)
+    return shape_text(type_name(tensor.dtype % REFERENCE), _sizes(tensor))
+
+
+def _sizes(tensor: Any) -> tuple[int, ...] | None:
+    """Its sizes, below 0 where unknown; None where their number is: a tensor without a shape is no scalar."""
+    known = tensor.HasField("shape") and not tensor.shape.unknown_rank
+    return tuple(dim.size for dim in tensor.shape.dim) if known else None
 
 
 def _events(document: Any) -> Iterator[dict]:
