@@ -19,6 +19,7 @@ MODEL = pl.models.read("gpt2")
 FORWARD = MODEL.graph("forward", sequence=8)
 STEP = MODEL.graph("train", sequence=8)
 EXPERTS = pl.models.read("mixtral-8x7b").graph("forward", sequence=8)
+LAYER = pl.OpGraph.from_arrays(["route", "experts.up", "combine"], [0, 4, 0], [(0, 1), (1, 2)], edge_bytes=[8, 8])
 TRAINING = pl.transforms.backward(pl.generators.fork_join(3))
 READS = pl.OpGraph.from_arrays(["r", "f"], [0, 1], [(0, 1)], edge_bytes=[1.0], kind=["read", ""])
 PIPELINE = pl.generators.pipeline_training(1.0, 2.0, microbatches=2, stages=2)
@@ -88,12 +89,19 @@ def test_an_impossible_number_is_refused_in_one_sentence(maker, label):
         lambda: pl.generators.layered(10**6, degree=1e6),
         lambda: pl.generators.random_dag(10**6, degree=1e300),
         lambda: pl.costs.cluster("h100", 10**4, hosts=10**4),
+        lambda: pl.transforms.sharded(STEP, 10**6),
+        lambda: pl.transforms.sharded(STEP, 2, accumulate=10**6),
+        lambda: pl.transforms.tensor_parallel(TRAINING, 10**6),
+        lambda: pl.transforms.expert_parallel(LAYER, 10**6),
     ],
 )
 def test_numbers_that_are_too_large_together_are_refused(call):
-    """Each of them alone would do; the sentence has both, or what they make."""
+    """Each of them alone would do; the sentence has both, or what they make, and comes before memory is taken."""
+    tracemalloc.start()
     with pytest.raises(pl.FormatError, match=r"at most|from 1 to"):
         call()
+    assert tracemalloc.get_traced_memory()[1] < MOST
+    tracemalloc.stop()
 
 
 def test_all_pairs_of_a_small_graph_are_joined():

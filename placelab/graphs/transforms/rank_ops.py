@@ -28,6 +28,12 @@ def forward_names(graph: OpGraph) -> list[tuple[str, str]]:
     return found
 
 
+def check_ops(ranks: int, n: int) -> None:
+    """Refuse ranks that have more ops than are made; before they take memory, where `n` is known by then."""
+    if n > MAX_OPS:
+        raise FormatError(f"{ranks:,} ranks have {n:,} ops or more; at most {MAX_OPS:,} are made, so give less")
+
+
 class RankOps:
     """Ops on devices ``worker:w``, numbered w, and on their streams ``worker:w/stream``, numbered ``ranks + w``.
 
@@ -36,6 +42,7 @@ class RankOps:
     """
 
     def __init__(self, model: OpGraph, ranks: int, algorithm: str = "ring") -> None:
+        check_ops(ranks, ranks * model.n_ops)
         self.model = model
         self.ranks = ranks
         self.algorithm = algorithm
@@ -59,8 +66,7 @@ class RankOps:
         self.kinds += [kind] * len(names) if isinstance(kind, str) else list(kind)
         for label, value in (("device", device), ("cost", cost), ("first", first)):
             self.columns[label].append(np.broadcast_to(value, len(names)))
-        if len(self.names) > MAX_OPS:
-            raise FormatError(f"{self.ranks:,} ranks have more than {MAX_OPS:,} ops; give fewer ranks")
+        check_ops(self.ranks, len(self.names))
         return np.arange(made, made + len(names))
 
     def copy(self, order: Sequence[int], prefix: str = "", into: np.ndarray | None = None) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from placelab.base.errors import FormatError, UnsupportedError, count, expect
 from placelab.base.files import MAX_OPS
-from placelab.graphs.transforms.rank_ops import UPDATE, RankOps, forward_names
+from placelab.graphs.transforms.rank_ops import UPDATE, RankOps, check_ops, forward_names
 from placelab.problem.graph import OpGraph
 
 LAYER = re.compile(r"(?:^|\.)(?:layers|h)\.(\d{1,9})(?:\.|$)")
@@ -184,6 +184,7 @@ class _ShardedStep:
         """The graph of all micro-batches."""
         updates = [v for v, suffix in enumerate(self.suffix) if suffix == UPDATE]
         order = [v for v in range(self.model.n_ops) if self.suffix[v] != UPDATE]
+        check_ops(self.n, self.n * (self.how.accumulate * len(order) + len(updates)))
         for i in range(self.how.accumulate):
             last = i == self.how.accumulate - 1
             number = self.ops.copy([*order, *updates] if last else order, f"mb{i}/")
