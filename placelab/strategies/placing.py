@@ -1,7 +1,7 @@
 """Place a problem with a partitioner, and simulate the placement.
 
-Ops of a plan are held back where its run is short of memory through what planners leave out: contention and Send ops. What the
-run of a plan has that the plan has not is among the notes of the placement.
+Ops of a plan are held back where its run is short of memory through what planners leave out: contention and Send ops. Where a run
+still takes another time than planned, or is short of memory, notes of the placement say so.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def solve(
 
     Notes
     -----
-    Notes on the run of a plan are of this run, where it is by ``planned``.
+    Notes on the run of a plan are of this run. There are none where it is not by ``planned``, or ops wait for memory (`oom`).
 
     Examples
     --------
@@ -325,8 +325,11 @@ def shortage(run: Schedule) -> str:
 def _noted(placement: Placement, run: Schedule) -> Placement:
     """The placement with notes on its run by ``planned``: that it is not as long as planned, that memory is short."""
     short = shortage(run)
-    said = filter(None, (misjudged(run), short and f"run as planned, {short}"))
-    notes = (*placement.notes, *said)
+    said = (misjudged(run), short and f"run as planned, {short}")
+    new = (
+        note for note in said if note and note not in placement.notes
+    )  # a partitioner may have called `place` itself
+    notes = (*placement.notes, *new)
     return signed(placement, placement.partitioner, notes) if notes != placement.notes else placement
 
 

@@ -194,6 +194,21 @@ def test_a_note_has_both_times_and_the_cause():
     assert note == "the plan expects 7, its run takes 8: Send ops occupy their devices, which is not planned"
 
 
+def test_a_partitioner_that_places_by_another_one_says_it_once():
+    """Its placement has the note of that one already."""
+
+    @pl.partitioner
+    def like_heft(problem: pl.Problem) -> pl.Placement:
+        """What heft does."""
+        return pl.place(problem, "heft")
+
+    graph = pl.OpGraph.from_arrays(list("abxy"), [1, 1, 0, 0], [(0, 2), (1, 3)], edge_bytes=[4, 4])
+    free = pl.Problem(graph, pl.Cluster([1, 1], bandwidth=1)).pin(dict(a=0, b=0, x=1, y=1))
+    problem = free.replace(transfers="channel")
+    assert pl.place(problem, "like-heft").notes == pl.place(problem, "heft").notes
+    assert pl.solve(problem, "like-heft").placement.notes == pl.place(problem, "heft").notes
+
+
 def test_the_explorer_says_it_of_every_scheduler():
     """Beside the numbers, as its own runs add no notes; another scheduler is named, and a hundredth is not worth a word."""
     graph = pl.OpGraph.from_arrays(list("abxy"), [1, 1, 0, 0], [(0, 2), (1, 3)], edge_bytes=[4, 4])

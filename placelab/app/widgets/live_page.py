@@ -48,7 +48,7 @@ from placelab.schedule.schedule import Schedule
 from placelab.schedule.whole_costs import Numbers
 from placelab.simulation.event_simulation import simulate
 from placelab.simulation.kernel_arrays import shared_links_of
-from placelab.strategies.placing import place
+from placelab.strategies.placing import place_only
 
 # That the page has, as widgets/kernels/place.ts.
 PARTITIONERS = (
@@ -227,7 +227,7 @@ def why_still(schedule: Schedule) -> str:
     by = mine.partitioner
     if by not in PARTITIONERS:
         return f"It does not have the partitioner {by!r}." if by else "The ops were placed by hand."
-    again = place(schedule.problem, by)
+    again = place_only(schedule.problem, by)
     order, own = (np.empty(0) if each.planned is None else each.planned for each in (again, mine))
     same = np.array_equal(order, own) and np.array_equal(again.device, mine.device)
     same = same and np.array_equal(_waits(again), _waits(mine))
