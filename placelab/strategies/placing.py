@@ -308,7 +308,8 @@ def misjudged(run: Schedule) -> str:
     said = f"the plan expects {expected}, its run{by} takes {took if took != expected else f'a little {more}'}"
     model = problem.transfer_model
     sharing = "transfers share links" if model.shared else "transfers take turns as they are asked for"
-    causes = [sharing] * bool(model.queue) + ["Send ops occupy their devices"] * (problem.transfer_ops > 0)
+    causes = [f"{run.scheduler} has an order of its own"] * (run.scheduler != PLANNED) + [sharing] * bool(model.queue)
+    causes += ["Send ops occupy their devices"] * (problem.transfer_ops > 0)
     return said + (f": {' and '.join(causes)}, which is not planned" if causes else "")
 
 
@@ -326,9 +327,8 @@ def _noted(placement: Placement, run: Schedule) -> Placement:
     """The placement with notes on its run by ``planned``: that it is not as long as planned, that memory is short."""
     short = shortage(run)
     said = (misjudged(run), short and f"run as planned, {short}")
-    new = (
-        note for note in said if note and note not in placement.notes
-    )  # a partitioner may have called `place` itself
+    # A partitioner that has called `place` itself has them already.
+    new = [note for note in said if note and note not in placement.notes]
     notes = (*placement.notes, *new)
     return signed(placement, placement.partitioner, notes) if notes != placement.notes else placement
 
