@@ -254,8 +254,7 @@ class LinkUse(NamedTuple):
 
 
 def device_use(schedule: Schedule) -> dict[str, tuple[float, float, float]]:
-    """Of each device by its name: seconds in which it runs ops and Sends, those of the makespan in which it does not, and the
-    bytes in use at most."""
+    """Of each device, by name: seconds in which it runs ops and Sends, other seconds of the makespan, peak memory [bytes]."""
     busy = busy_time(schedule)
     idle = np.maximum(schedule.makespan - busy, 0.0)
     each = zip(busy.tolist(), idle.tolist(), schedule.peak_memory.tolist(), strict=True)
@@ -304,9 +303,8 @@ def covered(key: np.ndarray, start: np.ndarray, finish: np.ndarray, n: int) -> n
     key = key[order]
     start = start[order]
     finish = finish[order]
-    apart = key * (
-        2.0 * finish.max(initial=0.0)
-    )  # shifts the keys behind each other, so that one running maximum serves all
+    # Shifts the keys behind each other, so that one running maximum serves all.
+    apart = key * (2.0 * finish.max(initial=0.0))
     until = np.maximum.accumulate(finish + apart)[:-1] if len(key) else finish
     begin = np.maximum(start, np.concatenate([[0.0], until])[: len(key)] - apart)
     return np.bincount(key, np.maximum(finish - begin, 0.0), minlength=n)

@@ -42,11 +42,12 @@ def at_most(most: int) -> Iterator[None]:
 def beside(
     call: Callable[..., object], *arguments: Any, name: str | None = None, daemon: bool = True
 ) -> threading.Thread:
-    """Start a thread that makes one call, and return it. Python waits for it when it ends only where it is no daemon.
+    """Start a thread that makes one call, and return it. With ``daemon=False`` the process ends only after the call.
 
     What a caller must be able to leave runs by :mod:`placelab.base.leaving`, what follows the newest state by :class:`Worker`.
     Two files start a thread themselves, as they must not import this one: ``base/interrupts.py``, which ``import placelab`` runs,
-    and ``kernels/jit.py``, which may compile before Jupyter's kernel has registered its ends; ``_end_all`` must come after those.
+    and ``kernels/jit.py``, which may compile before Jupyter's kernel has registered what it does at exit: that would then run
+    before ``_end_all``, which this file registers.
     """
     thread = threading.Thread(target=call, args=arguments, name=name, daemon=daemon)
     thread.start()

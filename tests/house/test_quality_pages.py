@@ -1,6 +1,6 @@
 """Tables of programs that run for minutes can be reproduced: a few of their rows are computed, other ones each day.
 
-What a page has beside such rows follows from them. Seconds are not compared. A row that is stale, its program writes anew.
+What else is on a page follows from its rows. Seconds are not compared. Where a row differs, run the program that writes its page.
 """
 
 from __future__ import annotations

@@ -48,9 +48,8 @@ class KnownPairs:
         self.done = set[str]()
         self._rows: dict[Pair, dict[str, Any]] = {}
         self._fresh: set[Pair] = set()  # pairs whose row is of the present problem
-        self._over: dict[
-            Pair, float
-        ] = {}  # seconds without an end: of a partitioner, the scheduler "", and the other way round
+        # Seconds after which a strategy was left, which had not ended: (partitioner, "") or ("", scheduler).
+        self._over: dict[Pair, float] = {}
 
     def begin(self) -> None:
         """Begin with another problem."""
