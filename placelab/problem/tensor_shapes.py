@@ -35,7 +35,9 @@ def shape_text(kind: str, sizes: tuple[int | None, ...] | None) -> str | None:
     """
     if sizes is None or not kind:
         return None
-    text = f"{kind} [{', '.join(['?' if size is None or size < 0 else str(size) for size in sizes])}]"
+    # What equals a whole number is written as one: the cache does not tell them apart.
+    written = ["?" if size is None or size < 0 else str(size if size % 1 else int(size)) for size in sizes]
+    text = f"{kind} [{', '.join(written)}]"
     return text if is_shape(text) else None
 
 

@@ -108,6 +108,14 @@ def test_bytes_of_a_shape():
     assert is_shape(shape_text("float32", (9,) * 64)) and shape_text("float32", (9,) * 65) is None
 
 
+def test_sizes_that_equal_whole_numbers_are_whole_numbers():
+    """Whichever comes first, as texts are kept; no other number is a size."""
+    for sizes in ((1.0, 0.0), (True, False), (1, 0), (np.int64(1), np.int32(0))):
+        assert shape_text("uint4", sizes) == "uint4 [1, 0]"
+        shape_text.cache_clear()
+    assert [shape_text("uint4", (size,)) for size in (2.5, float("nan"), float("inf"))] == [None] * 3
+
+
 def test_files_have_them_again(tmp_path):
     """placelab JSON of any version, DOT, networkx and code."""
     for graph in (shaped(), shaped(edge_storage=[0, 0, 0, -1]), shaped(time={"gpu": [1, 2, 3]}, time_default="gpu")):
