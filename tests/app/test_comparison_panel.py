@@ -452,6 +452,18 @@ def test_a_scheduler_that_never_ends_holds_up_no_other(hands, monkeypatch):
     settle(hand)
 
 
+def test_a_partitioner_that_ends_when_it_is_asked_to_is_late_itself(hands, monkeypatch):
+    """Not the scheduler that would have been next, whose column would wait in its place."""
+    monkeypatch.setattr(panel, "LATE", 0.3)
+    Gate("aa")
+    hand = hands()
+    hand.show()
+    wait_for(lambda: hand.panel.table.rows and max(hand.row("aa")["over"]) > 0)
+    hand.ask("halt")
+    settle(hand)
+    assert min(hand.row("aa")["over"]) > 0 and not any(hand.row("heft")["over"])
+
+
 def test_while_kernels_are_compiled_nothing_is_late(monkeypatch):
     """Nor while a run waits for a hand."""
     busy = [True]

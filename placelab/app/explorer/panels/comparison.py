@@ -282,7 +282,8 @@ class Comparison(Panel):
             step.rest()
             while self._shared.dragging() and not stop():
                 sleep(POLL)
-            step.begin(next(begun))
+            if not stop():  # else what was late is what the step still names
+                step.begin(next(begun))
             return stop()
 
         def refresh_or_stop() -> bool:
