@@ -806,6 +806,29 @@ def test_the_file_of_a_curve_that_is_computed_follows_when_it_is_whole(explorer,
     assert len(sent) == 1 and len(rows) > 20  # loading kernels may make one late
 
 
+def test_the_file_of_a_curve_without_a_value_so_far_follows(explorer, monkeypatch):
+    """A quick hand clicks before the first value is known; where none is chosen any more, a message says that no file comes."""
+    sent, said = [], []
+    monkeypatch.setattr(explorer.actions.frame, "send", lambda what, buffers: sent.append(buffers[0].decode()))
+    monkeypatch.setattr(explorer.actions.downloads, "_say", lambda text, tone: said.append((text, tone)))
+    assert explorer.settled(60)
+    download = explorer.actions.downloads.buttons["Curve"]
+    download.click()
+    assert said == [("there is no curve to download: click a value of the cluster first", "bad")]
+    monkeypatch.setattr(curve, "PAUSE", 60.0)
+    explorer.canvas.chosen = {"kind": "speed", "label": "speed of gpu:0", "device": 0}
+    download.click()
+    assert said[-1] == ("The curve is being computed; its file follows.", "note")
+    assert explorer.settled(60)
+    explorer.canvas.chosen = {}
+    wait_for(lambda: "download Curve again" in said[-1][0])
+    monkeypatch.setattr(curve, "PAUSE", 0.5)
+    explorer.canvas.chosen = {"kind": "speed", "label": "speed of gpu:0", "device": 0}
+    download.click()
+    wait_for(lambda: sent)
+    assert len(sent) == 1 and "download Curve again" not in said[-1][0]
+
+
 @pytest.mark.parametrize(
     ("text", "width", "ends"), [("PNG", 0, ".png"), ("SVG, in mm", 85, ".svg"), ("PDF", 85, ".pdf")]
 )

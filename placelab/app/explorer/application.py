@@ -10,7 +10,7 @@ from typing import Any
 from placelab.app.explorer.computation import Computation
 from placelab.app.explorer.engine.curve import Curve
 from placelab.app.explorer.engine.failure import sentence
-from placelab.app.explorer.panels.actions import TABLES, Actions, curve_columns, details_columns
+from placelab.app.explorer.panels.actions import TABLES, Actions, curve_columns, curve_key, details_columns
 from placelab.app.explorer.panels.commands import Command, Commands
 from placelab.app.explorer.panels.effects import said_of_change, said_of_effect
 from placelab.app.explorer.panels.everyday import TABS, everyday
@@ -450,7 +450,7 @@ class Explorer(Readable):
             label = str(self.gantt.value.get("label", ""))
             unitless = not self.state.cluster.units.si
             self.sensitivity.take(curve=curve, label=label, unitless=unitless, result_of=curve.get("of", ""))
-        self.actions.downloads.more_of("Curve", curve.get("of", ""))
+        self.actions.downloads.more_of("Curve", curve_key(self.gantt))
 
     def _tell(self) -> None:
         """Say what an edit did, once its result is there."""

@@ -85,7 +85,7 @@ class UnfinishedError(UnsupportedError):
     Parameters
     ----------
     of
-        The key of the state that it is of.
+        A key of what it is of.
     """
 
     def __init__(self, message: str, of: str) -> None:
@@ -122,7 +122,7 @@ class Downloads:
         self._table = table
         self._frame = frame
         self._say = say
-        self._awaited = "", ""  # the table that is computed before it is saved, and the key of its state
+        self._awaited = "", ""  # the table that is computed before it is saved, and a key of what it is of
         self.draw: Callable[[str, str, int], None] = lambda name, title, width: None
         self.width = w.BoundedIntText(value=WIDTH, min=NARROW, max=WIDE, description="mm", tooltip=WIDTH_TIP)
         as_shown = self._pictures({"PNG": ".png", "SVG": ".svg"}, SHOWN_TIP, lambda: 0)
@@ -185,10 +185,10 @@ class Downloads:
 
     def more_of(self, title: str, of: str) -> None:
         """Save a table that was asked for if it is whole now, or say how much there is; say that another one has begun, if so."""
-        awaited, state = self._awaited
+        awaited, key = self._awaited
         if awaited != title:
             return
-        if state == of:
+        if key == of:
             return self._save_table(title)
         self._awaited = "", ""
         self._say(f"There is no file, as what was asked for has changed: download {title} again.", "note")
@@ -282,17 +282,25 @@ def curve_columns(gantt: Gantt) -> dict[str, Any]:
     curve = gantt.curve
     if why := curve.get("none", ""):
         raise UnsupportedError(f"there is no curve to download: {why.removeprefix('No curve: ')}")
-    if not curve.get("values") or not gantt.value:
-        raise UnsupportedError(
-            "there is no curve to download: open the details below the chart, then click a value of the cluster"
-        )
+    if not gantt.value:
+        raise UnsupportedError("there is no curve to download: click a value of the cluster first")
+    if not curve:  # as soon as the value is chosen
+        raise UnfinishedError("The curve is being computed; its file follows.", curve_key(gantt))
     _settled(gantt, curve)
     if missing := curve.get("missing", 0):
-        raise UnfinishedError(f"The curve is being computed, {missing} values are left; its file follows.", curve["of"])
+        said = f"The curve is being computed, {missing} values are left; its file follows."
+        raise UnfinishedError(said, curve_key(gantt))
+    if not curve["values"]:
+        raise UnsupportedError("there is no curve to download: no value that was tried gives a schedule")
     kind = gantt.value["kind"]
     columns = {gantt.value.get("label", kind): UNITS[kind], "makespan": "s"}
     heads = columns if gantt.unitless else [f"{name} [{unit}]" for name, unit in columns.items()]
     return dict(zip(heads, (list(curve["values"]), list(curve["makespans"])), strict=True))
+
+
+def curve_key(gantt: Gantt) -> str:
+    """A key of the state and the value of which there is a curve, or is going to be; "" where no value is chosen."""
+    return f"{gantt.curve.get('of', gantt.result_of)} {gantt.value}" if gantt.value else ""
 
 
 def details_columns(gantt: Gantt) -> dict[str, Any]:
