@@ -218,3 +218,22 @@ def test_there_is_one_help_of_all_views(page: Page, screenshot, theme: str) -> N
     expect(root.get_by_role("combobox", name="Command", exact=True)).to_be_focused()
     expect(dialog).to_be_hidden()
     explorer.close()
+
+
+@pytest.mark.slow
+def test_keys_stay_where_a_pressed_button_goes(page: Page) -> None:
+    """A click that undoes the last step disables its button; the key for redo is heard nevertheless."""
+    explorer = pl.explore("topcuoglu", tab="Difference")
+    explorer.change(lambda state: state.with_strategy("partitioner", "single"))
+    assert explorer.settled(60)
+    show(page, explorer)
+    root = page.locator(".placelab-explorer")
+    undo = root.get_by_role("button", name="↶", exact=True)
+    undo.click()
+    heard(page)
+    expect(undo).to_be_disabled()
+    expect(root).to_be_focused()
+    assert explorer.state.partitioner != "single"
+    page.keyboard.press("Control+Shift+z")
+    heard(page)
+    assert explorer.state.partitioner == "single"

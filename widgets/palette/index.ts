@@ -20,6 +20,12 @@ function press(element: HTMLElement | null | undefined): void {
   element?.click();
 }
 
+/** Leaves the keys to the explorer where what a button does hides or disables it: the page would take them, as those of an undo. */
+function keepKeys(root: HTMLElement, left: Element): void {
+  if (left.checkVisibility() && !left.matches(":disabled")) return;
+  requestAnimationFrame(() => document.activeElement === document.body && root.focus({ preventScroll: true }));
+}
+
 const render: Render<PaletteTraits, Of<"choose" | "undo" | "redo">> = ({ model, el }) => {
   const ending = new AbortController();
   const { signal } = ending;
@@ -187,6 +193,9 @@ const render: Render<PaletteTraits, Of<"choose" | "undo" | "redo">> = ({ model, 
       else model.send({ kind: command });
     };
     listen(found, "keydown", pressed, { signal, capture: true });
+    listen(found, "focusout", ({ target, relatedTarget }) => !relatedTarget && keepKeys(found, target as Element), {
+      signal,
+    });
     listen(found, "pointerdown", ({ target }) => !dialog.contains(target as Node) && close(), { signal });
   };
   requestAnimationFrame(attach); // the page attaches the element only now
