@@ -18,7 +18,6 @@ DOMAINS = ("com.microsoft", "com.microsoft.nchwc")
 FLOAT = 1
 UINT8 = 2
 INT32 = 6
-INT64 = 7
 # Not Microsoft's.
 OF_ONNX = (
     "GroupNormalization",
