@@ -373,6 +373,8 @@ def test_a_run_can_be_stopped_and_resumed(hands):
     assert (table.action, table.status) == ("compare", "Stopped.") and not hand.panel.running
     assert hand.cell("heft", hand.state.scheduler) and hand.panel.frame is None
     gate.open.set()
+    hand.ask("search", partitioner="nobody's")  # a strategy that is gone: nothing goes on for it
+    assert hand.panel.table.status == "Stopped."
     hand.ask("compare")
     settle(hand)
     assert hand.panel.frame is not None

@@ -158,9 +158,12 @@ class Comparison(Panel):
         self._wake()
 
     def search(self, partitioner: str = "") -> None:
-        """Compare a partitioner that searches for long, by default all of them."""
+        """Compare a partitioner that searches for long, by default all of them; do nothing for a name that is none."""
+        known = set(partitioners())
+        if partitioner and partitioner not in known:
+            return
         with self._lock:
-            names = {partitioner} & set(partitioners()) if partitioner else set(partitioners())
+            names = {partitioner} if partitioner else known
             self._asked |= names
             self._left_out -= names
         self.resume()
