@@ -137,9 +137,10 @@ def explorer() -> Iterator[Explorer]:
     """The ten tasks, at rest, with bars that a hand may move."""
     explorer = pl.explore("topcuoglu")
     look(explorer)
+    explorer.best_known.switch.value = False  # a shorter schedule would be looked for once nothing is done for a while
     assert explorer.settled(60)
     explorer.gantt.by_hand = True
-    assert explorer.settled(60) and explorer.comparison.settled(60)
+    assert explorer.settled(60) and explorer.comparison.settled(60) and explorer.best_known.settled(60)
     yield explorer
     explorer.close()
 
