@@ -19,6 +19,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from math import inf, log
 from pathlib import Path
 from statistics import median
@@ -58,6 +59,7 @@ LINKS = {  # of 8 devices on 2 hosts
         f"{d} {way}": (12e9, [(d, "*") if way == "out" else ("*", d)]) for d in range(8) for way in ("in", "out")
     },
 }
+EXPORTS = {"html": (6_000, 20), "csv": (6_000, 20)}  # of the last of SIZES: milliseconds, multiples of its simulation
 LOAD = 150
 VALIDATE = 100
 IMPORT = 1_000
@@ -174,6 +176,19 @@ def files_and_checks(graph: pl.OpGraph) -> Iterator[Row]:
     yield Row("validate", graph.n_ops, 4, *take_turns(lambda: pl.validate(schedule)), "ms", VALIDATE)
 
 
+def exports(graph: pl.OpGraph) -> Iterator[Row]:
+    """Files of a schedule, against its simulation."""
+    problem = pl.Problem(graph, pl.Cluster.uniform(4))
+    placed = pl.place(problem, "hash")
+    schedule = pl.simulate(problem, placed, "fifo")
+    with tempfile.TemporaryDirectory() as folder:
+        for suffix, (budget, allowed) in EXPORTS.items():
+            path = Path(folder) / f"schedule.{suffix}"
+            write = partial(getattr(pl.export, suffix), schedule, path)
+            ours, simulate = take_turns(write, lambda: pl.simulate(problem, placed, "fifo"), least=1)
+            yield Row(f"export {suffix.upper()}", graph.n_ops, 4, ours, "ms", budget, "simulate", simulate, allowed)
+
+
 def starting(runs: int = 3) -> Iterator[Row]:
     """A fresh interpreter, kernels in the cache."""
     first = (
@@ -222,6 +237,8 @@ def rows(sizes: Sequence[int], devices: Sequence[int]) -> Iterator[Row]:
         if n_ops == SIZES[1]:
             yield from sharing(graph)
             yield from files_and_checks(graph)
+        if n_ops == SIZES[2]:
+            yield from exports(graph)
     if set(SIZES[1:]) <= set(sizes) and DEVICES[0] in devices:
         yield from growth(done)
     yield from starting()

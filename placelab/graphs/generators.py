@@ -386,8 +386,9 @@ def _parameter_server(name: str, n: int, chain: np.ndarray, compute: float, size
 def _check_ops(n: int, **counts: int) -> None:
     """Refuse counts whose graph has more ops than are made, before it takes memory."""
     if n > MAX_OPS:
-        given = " and ".join(f"{what} {value:,}" for what, value in counts.items())
-        raise FormatError(f"{given} make {n:,} ops; at most {MAX_OPS:,} are made, so give less")
+        given = " and ".join(f"{what} of {value:,}" for what, value in counts.items())
+        make = "make" if len(counts) > 1 else "makes"
+        raise FormatError(f"{given} {make} {n:,} ops; at most {MAX_OPS:,} are made, so give less")
 
 
 def _check_edges(n: int, degree: float) -> None:

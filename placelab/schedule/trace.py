@@ -42,13 +42,6 @@ class Ranks:
         """Length of the longest path from the beginning of each edge's way: way(e) + rank(s), shape (n_edges,)."""
         return self.way + self.value[graph.consumer]
 
-    def deciding(self, graph: OpGraph) -> np.ndarray:
-        """The edge that attains the maximum of each op, -1 at exits; ties: the lower successor. int32 of shape (n_ops,)."""
-        edge = np.full(graph.n_ops, -1, dtype=np.int32)
-        order = np.lexsort((-graph.consumer, self.through(graph), graph.producer))
-        edge[graph.producer[order]] = order  # of several assignments the last one holds, the longest path
-        return frozen(edge)
-
 
 @dataclass(frozen=True, eq=False)
 class Trace:
