@@ -21,7 +21,17 @@ from placelab.planning.lower_bounds import claim
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.coverage import NOTED, little_known
 from placelab.problem.problem import Problem
-from placelab.schedule.catalogue import PLANNED, RESERVED, Partitioner, Scheduler, checked, find, keywords, partitioners
+from placelab.schedule.catalogue import (
+    PLANNED,
+    RESERVED,
+    Partitioner,
+    Scheduler,
+    checked,
+    find,
+    keywords,
+    partitioners,
+    schedulers,
+)
 from placelab.schedule.independent_checks import HeldBytes
 from placelab.schedule.known_schedules import offer, prove
 from placelab.schedule.placement import Placement, signed
@@ -304,13 +314,23 @@ def misjudged(run: Schedule) -> str:
         return ""
     expected, took = (problem.cluster.units.time(time) for time in (placement.estimate, run.makespan))
     more = "longer" if run.makespan > placement.estimate else "less"
-    by = "" if run.scheduler == PLANNED else f" by {run.scheduler}"
-    said = f"the plan expects {expected}, its run{by} takes {took if took != expected else f'a little {more}'}"
+    # As a note of the placement the sentence stays true when another scheduler runs it.
+    who = "run as planned it" if run.scheduler == PLANNED else f"its run by {run.scheduler}"
+    said = f"the plan expects {expected}, {who} takes {took if took != expected else f'a little {more}'}"
     model = problem.transfer_model
     sharing = "transfers share links" if model.shared else "transfers take turns as they are asked for"
     causes = [f"{run.scheduler} has an order of its own"] * (run.scheduler != PLANNED) + [sharing] * bool(model.queue)
     causes += ["Send ops occupy their devices"] * (problem.transfer_ops > 0)
+    causes += ["ops wait for room in memory"] * waits_for_memory(run)
     return said + (f": {' and '.join(causes)}, which is not planned" if causes else "")
+
+
+def waits_for_memory(run: Schedule) -> bool:
+    """Whether ops of a run waited for memory because it was to be so (``oom="wait"``). It is run once more to know."""
+    if run.oom_rule != "wait" or run.scheduler not in schedulers():
+        return False
+    marked = simulate(run.problem, run.placement, run.scheduler, seed=run.seed, **run.options)
+    return bool(len(marked.oom))
 
 
 def shortage(run: Schedule) -> str:

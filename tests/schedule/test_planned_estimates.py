@@ -173,7 +173,7 @@ def test_notes_say_where_a_run_leaves_its_plan(name, monkeypatch):
             told = " / ".join(placement.notes)
             met = placement.estimate is None or isclose(placement.estimate, run.makespan)
             assert ("the plan expects" in told) == (not met), i
-            assert ("run as planned" in told) == bool(len(run.oom)), i
+            assert ("run as planned, " in told) == bool(len(run.oom)), i
             assert name not in ("heft", "m-topo") or pl.solve(tight, name).placement.notes == placement.notes, i
 
 
@@ -189,9 +189,33 @@ def test_a_note_has_both_times_and_the_cause():
         ("fair", "9", "transfers share links"),
     ):
         (note,) = pl.place(problem.replace(transfers=model), "heft").notes
-        assert note == f"the plan expects 6, its run takes {takes}: {cause}, which is not planned"
+        assert note == f"the plan expects 6, run as planned it takes {takes}: {cause}, which is not planned"
     (note,) = pl.place(problem.replace(transfer_ops=1), "heft").notes
-    assert note == "the plan expects 7, its run takes 8: Send ops occupy their devices, which is not planned"
+    assert note == "the plan expects 7, run as planned it takes 8: Send ops occupy their devices, which is not planned"
+
+
+def test_a_note_stays_true_under_another_scheduler():
+    """It is of the placement, and says of which run it is; that by fifo, which takes 12, is another one."""
+    graph = pl.OpGraph.from_arrays(list("abxy"), [1, 1, 0, 3], [(0, 2), (1, 3)], edge_bytes=[4, 4])
+    problem = pl.Problem(graph, pl.Cluster([1, 1], bandwidth=1), transfers="channel").pin(dict(a=0, b=0, x=1, y=1))
+    schedule = pl.simulate(problem, pl.place(problem, "heft"), "fifo")
+    (note,) = schedule.placement.notes
+    assert schedule.makespan == 12 and note.startswith("the plan expects 8, run as planned it takes 9: ")
+
+
+def test_ops_that_wait_for_memory_are_a_cause():
+    """Under oom="wait" c waits until b has read a's output: here what c makes is sent on; other runs name no such cause."""
+    graph = pl.OpGraph.from_arrays(list("abcd"), [1, 3, 1, 0], [(0, 1), (2, 3)], edge_bytes=[2, 1], persistent=[0] * 4)
+    free = pl.Problem(graph, pl.Cluster([1, 1], bandwidth=1, memory=[2, 3]), memory="dynamic")
+    turns = "transfers take turns as they are asked for"
+    for problem, causes in ((free, ""), (free.replace(transfers="channel"), f"{turns} and ")):
+        placement = pl.Placement(problem, [0, 1, 0, 1], planned=[0, 2, 1, 3], estimate=1.0)
+        waits = pl.simulate(problem, placement, "planned", oom="wait")
+        said = f"run as planned it takes {waits.makespan:g}: {causes}ops wait for room in memory, which is not planned."
+        assert said in strip(waits, [])[1]
+        assert "wait for room" not in strip(pl.simulate(problem, placement, "planned"), [])[1]
+    roomy = free.replace(cluster=pl.Cluster([1, 1], bandwidth=1, memory=[9, 9]))
+    assert "expects" not in strip(pl.simulate(roomy, placement, "planned", oom="wait"), [])[1]
 
 
 def test_a_partitioner_that_places_by_another_one_says_it_once():
@@ -218,15 +242,14 @@ def test_the_explorer_says_it_of_every_scheduler():
     cause = "transfers take turns as they are asked for, which is not planned."
     placement = pl.place(problem, "heft")
     for scheduler, begin in (
-        ("planned", "its run takes 9: "),
+        ("planned", "run as planned it takes 9: "),
         ("fifo", "its run by fifo takes 9: fifo has an order of its own and "),
     ):
         warning = strip(pl.simulate(problem, placement, scheduler), [])[1]
         assert f"The plan expects 6, {begin}{cause}" in warning
     sends = free.replace(transfer_ops=1)
-    assert (
-        "its run takes 8: Send ops occupy their devices, which is not planned." in strip(pl.solve(sends, "heft"), [])[1]
-    )
+    said = "run as planned it takes 8: Send ops occupy their devices, which is not planned."
+    assert said in strip(pl.solve(sends, "heft"), [])[1]
     nearly = pl.Placement(problem, placement.device, placement.planned, estimate=8.95)
     assert "expects" not in strip(pl.simulate(problem, nearly), [])[1]
 

@@ -21,7 +21,7 @@ from placelab.problem.coverage import SAID, little_known
 from placelab.problem.pipeline_columns import pipeline_of, required
 from placelab.schedule.placement import PROVEN
 from placelab.schedule.schedule import Schedule
-from placelab.strategies.placing import contends, misjudged, shortage
+from placelab.strategies.placing import contends, misjudged, shortage, waits_for_memory
 
 LISTED = 32  # devices that a tooltip names
 EFFICIENCY = (
@@ -392,7 +392,9 @@ def _refuted(schedule: Schedule) -> str:
 def _misjudged(schedule: Schedule) -> str:
     estimate = schedule.placement.estimate
     makespan = schedule.makespan
-    if estimate is None or not contends(schedule.problem) or abs(makespan - estimate) <= 0.01 * makespan:
+    if estimate is None or abs(makespan - estimate) <= 0.01 * makespan:
+        return ""
+    if not contends(schedule.problem) and not waits_for_memory(schedule):
         return ""
     said = misjudged(schedule)
     return f"{said[0].upper()}{said[1:]}."
