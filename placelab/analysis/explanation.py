@@ -103,7 +103,7 @@ def described(schedule: Schedule, step: np.void, held: HeldBytes, sharing: Mappi
         reason = "its output is awaited"
         if kind == kernels.WAIT:
             span = float(step["start"]), float(step["finish"])
-            reason = f"{devices[d]} ran {names[by]}" if cause == kernels.BY_OP else _kept(held, row, *span)
+            reason = f"{devices[d]} ran {names[by]}" if cause == kernels.BY_OP else kept(held, row, *span)
         return KINDS[kind], names[row], devices[d], step["start"], step["finish"], reason
     made = names[schedule.problem.graph.tensor_producer[moved["tensor"]]]
     source = devices[moved["source"]]
@@ -122,8 +122,8 @@ def _moves(step: np.void) -> bool:
     return step["kind"] == kernels.TRANSFER or (step["kind"] == kernels.WAIT and step["cause"] >= kernels.BY_SEND)
 
 
-def _kept(held: HeldBytes, op: int, begin: float, end: float) -> str:
-    """Why an op that was ready did not start in [begin, end) on its device, which was idle."""
+def kept(held: HeldBytes, op: int, begin: float, end: float) -> str:
+    """Why an op that was ready did not start in [begin, end) on its device, which was idle. `held`: memory of the schedule."""
     if held.has_room(op, begin, end):
         return "not started though it could"
     problem = held.problem
@@ -173,8 +173,8 @@ def why(schedule: Schedule, op: int | str) -> str:
     ready = f"ready at {time(arrived)}, " if edge >= 0 else ""
     if idle_from >= began:
         return f"{here} was {ready}in line for {time(began - arrived)}; {devices[device[v]]} ran {runner} just before"
-    kept = _kept(HeldBytes(schedule), v, max(arrived, idle_from), began)
-    return f"{here} was {ready}kept for {time(began - max(arrived, idle_from))}: {kept}"
+    since = max(arrived, idle_from)
+    return f"{here} was {ready}kept for {time(began - since)}: {kept(HeldBytes(schedule), v, since, began)}"
 
 
 def _before(schedule: Schedule, v: int) -> tuple[float, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from placelab.analysis.explanation import described
+from placelab.analysis.explanation import described, kept
 from placelab.base.errors import UnsupportedError, expect
 from placelab.base.index_arrays import frozen
 from placelab.base.interrupts import need
@@ -261,10 +261,20 @@ def said_of_gap(
     words = [ways[cause.kind].format(cause) for cause in causes[:few]]
     more = f" ← {len(causes) - few} more" if len(causes) > few else ""
     waited = f"{device} waited for: {' ← '.join(words)}{more}"
+    if lacked := said_of_lack(schedule, row):
+        return f"{waited}; {names[gap['op']]} was ready and found {lacked}"
     if gap["reason"] != kernels.LEFT_WAITING:
         return waited
     left = f"{names[gap['op']]} could run and was left waiting" if gap["op"] >= 0 else "it could run and did not"
     return f"{waited}; {left}"
+
+
+def said_of_lack(schedule: Schedule, row: int) -> str:
+    """What took the memory that an op lacked in a row of :func:`idle_gaps`, where another op ended the gap; else ""."""
+    gap = idle_gaps(schedule)[row]
+    if gap["reason"] != kernels.FOR_MEMORY or gap["op"] == gap["next"]:  # of the op itself its chain says so
+        return ""
+    return kept(HeldBytes(schedule), *gap[["op", "start", "finish"]].tolist())
 
 
 # -------------------------------------------------------------------- devices that were never chosen

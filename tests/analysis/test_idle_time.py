@@ -11,6 +11,7 @@ import pytest
 
 import placelab as pl
 from placelab.analysis.idle_time import REASONS, best_visit, idle_gaps, said_of_gap
+from placelab.app.widgets.details import Subject, details_of
 from placelab.kernels.explain import LEFT_WAITING
 from placelab.problem.resource_models import TRANSFER_MODELS
 from placelab.schedule.independent_checks import HeldBytes
@@ -140,6 +141,22 @@ def test_what_held_the_memory_is_named():
     frame = pl.idle_reasons(schedule, chain=True)
     (gap,) = frame[frame["reason"] == "memory"].itertuples()
     assert (gap.name, gap.chain[0].kind, gap.chain[0].reason) == ("c", "wait", "no room in memory, taken by a 2")
+
+
+def test_an_op_that_lacks_room_is_named_beside_what_ended_the_gap():
+    """dev1 runs c as soon as a's output is there; until then d is ready, for which x's output leaves no room, then a's, too."""
+    graph = pl.OpGraph.from_arrays(
+        list("axcdy"), [3, 1, 1, 1, 1], [(0, 2), (1, 4), (2, 4)], edge_bytes=[1, 2, 0], temporary=[0, 0, 0, 2, 0]
+    )
+    problem = pl.Problem(graph, pl.Cluster([1, 1], bandwidth=1, memory=[9, 3]), memory="dynamic")
+    schedule = pl.simulate(problem, pl.Placement(problem, [0, 1, 1, 1, 1]), "fifo", oom="wait")
+    frame = pl.idle_reasons(schedule)
+    (row,) = np.flatnonzero(frame["reason"] == "memory")
+    assert tuple(frame.loc[row, ["device", "start", "finish", "name"]]) == ("dev1", 1.0, 4.0, "d")
+    lacked = "no room in memory, taken by x 2, a 1"
+    assert said_of_gap(schedule, row) == f"dev1 waited for: transfer of a ← a; d was ready and found {lacked}"
+    facts = details_of(schedule, Subject(op=3, gap=int(row)))["facts"]
+    assert facts[2:] == [("reason", "memory"), ("the op that waits", "d"), ("it found", lacked), ("ended by", "c")]
 
 
 def brute(schedule, device):

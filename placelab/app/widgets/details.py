@@ -16,6 +16,7 @@ from placelab.analysis.idle_time import (
     idle_gaps,
     said_of_cost,
     said_of_gap,
+    said_of_lack,
     steps_of_gap,
     visit,
 )
@@ -320,6 +321,8 @@ def _of_gap(schedule: Schedule, row: int, most: int, cancel: Callable[[], bool])
     if gap["op"] >= 0:
         waits = gap["reason"] in (kernels.FOR_MEMORY, kernels.LEFT_WAITING)
         facts.append(("the op that waits" if waits else "the op upstream", str(names[gap["op"]])))
+    if lacked := said_of_lack(schedule, row):
+        facts.append(("it found", lacked))
     if gap["next"] >= 0:
         facts.append(("ended by", str(names[gap["next"]])))
     unused = gap["reason"] == kernels.NEVER_CHOSEN
