@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +14,8 @@ import placelab as pl
 from placelab.app.explorer import Explorer
 from placelab.app.explorer.panels import known_best
 from placelab.app.explorer.panels.known_best import with_schedule
+from placelab.base import threads
+from placelab.base.errors import PlacelabError
 
 
 @pytest.fixture
@@ -55,6 +60,22 @@ def test_a_search_that_is_switched_off_ends(explorer):
     assert chip.settled(60) and "pl-searching" not in chip.switch.classes
     pick(explorer, "Partitioner", "cpop")
     assert chip.settled(60) and explorer.schedule.makespan == 86
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread has no priority of its own")
+def test_a_search_has_the_priority_of_what_it_would_hold_up(explorer, monkeypatch):
+    """Of a lower one it would wait for a core with Python's lock in hand, for seconds on a busy machine; a core stays free."""
+    found: list[tuple[int, int]] = []
+
+    def look(*_, **__):
+        found.append((os.getpriority(os.PRIO_PROCESS, threading.get_native_id()), threads.cores()))
+        raise PlacelabError
+
+    monkeypatch.setattr(known_best, "improve_known", look)
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    explorer.best_known.switch.value = True
+    wait_for(lambda: found)
+    assert found[0] == (os.getpriority(os.PRIO_PROCESS, 0), 3)
 
 
 def test_a_search_waits_while_a_hand_holds_an_op(explorer):

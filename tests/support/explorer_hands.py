@@ -92,7 +92,7 @@ def upload(explorer: Explorer, name: str, data: bytes, piece: int = 1 << 20) -> 
 
 
 def wait_for(holds: Any) -> None:
-    """Wait until a background thread has made the condition true: on a busy machine one of least priority takes half a minute."""
+    """Wait until a background thread has made the condition true: on a busy machine that takes half a minute."""
     until = time.monotonic() + 90
     while not holds():
         assert time.monotonic() < until

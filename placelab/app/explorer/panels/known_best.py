@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
-from contextlib import suppress
 from dataclasses import replace
 from math import isfinite
 
@@ -16,7 +13,7 @@ from placelab.app.explorer.state import State
 from placelab.app.widgets import controls as w
 from placelab.base.errors import PlacelabError
 from placelab.base.leaving import Abandoned, run_abandonable
-from placelab.base.threads import Background, Worker
+from placelab.base.threads import Background, Worker, at_most, cores
 from placelab.base.units import percent
 from placelab.planning.lower_bounds import known_bounds
 from placelab.problem.problem import Problem
@@ -129,15 +126,14 @@ class BestKnown(Background):
         return False
 
     def _improve(self, problem: Problem) -> None:
-        _least_priority()
+        """Search on all cores but one, which is left to what a hand may begin.
+
+        Not at a lower priority: a thread that waits for a core while it holds Python's lock holds up all others, and of least
+        priority it waits for seconds beside two busy processes.
+        """
         learn = lambda _: self._shared.learn(problem)  # noqa: E731
-        improve_known(problem, time_limit=LIMIT, progress=learn, cancel=self._busy)
-
-
-def _least_priority() -> None:
-    """Let this thread run where no other wants to; systems that know no priority of a thread keep it as it is."""
-    with suppress(AttributeError, OSError):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
+        with at_most(max(1, cores() - 1)):
+            improve_known(problem, time_limit=LIMIT, progress=learn, cancel=self._busy)
 
 
 def _far(best: float, bound: float) -> str:
