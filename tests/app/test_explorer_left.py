@@ -16,6 +16,7 @@ from explorer_hands import CLUSTER, drag, edit, look, message, pick, shown, wait
 
 import placelab as pl
 from placelab.app.explorer import Explorer, readable
+from placelab.app.explorer.offered import Model
 from placelab.app.explorer.panels.comparison import Comparison
 from placelab.base import leaving
 from placelab.base.errors import PlacelabError
@@ -135,6 +136,25 @@ def test_stop_ends_it(explorer, hang, never_ends):
     explorer.undo()
     newest(explorer)
     assert message(explorer) == "" and not shown(line.again)
+
+
+def test_calls_that_run_on_hold_up_no_other_model(explorer):
+    """As many as may run on have been left, of the same strategies; another model does not wait for their end."""
+    begun = []
+
+    @pl.partitioner
+    def naps(problem: pl.Problem) -> pl.Placement:
+        if problem.graph.n_ops == 60:
+            begun.append(problem)
+            napping()
+        return pl.place(problem, "heft")
+
+    pick(explorer, "Partitioner", "naps")
+    for seed in range(1, leaving.MAX_ABANDONED + 1):
+        wait_for(lambda: len(begun) == seed)  # noqa: B023
+        pick(explorer, "Seed", seed)
+    explorer.change(lambda state: state.with_model(Model("other", pl.generators.layered(50, seed=3))))
+    newest(explorer)
 
 
 def test_its_text_does_not_wait_for_ever(explorer, monkeypatch):

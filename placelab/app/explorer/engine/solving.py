@@ -442,8 +442,13 @@ class TimedSolver:
         return result
 
     def call(self, call: Callable[[], T], stop: Callable[[], bool], state: State) -> T:
-        """Run a call of the strategies of a state, as :meth:`Caller.run`."""
-        return self._caller.run(call, stop, (function_of(state), schedulers().get(state.scheduler)))
+        """Run a call of the strategies of a state, as :meth:`Caller.run`: those left on one model hold up no other."""
+        key = (
+            function_of(state),
+            schedulers().get(state.scheduler),
+            id(state.graph),
+        )  # a call that runs on keeps its graph
+        return self._caller.run(call, stop, key)
 
     def close(self) -> None:
         """End the thread."""
