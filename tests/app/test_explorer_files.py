@@ -11,12 +11,14 @@ import pytest
 from explorer_hands import message, pick, reproduces, upload, wait_for
 
 import placelab as pl
+from placelab.app.explorer.panels import pickers
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.panels.pickers import ModelPicker, Opening, openable_files
 from placelab.app.explorer.state import initial_state
 from placelab.app.widgets import controls as w
 from placelab.app.widgets import frame
 from placelab.app.widgets.frame import Files
+from placelab.base import leaving
 from placelab.base.progress import never
 from placelab.problem import graph_json
 
@@ -104,6 +106,44 @@ def test_reading_can_be_stopped_and_the_next_file_is_read():
     opening.read("quick", lambda: 7)
     assert opening.settled(120) and taken == [7] and failures == [""] and opening.text.value == ""
     going.set()
+    opening.close()
+
+
+@pytest.mark.parametrize("way", ["menu", "path", "example", "the model shown"])
+def test_the_newest_choice_does_not_wait_for_what_is_being_read(explorer, monkeypatch, way):
+    """A model that takes long to read is left for the next one, without a word; so is it where the one shown is chosen again."""
+    monkeypatch.setattr(leaving, "GRACE", 0.1)
+    going = threading.Event()
+    models = explorer.pickers.models
+    before = models.menu.value
+    real = pickers.model_of
+    monkeypatch.setattr(pickers, "model_of", lambda name: going.wait(60) if name == "vgg16" else real(name))
+    pick(explorer, "Model", "vgg16")
+    wait_for(lambda: "Reading vgg16" in models.opening.text.value)
+    if way == "menu":
+        pick(explorer, "Model", "topcuoglu")
+    elif way == "path":
+        models.path.value = "topcuoglu"
+    elif way == "example":
+        next(made for made in models.examples if made.description == "Ten tasks, HEFT").click()
+    else:
+        pick(explorer, "Model", before)
+    assert models.opening.settled(5)
+    wanted = before if way == "the model shown" else "topcuoglu"
+    assert explorer.state.model.title == models.menu.value == wanted
+    assert message(explorer) == "" and models.opening.text.value == ""
+    going.set()
+
+
+def test_files_that_arrive_together_are_read_one_after_the_other(explorer):
+    """A model and a profile of it, say: neither takes the other's place."""
+    taken: list[int] = []
+    opening = Opening(taken.append, lambda reason: None)
+    going = threading.Event()
+    opening.read("first", lambda: going.wait(60) and 1)
+    opening.read("second", lambda: 2)
+    going.set()
+    assert opening.settled(60) and taken == [1, 2]
     opening.close()
 
 

@@ -101,7 +101,15 @@ EXAMPLES = (
 
 OWN_PLANS = (BY_HAND, BEST_KNOWN)  # stand in the menu of partitioners while they are shown
 PATIENCE = 0.5  # seconds that `read` waits, so that small files are shown at once
-Reading = tuple[str, Callable[[], Change]]  # title, and what reads it
+
+
+class Reading:
+    """A file or model that is to be read: its title, and what reads it."""
+
+    def __init__(self, title: str, read: Callable[[], Change]) -> None:
+        self.title = title
+        self.read = read
+        self.dropped = False  # something else is wanted
 
 
 class Opening(Background):
@@ -123,7 +131,7 @@ class Opening(Background):
     def __init__(self, take: Callable[[Change], None], fail: Callable[[str], None]) -> None:
         self._take = take
         self._fail = fail
-        self._jobs: deque[Reading] = deque()
+        self._jobs: deque[Reading] = deque()  # the first is being read
         self._stopped = False
         self._worker = Worker(self._run, "reading")
         self.text = w.HTML()
@@ -131,11 +139,18 @@ class Opening(Background):
         self.box = w.HBox([self.text, self._cancel]).add_class("pl-opening")
         self.say("")
 
-    def read(self, title: str, read: Callable[[], Change]) -> None:
-        """Have `read` called in the thread, and take what it returns."""
-        self._jobs.append((title, read))
+    def read(self, title: str, read: Callable[[], Change], instead: bool = False) -> None:
+        """Have `read` called in the thread, and take what it returns; `instead` of all that was asked for before."""
+        if instead:
+            self.drop()
+        self._jobs.append(Reading(title, read))
         self._worker.wake()
         self._worker.settled(PATIENCE)
+
+    def drop(self) -> None:
+        """Leave what is being read and what waits, without a word: a newer choice counts."""
+        for job in list(self._jobs):
+            job.dropped = True
 
     def say(self, text: str) -> None:
         """Show what is going on; "" hides the line."""
@@ -145,7 +160,7 @@ class Opening(Background):
 
     def stop(self) -> None:
         """Cancel all reading."""
-        self._jobs.clear()
+        self.drop()
         self._stopped = True
 
     def close(self) -> None:
@@ -155,18 +170,27 @@ class Opening(Background):
 
     def _run(self) -> None:
         while self._jobs:
-            title, read = self._jobs.popleft()
-            self._stopped = False
-            self.say(f"Reading {title} …")
             try:
-                content = run_abandonable(read, lambda: self._stopped)
-                self._fail("") if self._stopped else self._take(content)
-            except Abandoned:
-                self._fail("")
-            except Exception as error:  # a file may hold anything; it must not end the thread
-                self._fail(sentence(error))
+                if not self._jobs[0].dropped:
+                    self._read(self._jobs[0])
             finally:
+                self._jobs.popleft()
                 self.say("")
+
+    def _read(self, job: Reading) -> None:
+        self._stopped = False
+        self.say(f"Reading {job.title} …")
+        try:
+            content = run_abandonable(job.read, lambda: job.dropped)
+            if not job.dropped:
+                self._take(content)
+        except Abandoned:
+            pass
+        except Exception as error:  # a file may hold anything; it must not end the thread
+            if not job.dropped:
+                self._fail(sentence(error))
+        if self._stopped:
+            self._fail("")
 
 
 OFFERED = 200  # names that the path field completes
@@ -207,7 +231,7 @@ class ModelPicker:
         self.upload.on_stopped = self._stopped
         hint = w.HTML(HINT).add_class("pl-about")
         zone = w.HBox([w.HTML("<b>Drop a model here</b> or"), self.upload]).add_class("pl-zone")
-        self.examples = [button(e.title, e.says, partial(self.opening.read, e.title, e.read)) for e in EXAMPLES]
+        self.examples = [button(e.title, e.says, partial(self.opening.read, e.title, e.read, True)) for e in EXAMPLES]
         begin = w.HBox([w.HTML("or begin with"), *self.examples]).add_class("pl-examples")
         opened = Popover("Open…", OPEN_TIP, zone, self.path, begin, hint, first=self._list_files)
         self.toggle = opened.toggle
@@ -233,15 +257,16 @@ class ModelPicker:
         self.opening.close()
 
     def _chosen(self, title: str) -> None:
-        if title != self._title:
-            self.opening.read(title, lambda: shows(self._opened.get(title) or model_of(title)))
+        if title == self._title:  # while another one was being read
+            return self.opening.drop()
+        self.opening.read(title, lambda: shows(self._opened.get(title) or model_of(title)), instead=True)
 
     def _typed(self, path: str) -> None:
         path = path.strip()
         self._failed_path = ""
         if path:
             self._say("", "")
-            self.opening.read(path, lambda: shows(model_of(path)))
+            self.opening.read(path, lambda: shows(model_of(path)), instead=True)
 
     def _entered(self) -> None:
         """Read the same path again on Enter if it could not be read: the file may have changed."""
@@ -287,7 +312,7 @@ class ModelPicker:
         self.opening.say("")
         self._failed_path = self.path.value
         self._say(reason, "bad")
-        self.menu.value = self._title
+        self.menu.put(self._title)
 
     def _list_files(self) -> None:
         """Offer what lies here, before the field is seen: new options clear what is typed in it."""
