@@ -435,21 +435,69 @@ def test_a_partitioner_that_never_ends_holds_up_no_other(hands, monkeypatch):
     assert all(hand.cell(name, hand.state.scheduler) for name in ("hash", "single", "heft", "zz"))
 
 
-def test_a_scheduler_that_never_ends_holds_up_no_other(hands, monkeypatch):
-    """Its column is left, all other columns are filled in all rows; a run while kernels are compiled is not counted."""
-    monkeypatch.setattr(panel, "LATE", 0.3)
-    monkeypatch.setattr(strategies, "_schedulers", dict(strategies._schedulers))
+def never_ending(under: tuple[str, ...], tried: list[str]) -> None:
+    """Enter a scheduler that never ends under these partitioners, and runs as fifo under the others."""
 
     @pl.scheduler
     def aa(state, device: int, ready: list[int]) -> int:
-        while True:
-            time.sleep(0.01)
+        if state.placement.partitioner in under:
+            tried.append(state.placement.partitioner)
+            while True:
+                time.sleep(0.01)
+        return ready[0]
 
+
+def test_a_scheduler_that_never_ends_holds_up_no_other(hands, monkeypatch):
+    """All other columns are filled in all rows, and each of its own cells is tried before one has twice the time."""
+    monkeypatch.setattr(panel, "LATE", 0.3)
+    monkeypatch.setattr(strategies, "_schedulers", dict(strategies._schedulers))
+    tried: list[str] = []
+    never_ending(("hash", "single", "heft"), tried)
     hand = hands()
     hand.show()
     wait_for(lambda: hand.panel.table.rows and sum(row["cells"].count(None) for row in hand.panel.table.rows) == 3)
     wait_for(lambda: {over for row in hand.panel.table.rows for over in row["over"]} >= {0.0, 0.6})
     assert all(hand.cell(name, "aa") is None for name in ("hash", "single", "heft"))
+    assert sorted(tried[:3]) == ["hash", "heft", "single"]
+    hand.ask("halt")
+    settle(hand)
+    assert set(hand.panel.columns()["scheduler"]) == {*hand.panel.table.schedulers} - {"aa"}
+
+
+def test_a_scheduler_that_never_ends_under_one_partitioner_fills_the_rest_of_its_column(hands, monkeypatch):
+    """That cell alone stays open, and says after how long it was left; so it is if it is the pair shown."""
+    monkeypatch.setattr(panel, "LATE", 0.3)
+    monkeypatch.setattr(strategies, "_schedulers", dict(strategies._schedulers))
+    never_ending(("hash",), [])
+    hand = hands()
+    hand.change(lambda state: replace(state, partitioner="hash", scheduler="aa"))
+    wait_for(lambda: hand.panel.table.rows and sum(row["cells"].count(None) for row in hand.panel.table.rows) == 1)
+    wait_for(lambda: max(hand.row("hash")["over"]) >= 0.6)
+    at = hand.panel.table.schedulers.index("aa")
+    assert hand.cell("hash", "aa") is None and [i for i, over in enumerate(hand.row("hash")["over"]) if over] == [at]
+    assert not any(hand.row("single")["over"]) and hand.row("heft")["state"] == "done"
+    hand.ask("halt")
+    settle(hand)
+
+
+def test_a_partitioner_that_is_late_does_not_wait_for_a_column_that_never_ends(hands, monkeypatch):
+    """Who has taken less time in vain comes first: its second try comes before the scheduler's third."""
+    monkeypatch.setattr(panel, "LATE", 0.3)
+    monkeypatch.setattr(strategies, "_schedulers", dict(strategies._schedulers))
+    tried: list[str] = []
+    never_ending(("hash", "single", "heft"), tried)
+    before: list[int] = []
+
+    @pl.partitioner
+    def ab(problem: pl.Problem) -> pl.Placement:
+        before.append(len(tried))
+        time.sleep(0.45)
+        return pl.place(problem, "single")
+
+    hand = hands()
+    hand.show()
+    wait_for(lambda: len(tried) >= 3 and hand.panel.table.rows and hand.cell("ab", "fifo"))
+    assert len(before) == 2 and before[1] <= 2
     hand.ask("halt")
     settle(hand)
 
@@ -470,9 +518,9 @@ def test_while_kernels_are_compiled_nothing_is_late(monkeypatch):
     """Nor while a run waits for a hand."""
     busy = [True]
     monkeypatch.setattr(pairs, "compiling", lambda: busy[0])
-    step = pairs.Step(0.05)
+    step = pairs.Step()
     assert not step.late
-    step.begin("fifo")
+    step.begin(0.05, "fifo")
     time.sleep(0.1)
     assert not step.late
     busy.clear()

@@ -48,8 +48,9 @@ class KnownPairs:
         self.done = set[str]()
         self._rows: dict[Pair, dict[str, Any]] = {}
         self._fresh: set[Pair] = set()  # pairs whose row is of the present problem
-        # Seconds after which a strategy was left, which had not ended: (partitioner, "") or ("", scheduler).
+        # Seconds after which a run was left, which had not ended, of (partitioner, scheduler), or a placement: (partitioner, "").
         self._over: dict[Pair, float] = {}
+        self._vain: dict[str, float] = {}  # seconds that all such runs of a scheduler took
 
     def begin(self) -> None:
         """Begin with another problem."""
@@ -57,14 +58,32 @@ class KnownPairs:
         self.done = set()
         self._fresh = set()
         self._over = {}
+        self._vain = {}
 
     def put_off(self, partitioner: str, scheduler: str, seconds: float) -> None:
-        """Have all pairs of a strategy wait behind others, which was left after so long; "" for the other kind."""
+        """Have a run, which was left after so long, and its scheduler wait behind others; "" for all of a partitioner."""
         self._over[partitioner, scheduler] = seconds
+        if scheduler:
+            self._vain[scheduler] = self._vain.get(scheduler, 0.0) + seconds
+
+    def left_after(self, partitioner: str, scheduler: str = "") -> float:
+        """The seconds after which this run was left, or this partitioner's placement; 0 where it was not."""
+        return self._over.get((partitioner, scheduler), 0.0)
 
     def over(self, pair: Pair) -> float:
-        """The seconds after which a strategy of a pair was left; 0 where none was."""
-        return max(self._over.get((pair[0], ""), 0.0), self._over.get(("", pair[1]), 0.0))
+        """The seconds after which a pair was left, in its placement or its run; 0 where it was not."""
+        return max(self.left_after(pair[0]), self.left_after(*pair))
+
+    def turn(self, pair: Pair) -> tuple[float, float]:
+        """The least comes first: whose strategies took least time in vain, then what was not left itself yet.
+
+        So one that never ends holds up no other, and of its own pairs each is tried before one is tried again.
+        """
+        return max(self.left_after(pair[0]), self._vain.get(pair[1], 0.0)), self.left_after(*pair)
+
+    def never_left(self, scheduler: str) -> bool:
+        """Whether no run of a scheduler was left."""
+        return scheduler not in self._vain
 
     def take(self, row: Mapping[str, Any]) -> None:
         """Take over the row of a pair."""
@@ -106,24 +125,22 @@ class KnownPairs:
 class Step:
     """What is under way while a partitioner is compared: its placement, or a run under a scheduler.
 
-    Parameters
+    Attributes
     ----------
     limit
         Seconds that it may take before others come first; those in which kernels are compiled do not count.
-
-    Attributes
-    ----------
     scheduler
         Of the run; "" of the placement.
     """
 
-    def __init__(self, limit: float) -> None:
-        self.limit = limit
+    def __init__(self) -> None:
+        self.limit = inf
         self.scheduler = ""
         self._since = inf
 
-    def begin(self, scheduler: str = "") -> None:
+    def begin(self, limit: float, scheduler: str = "") -> None:
         """Count from now."""
+        self.limit = limit
         self.scheduler = scheduler
         self._since = monotonic()
 

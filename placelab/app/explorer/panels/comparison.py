@@ -3,6 +3,7 @@
 Partitioners that search for seconds run only on request, or on graphs of at most `SMALL` ops: otherwise each change would keep
 the machine busy for minutes. The plan of one that is shown is there already, and is run under all schedulers. Any other strategy
 that takes more than `LATE` seconds is left, and begins anew behind the others with twice the time, and so on: one may never end.
+A scheduler may never end under some partitioners: each cell of its column is tried before one has twice the time.
 """
 
 from __future__ import annotations
@@ -172,7 +173,8 @@ class Comparison(Panel):
     def frame(self) -> pd.DataFrame | None:
         """The latest complete result of :func:`placelab.compare`; None before the first.
 
-        It has all quick partitioners at least, but those that were left out.
+        It has all quick partitioners at least, but those that were left out; once the comparison was stopped, all schedulers but
+        those of which a run did not end in time.
         """
         return self._frame
 
@@ -251,9 +253,9 @@ class Comparison(Panel):
         columns = sorted(self._columns(), key=lambda scheduler: scheduler != shown)
         names = [name for name in partitioners() if self._wanted(name) and name not in self._pairs.done]
         left = {name: [s for s in columns if not self._pairs.knows((name, s))] for name in names}
-        over = self._pairs.over
-        least = min((over((name, s)) for name in names for s in left[name]), default=0.0)
-        due = {name: [s for s in left[name] if over((name, s)) <= least] for name in names}
+        turn = {(name, s): self._pairs.turn((name, s)) for name in names for s in left[name]}
+        least = min(turn.values(), default=(0.0, 0.0))
+        due = {name: [s for s in left[name] if turn[name, s] <= least] for name in names}
         return {name: due[name] for name in names if due[name] or not left[name]}
 
     # ---------------------------------------------------------------- the worker
@@ -275,7 +277,8 @@ class Comparison(Panel):
         """Compare one partitioner under some schedulers, unless the problem changes, a user stops it, or it takes too long."""
         subject = self._subject
         assert subject is not None
-        step = Step(max(LATE, 2 * max((self._pairs.over((name, scheduler)) for scheduler in under), default=0.0)))
+        step = Step()
+        limit = lambda scheduler="": max(LATE, 2 * self._pairs.left_after(name, scheduler))  # noqa: E731
         over = lambda: self._halted or self._worker.closed or self._subject != subject or not self._wanted(name)  # noqa: E731
         late = for_good(lambda: step.late)
         stop = for_good(lambda: over() or late())
@@ -286,7 +289,8 @@ class Comparison(Panel):
             while self._shared.dragging() and not stop():
                 sleep(POLL)
             if not stop():  # else what was late is what the step still names
-                step.begin(next(begun))
+                scheduler = next(begun)
+                step.begin(limit(scheduler), scheduler)
             return stop()
 
         def refresh_or_stop() -> bool:
@@ -296,7 +300,7 @@ class Comparison(Panel):
 
         def compare() -> None:
             if not partitioners()[name].slow:
-                step.begin()
+                step.begin(limit())
             placed = self._place(name, subject, stop)
             step.rest()
             when = [schedulers()[scheduler] for scheduler in under]
@@ -316,12 +320,10 @@ class Comparison(Panel):
                 self._fill()
 
     def _put_off(self, name: str, step: Step) -> None:
-        """Let the others come first, as the partitioner or the scheduler takes long, in the next problem, too."""
+        """Let the others come first, as the placement or the run takes long; the partitioner in the next problem, too."""
         with self._lock:
-            if step.scheduler:
-                self._pairs.put_off("", step.scheduler, step.limit)
-            else:
-                self._pairs.put_off(name, "", step.limit)
+            self._pairs.put_off(name, step.scheduler, step.limit)
+            if not step.scheduler:
                 self._took[name] = step.limit
 
     def _place(self, name: str, subject: Subject, stop: Callable[[], bool]) -> Placed:
@@ -386,12 +388,17 @@ class Comparison(Panel):
             self._take_row((BY_HAND, PLANNED), result.schedule, legal=True)  # each move is legal
 
     def _fill(self) -> None:
-        """Make the frame, once all quick partitioners are compared but those that were left out."""
+        """Make the frame, once all quick partitioners are compared but those that were left out.
+
+        Once a user has stopped the comparison, without schedulers of which a run was left.
+        """
         quick_first = sorted(partitioners(), key=lambda name: partitioners()[name].slow)
-        names = [name for name in quick_first if name in self._pairs.done]
+        columns = [s for s in self._columns() if not self._halted or self._pairs.never_left(s)]
+        known = lambda name: columns and all(self._pairs.knows((name, s)) for s in columns)  # noqa: E731
+        names = [name for name in quick_first if name in self._pairs.done or known(name)]
         quick = [name for name in quick_first if not partitioners()[name].slow and name not in self._left_out]
         if names and all(name in names for name in quick):
-            self._frame = self._pairs.frame(names, self._columns())
+            self._frame = self._pairs.frame(names, columns)
 
     # ---------------------------------------------------------------- the table
 
