@@ -496,8 +496,8 @@ def test_a_partitioner_that_is_late_does_not_wait_for_a_column_that_never_ends(h
 
     hand = hands()
     hand.show()
-    wait_for(lambda: len(tried) >= 3 and hand.panel.table.rows and hand.cell("ab", "fifo"))
-    assert len(before) == 2 and before[1] <= 2
+    wait_for(lambda: len(tried) >= 3 and len(before) >= 2)
+    assert before[1] <= 2
     hand.ask("halt")
     settle(hand)
 
