@@ -6,6 +6,8 @@ import pytest
 from explorer_hands import CLUSTER
 
 import placelab as pl
+from placelab.app.explorer import computation
+from placelab.app.explorer.engine import curve
 from placelab.app.explorer.panels import known_best
 
 
@@ -20,6 +22,18 @@ def here(tmp_path, monkeypatch):
 def no_search(monkeypatch):
     """No explorer looks for better schedules by itself: what is known would depend on how long a test takes."""
     monkeypatch.setattr(known_best, "REST", 3600.0)
+
+
+@pytest.fixture(autouse=True)
+def no_late_value(monkeypatch):
+    """No value of a curve comes too late: on a busy machine one of a small graph would, and some that do end the curve."""
+    monkeypatch.setattr(curve, "LIMIT", 60.0)
+
+
+@pytest.fixture
+def patient(monkeypatch):
+    """A message waits for its result, however long that takes: on a busy machine the next one would come before it."""
+    monkeypatch.setattr(computation, "PATIENCE", 60.0)
 
 
 @pytest.fixture

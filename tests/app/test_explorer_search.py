@@ -17,12 +17,15 @@ from placelab.app.explorer import Explorer
 from placelab.app.explorer.computation import Computation
 from placelab.app.explorer.engine.curve import Curve
 from placelab.app.explorer.engine.solving import FULL, LIVE, ON_RELEASE, PREVIEW, Pace, RunningCall
+from placelab.app.explorer.panels.comparison import Comparison
 from placelab.app.explorer.panels.panel import SearchLine, described
 from placelab.app.explorer.state import initial_state
 from placelab.base import leaving, units
 from placelab.base.errors import PlacelabError
 from placelab.base.progress import COMPILING, THREAD, Progress, never, silent
 from placelab.schedule import catalogue as strategies
+
+LONGEST = 30.0  # seconds of a search that nobody ends
 
 
 @pytest.fixture(autouse=True)
@@ -34,8 +37,9 @@ def _catalogues_stay_as_they_were(monkeypatch):
 
 @pytest.fixture
 def explorer(monkeypatch) -> Iterator[Explorer]:
-    """A small graph on two hosts, without the curve of a drag, which calls strategies, too."""
+    """A small graph on two hosts, without the curve of a drag and the comparison, which call strategies, too."""
     monkeypatch.setattr(Curve, "follow", lambda *args: None)
+    monkeypatch.setattr(Comparison, "show", lambda *args: None)
     opened = pl.explore(pl.generators.layered(60, seed=3), CLUSTER)
     assert opened.schedule  # as a hand first sees it
     yield opened
@@ -62,7 +66,7 @@ class Oracle:
             self.begun.append(problem)
             best = pl.place(problem, "heft", trace=trace)
             length = pl.simulate(problem, best, "planned").makespan
-            until = time.monotonic() + 30
+            until = time.monotonic() + LONGEST
             while not self.may_finish.is_set() and time.monotonic() < until:
                 progress(Progress("improving", 0.25, length, length / 1.02))
                 if cancel():
@@ -133,7 +137,7 @@ def test_a_dragging_hand_does_not_wait_for_a_search(explorer):
     wait_for(lambda: oracle.begun)
     begun = time.monotonic()
     drag(explorer, *(1e9 + i for i in range(20)), release=False)
-    assert time.monotonic() - begun < 1.0 and explorer.gantt.stale
+    assert time.monotonic() - begun < LONGEST / 3 and explorer.gantt.stale
     wait_for(lambda: oracle.stopped == 1)
     assert explorer.settled(30)
     assert len(oracle.begun) == 1
@@ -354,11 +358,11 @@ class Draft:
 
 
 @pytest.mark.parametrize("note", [(), ("preview: by matching",)], ids=["its own words", "the explorer's words"])
-def test_a_preview_under_the_hand_and_the_result_on_release(explorer, note):
+def test_a_preview_under_the_hand_and_the_result_on_release(explorer, patient, note):
     """Each message of a drag shows a preview, labelled; the release shows the full result, even of the same state."""
     draft = Draft(seconds=0.3, note=note)
     pick(explorer, "Partitioner", "draft")
-    assert explorer.comparison.settled(120) and explorer.settled(120)
+    assert explorer.settled(120)
     draft.calls.clear()
     drag(explorer, 1e9, 2e9, 3e9, release=False)
     assert draft.calls == [True] * 3 and not explorer.gantt.stale
@@ -370,11 +374,11 @@ def test_a_preview_under_the_hand_and_the_result_on_release(explorer, note):
     wait_for(lambda: not explorer.gantt.stale)
 
 
-def test_no_preview_where_the_whole_result_is_quick(explorer):
+def test_no_preview_where_the_whole_result_is_quick(explorer, patient):
     """A strategy whose full result is fast enough for a drag uses no preview."""
     draft = Draft(seconds=0.0)
     pick(explorer, "Partitioner", "draft")
-    assert explorer.comparison.settled(120) and explorer.settled(120)
+    assert explorer.settled(120)
     draft.calls.clear()
     drag(explorer, 1e9, 2e9, release=False)
     assert draft.calls == [False, False] and (explorer.placement.device == 2).all()
