@@ -14,7 +14,7 @@ from support.study_programs import start, stored, wait_for
 
 import placelab as pl
 
-SOON = 2.0  # seconds
+SOON = 8.0  # seconds: two, and what a busy machine adds; what is not left takes much longer
 LONG = 20.0
 
 
@@ -162,17 +162,17 @@ def test_an_interrupted_study_ends_at_once(tmp_path):
         wait_for(lambda: (tmp_path / "asleep").exists() and len(list(tmp_path.glob("study.parquet/*.parquet"))))
         begun = monotonic()
         os.killpg(program.pid, signal.SIGINT)
-        program.communicate(timeout=30)
+        program.communicate(timeout=60)
     assert monotonic() - begun < SOON and len(stored(tmp_path))
 
 
 @pytest.mark.parametrize("call", ["pl.compare(p, own, 'fifo')", "pl.study([p], own, 'fifo', processes=0)"])
 def test_an_interrupt_is_heard_while_no_python_runs(call, tmp_path):
-    """As in a kernel or a solver. Python's own end counts, too, which takes two seconds on a busy machine; a sleep takes five."""
+    """As in a kernel or a solver. Python's own end counts, too, which takes two seconds on a busy machine; a sleep takes 30."""
     asleep = tmp_path / "asleep"  # not a line that is printed: Python aborts if it ends just while its thread prints
     code = (
         "import pathlib, time, placelab as pl\n"
-        f"@pl.partitioner\ndef own(problem):\n    pathlib.Path({str(asleep)!r}).touch()\n    [time.sleep(5) for _ in range(9)]\n"
+        f"@pl.partitioner\ndef own(problem):\n    pathlib.Path({str(asleep)!r}).touch()\n    time.sleep(30)\n"
         f"p = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))\n{call}"
     )
     environment = os.environ | {"PLACELAB_JIT": "0"}
@@ -181,5 +181,5 @@ def test_an_interrupt_is_heard_while_no_python_runs(call, tmp_path):
         begun = monotonic()
         program.send_signal(signal.SIGINT)
         _, error = program.communicate(timeout=60)
-    assert monotonic() - begun < 2 * SOON
+    assert monotonic() - begun < SOON
     assert error.endswith("KeyboardInterrupt\n"), error

@@ -73,11 +73,13 @@ def test_a_thread_that_starts_another_is_not_ended_then(monkeypatch):
 
 def test_what_catches_everything_is_ended():
     """Within some attempts, a second apart."""
+    begun = threading.Event()
     ended = threading.Event()
 
     def call() -> None:
         for _ in range(2):
             try:
+                begun.set()
                 while True:
                     sleep(0.01)
             except BaseException:
@@ -87,5 +89,6 @@ def test_what_catches_everything_is_ended():
     bottom = lambda: call()  # noqa: E731
     thread = leaving._Endable(bottom, (), "call", bottom.__code__)
     thread.start()
+    begun.wait()  # before that, nothing catches what ends it
     thread.end()
     assert ended.is_set()

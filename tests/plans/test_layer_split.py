@@ -143,9 +143,9 @@ def test_large_models_are_split_within_a_drag():
     model = pl.models.read("llama-3.1-405b")
     cluster = pl.costs.cluster("h100", 8, hosts=2)
     pl.split_layers(model, cluster)
-    start = time.perf_counter()
+    start = time.thread_time()  # which other programs and threads add nothing to
     split = pl.split_layers(model, cluster)
-    assert time.perf_counter() - start < 0.2  # 0.01 on an idle core
+    assert time.thread_time() - start < 0.2  # 0.01 on an idle core
     assert sum(split.counts) == 126 and max(split.counts) - min(split.counts) == 1
 
 
