@@ -18,7 +18,7 @@ from placelab.app.explorer.computation import Computation
 from placelab.app.explorer.engine.curve import Curve
 from placelab.app.explorer.engine.solving import FULL, LIVE, ON_RELEASE, PREVIEW, Pace, RunningCall
 from placelab.app.explorer.panels.comparison import Comparison
-from placelab.app.explorer.panels.panel import SearchLine, described
+from placelab.app.explorer.panels.panel import Message, SearchLine, described
 from placelab.app.explorer.state import initial_state
 from placelab.base import leaving, units
 from placelab.base.errors import PlacelabError
@@ -113,7 +113,8 @@ def test_a_search_says_how_far_it_is_and_can_be_cancelled(explorer):
     oracle.may_finish.set()
     press(explorer.line.box, "Search again")
     wait_for(lambda: "Stopped" not in line(explorer) and "Searched." in line(explorer))
-    assert not shown(explorer.line.again) and len(oracle.begun) == 2
+    wait_for(lambda: not shown(explorer.line.again))
+    assert len(oracle.begun) == 2
     gap = next(item for item in explorer.gantt.numbers if item["key"] == "gap")
     assert (gap["value"], gap["tone"]) == ("proven optimal", "good")
 
@@ -210,7 +211,7 @@ def test_a_note_says_that_kernels_are_compiled_and_goes(compiler):
     """A result that is there already may have taken longer for it, and so may the next."""
     opened = pl.explore("topcuoglu")
     wait_for(lambda: "Kernels are being compiled, once for this machine" in opened.message.text.value)
-    assert shown(opened.message)
+    wait_for(lambda: shown(opened.message))
     compiler()
     wait_for(lambda: not shown(opened.message) and not opened.message.text.value)
     opened.close()
@@ -233,6 +234,25 @@ def test_a_schedule_is_there_before_all_kernels_are(compiler):
         compiler()
         opened._computation._compiler.settled(20)
         assert "Something else." in opened.message.text.value
+
+
+def test_what_two_threads_say_at_once_is_not_mixed():
+    """The last one's sentence stays when the other one's is taken back, which came first."""
+    message = Message()
+    begun, may = threading.Event(), threading.Event()
+    message.text.observe(lambda change: "note" in change["new"] and (begun.set(), may.wait(10)), "value")
+    first = threading.Thread(target=message.say, args=("A note.", "note"))
+    first.start()
+    assert begun.wait(10)
+    second = threading.Thread(target=message.say, args=("An error.", "bad"))
+    second.start()
+    second.join(0.2)  # as far as it comes
+    may.set()
+    first.join(10), second.join(10)
+    message.unsay("A note.")
+    assert "An error." in message.text.value and shown(message) and "pl-said-bad" in message.classes
+    message.unsay("An error.")
+    assert message.text.value == "" and not shown(message)
 
 
 def test_a_search_that_is_slow_to_end_is_waited_for(explorer, left_soon):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from html import escape
 from math import inf
+from threading import RLock
 from time import monotonic
 from typing import Any, Protocol, runtime_checkable
 
@@ -104,6 +105,9 @@ class Message(w.HBox):
         self.text = w.HTML()
         self._tone = ""
         self._said = ""
+        self._saying = (
+            RLock()
+        )  # a worker may say something while a hand does: text, tone and what is hidden are of one of them
         super().__init__([self.text, button("✕", "Take this message away", lambda: self.say(""))])
         self.add_class("pl-message")
         self.say("")
@@ -114,18 +118,19 @@ class Message(w.HBox):
         A note leaves by itself after a while, an error stays until another state is shown.
         """
         role = "alert" if tone == "bad" else "status"
-        with self.hold_sync():
+        with self._saying, self.hold_sync():
             self.text.value = f'<div role="{role}" class="{tone}">{escape(escaped(text))}</div>' if text else ""
             if tone != self._tone:
                 self.remove_class(f"pl-said-{self._tone}").add_class(f"pl-said-{tone}")
                 self._tone = tone
             self.hidden = not text
-        self._said = text
+            self._said = text
 
     def unsay(self, text: str) -> None:
         """Hide the message if it still says `text`."""
-        if self._said == text:
-            self.say("")
+        with self._saying:
+            if self._said == text:
+                self.say("")
 
 
 ChangeState = Callable[[Change, str], None]  # takes a change, and the key under which quick repetitions are one step
