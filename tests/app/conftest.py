@@ -18,10 +18,13 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture(autouse=True)
-def no_search(monkeypatch):
-    """No explorer looks for better schedules by itself: what is known would depend on how long a test takes."""
-    monkeypatch.setattr(known_best, "REST", 3600.0)
+@pytest.fixture(autouse=True, scope="module")
+def no_search():
+    """No explorer looks for better schedules by itself, one of a module's fixture neither: what is known, and what is shown of
+    the search, would depend on how long a test takes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(known_best, "REST", 3600.0)
+        yield
 
 
 @pytest.fixture(autouse=True)

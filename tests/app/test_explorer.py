@@ -449,8 +449,8 @@ def test_a_partitioner_without_a_plan(explorer):
     assert (explorer.state.partitioner, explorer.state.scheduler) == ("heft", "planned")
     pick(explorer, "Partitioner", "hash")
     pick(explorer, "Scheduler", "planned")
-    wait_for(lambda: explorer.state.scheduler == "pct")
-    assert explorer.pickers.scheduler.value == "pct"
+    wait_for(lambda: explorer.pickers.scheduler.value == "pct")  # which follows the state
+    assert explorer.state.scheduler == "pct"
     explorer.undo()
     assert explorer.state.partitioner == "heft"
 

@@ -273,7 +273,7 @@ def test_seconds_given_as_operations_are_said_once_where_they_are_given(recwarn)
     """By the line that makes the problem; not by those that change it, solve it or open it."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [60.0, 5.0], [(0, 1)])
     problem = pl.Problem(graph, pl.Cluster.uniform(2))
-    (warning,) = recwarn
+    (warning,) = of_users(recwarn)
     assert str(warning.message).startswith("the longest op takes 6e-12 s") and warning.filename == __file__
     recwarn.clear()
     pl.solve(problem.replace(transfers="channel"), "heft")
@@ -281,11 +281,16 @@ def test_seconds_given_as_operations_are_said_once_where_they_are_given(recwarn)
     assert explorer.schedule.makespan > 1e-3  # a unit takes a millisecond, which the explorer says
     explorer.close()
     pl.Problem(graph, pl.Cluster([1.0, 1.0]))
-    assert not recwarn
+    assert not of_users(recwarn)
+
+
+def of_users(warned) -> list:
+    """What is said to users: Python may meanwhile warn of a file that an earlier test has left open."""
+    return [warning for warning in warned if warning.category is UserWarning]
 
 
 def test_a_file_beside_the_package_is_a_users(recwarn):
     """One whose path begins as the package's does is not placelab's."""
     code = "pl.Problem(pl.OpGraph.from_arrays(['a'], [60.0], []), pl.Cluster.uniform(2))"
     exec(compile(code, f"{Path(pl.__file__).parent}_notes/mine.py", "exec"), {"pl": pl})
-    assert len(recwarn) == 1
+    assert len(of_users(recwarn)) == 1
