@@ -280,6 +280,7 @@ def test_a_plan_is_made_from_nothing(explorer):
     assert explorer.gantt.tray == [] and explorer.schedule.makespan == target.makespan == 73
     pl.testing.check_by_hand(explorer, at_most=73)
     explorer.undo()
+    assert explorer.settled(60)
     assert waiting(explorer, True) == ["T10"] and explorer.gantt.decided[number("T10")] == 0
     for _ in range(10):
         explorer.undo()
@@ -367,7 +368,7 @@ def test_what_waits_is_in_no_file_and_no_comparison(explorer):
     grip = hold(explorer, "T1", "P3", 0)
     say(explorer, grip, "T1", "set")
     view = explorer.tabs.panels["Graph"].view
-    wait_for(lambda: view.result_of == explorer.result.key)
+    wait_for(lambda: view.result_of == explorer.now)
     device = np.frombuffer(view.values, "<u2", 10, 104)
     assert device.tolist() == [2] + [NOWHERE] * 9
 
@@ -390,7 +391,7 @@ def test_a_tray_of_many_ops_lists_those_that_can_be_placed():
         "set",
     )
     assert [row["op"] for row in large.gantt.tray] == sources[1:201].tolist() and large.gantt.tray_more == 799
-    assert "1 of 1,000 ops" in figures(large)
+    assert large.settled(60) and "1 of 1,000 ops" in figures(large)
     large.undo()
     assert large.gantt.tray_more == 800
     large.close()
@@ -411,7 +412,7 @@ def test_the_plan_is_a_row_of_the_comparison(explorer):
     explorer.comparison.table.obey(dict(kind="show", partitioner="by hand", scheduler="planned"))
     assert explorer.schedule.makespan == 76 and explorer.pickers.partitioner.value == "by hand"
     pick(explorer, "Model", "alexnet")
-    assert explorer.settled(60) and row() is None
+    wait_for(lambda: row() is None)
 
 
 def test_local_search_finishes_the_plan(explorer):
