@@ -159,7 +159,7 @@ def test_the_least_factor_is_within_one_percent(least):
 
 def test_strategies_that_hang_or_crash_offer_nothing(explorer, monkeypatch):
     """They are left after a while, the others are offered; a result ends the search."""
-    monkeypatch.setattr(remedies, "LIMIT", 0.3)
+    monkeypatch.setattr(remedies, "LIMIT", 1.0)
 
     @pl.partitioner
     def hangs(problem: pl.Problem) -> pl.Placement:

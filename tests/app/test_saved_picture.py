@@ -100,9 +100,11 @@ def test_large_graphs_fit(monkeypatch):
 
 def test_the_picture_follows_once_nothing_changes(displayed, schedule, monkeypatch):
     """Many changes are one update, of the newest state; before the picture is displayed there is none."""
-    monkeypatch.setattr(readable, "PAUSE", 0.2)
     shown = ["old"]
     picture = SavedPicture(lambda: (shown[0], schedule, NUMBERS, []))
+    still = threading.Event()  # the pause ends with it, on a busy machine, too
+    worker = picture._worker
+    monkeypatch.setattr(worker, "sleep", lambda _: still.wait(PATIENCE) and not worker.woken)
     try:
         picture.follow()
         assert picture.settled(PATIENCE) and not displayed
@@ -110,6 +112,7 @@ def test_the_picture_follows_once_nothing_changes(displayed, schedule, monkeypat
         for i in range(5):
             shown[0] = f"state {i}"
             picture.follow()
+        still.set()
         assert picture.settled(PATIENCE)
     finally:
         picture.close()
