@@ -142,4 +142,4 @@ def test_threads_end_before_what_was_there_before_them(tmp_path):
 def wait_for(condition) -> None:
     """Until it holds."""
     wait = Event()
-    assert any(condition() or wait.wait(0.02) for _ in range(1000))
+    assert any(condition() or wait.wait(0.02) for _ in range(5000))

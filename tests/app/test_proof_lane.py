@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 from dataclasses import replace
-from time import monotonic, sleep
 
 import pytest
+from explorer_hands import wait_for
 from hypothesis import given
 from problems import problems
 
@@ -77,9 +77,7 @@ def test_the_lane_of_a_plan_that_a_cheap_bound_proves_is_drawn():
         plan = pl.Plan(dp=8, zero=3)
         explorer.shared.change(lambda state: state.with_spread(replace(state.planned, plan=plan)))
         assert explorer.settled(60)
-        until = monotonic() + 10
-        while not explorer.gantt.proof and monotonic() < until:
-            sleep(0.02)
+        wait_for(lambda: explorer.gantt.proof)
         assert explorer.gantt.proof[-1]["finish"] == pytest.approx(explorer.schedule.makespan)
     finally:
         explorer.close()
