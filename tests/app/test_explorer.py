@@ -70,12 +70,14 @@ def test_opens_on_a_real_model():
 
 
 def test_opens_on_a_tab():
-    """The tab that is named is seen; a wrong name lists the right ones."""
+    """The tab that is named is seen; a wrong name lists the right ones, and no thread goes on."""
     explorer = pl.explore("topcuoglu", tab="Decisions")
     assert explorer.tabs.titles.value == "Decisions" and explorer.tabs.panels["Decisions"].visible
     explorer.close()
+    before = {*threading.enumerate()}
     with pytest.raises(pl.UnsupportedError, match="no tab is called 'Nothing'; there are Comparison, Graph, Decisions"):
         pl.explore("topcuoglu", tab="Nothing")
+    wait_for(lambda: not {*threading.enumerate()} - before)
 
 
 def test_numbers_are_the_librarys(explorer):

@@ -113,10 +113,14 @@ def explore(
         puzzle = puzzles.Puzzle("par", f"Par is {par:.6g}.", problem, par)
     explorer = Explorer(state, problem, height=height, puzzle=puzzle, begins=begins)
     tab = tab or (LayersPanel.title if state.layers is not None else None)
-    if tab is not None:
-        explorer.tabs.open(tab)
-    if compare_with is not None:
-        explorer.keep(compare_with)
-    if by_hand or isinstance(plan, ByHand):
-        explorer.by_hand.begin()
+    try:
+        if tab is not None:
+            explorer.tabs.open(tab)
+        if compare_with is not None:
+            explorer.keep(compare_with)
+        if by_hand or isinstance(plan, ByHand):
+            explorer.by_hand.begin()
+    except BaseException:
+        explorer.close()  # its threads would compute for nobody
+        raise
     return explorer
