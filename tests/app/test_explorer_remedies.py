@@ -246,6 +246,18 @@ def test_each_remedy_has_its_place_from_the_start(explorer, monkeypatch):
     assert not any("…" in text for text in places_of(explorer))
 
 
+def test_the_search_has_begun_when_the_panel_is_seen(explorer):
+    """Whoever waits for its end does not find that of the one before."""
+    wait_for(lambda: shown(explorer.rejection.box) and explorer.rejection.settled(60))
+    explorer.change(lambda state: replace(state, memory="none"))
+    assert explorer.schedule and not shown(explorer.rejection.box)
+    begun = []
+    explorer.rejection.box.observe(lambda _: begun.append(not explorer.rejection.settled(0)), "hidden")
+    explorer.undo()
+    wait_for(lambda: begun)
+    assert begun == [True]
+
+
 def test_another_state_ends_the_search(explorer):
     """What is tried then is left, what would come next is not begun, and no place tells of it."""
     begun = []
@@ -390,7 +402,7 @@ def test_ops_that_only_together_have_no_room_are_answered_too(monkeypatch):
         assert opened.settled(120)
         wait_for(lambda: shown(opened.rejection.box))
         assert not shown(opened.failure_panel.box)
-        assert opened.rejection.settled(60)
+        assert opened.rejection.settled(180)
         assert any(text.startswith("≥ 12") for text in offers(opened)), offers(opened)
         assert "stays within memory" in opened.rejection.text.value
         assert [row["cells"][0] for row in opened.rejection.devices.rows] == ["dev0, dev1"]

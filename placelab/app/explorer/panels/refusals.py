@@ -85,8 +85,8 @@ class Rejection:
             self._written = problem.cluster.units
             self._sizes = np.unique(state.cluster.memory).tolist()
             self._reserve(remedies)
+        self._search.begin(remedies, problem)  # first: whoever sees the panel may wait for its end
         self.box.hidden = False
-        self._search.begin(remedies, problem)
 
     def hide(self) -> None:
         """Take the panel away."""
