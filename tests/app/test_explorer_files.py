@@ -6,11 +6,13 @@ import json
 import os
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from explorer_hands import message, pick, reproduces, upload, wait_for
 
 import placelab as pl
+from placelab.app.explorer import session
 from placelab.app.explorer.panels import pickers
 from placelab.app.explorer.panels.panel import Shared
 from placelab.app.explorer.panels.pickers import ModelPicker, Opening, openable_files
@@ -281,8 +283,10 @@ def test_threads_that_scale_costs_get_their_own():
     assert model.with_scaled_costs(Interrupted("model"), 2.0, 1.0) is twice
 
 
-def test_factors_are_undone_and_copied(explorer):
+def test_factors_are_undone_and_copied(explorer, monkeypatch):
     """Moving a slider is one step; the graph is that of `costs.scale`; the button shows the factors."""
+    # What follows within a second is one step, on a busy machine, too.
+    monkeypatch.setattr(session, "time", SimpleNamespace(monotonic=lambda: 0.0))
     graph = explorer.problem.graph
     costs = explorer.pickers.costs
     for value in (1.2589254117941673, 1.4125375446227544, 1.9952623149688795):
