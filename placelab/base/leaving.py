@@ -201,6 +201,7 @@ class Caller:
 
     def __init__(self) -> None:
         self._thread: _Endable | None = None
+        self._closed = False
         self._calls: SimpleQueue = SimpleQueue()
         self._outcomes: SimpleQueue = SimpleQueue()
 
@@ -231,12 +232,18 @@ class Caller:
             except Abandoned:
                 self._leave(thread, key)
                 raise
+        if self._closed:
+            self._end()
         if error is not None:
             raise error
         return value
 
     def close(self) -> None:
-        """End the thread after its call."""
+        """End the thread after its call; that of a call which comes later, from a thread that ends, too, ends with it."""
+        self._closed = True
+        self._end()
+
+    def _end(self) -> None:
         self._calls.put(None)
         self._thread = None
 
@@ -249,7 +256,7 @@ class Caller:
         return thread
 
     def _leave(self, thread: _Endable, key: Any) -> None:
-        self.close()
+        self._end()
         _left.append((key, thread))
         beside(thread.end, name=f"{PREFIX}ending a call")
 

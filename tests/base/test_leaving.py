@@ -71,6 +71,19 @@ def test_a_thread_that_starts_another_is_not_ended_then(monkeypatch):
     assert seen == [False, True]
 
 
+def test_a_call_after_the_end_leaves_no_thread():
+    """As of an explorer that is closed while its worker is about to have something computed."""
+    caller = leaving.Caller()
+    assert caller.run(lambda: 1, lambda: False) == 1
+    caller.close()
+    before = {*threading.enumerate()}
+    assert caller.run(lambda: 2, lambda: False) == 2
+    until = monotonic() + 10
+    while {*threading.enumerate()} - before and monotonic() < until:
+        sleep(0.01)
+    assert not {*threading.enumerate()} - before
+
+
 def test_what_catches_everything_is_ended():
     """Within some attempts, a second apart."""
     begun = threading.Event()
