@@ -443,12 +443,8 @@ class TimedSolver:
 
     def call(self, call: Callable[[], T], stop: Callable[[], bool], state: State) -> T:
         """Run a call of the strategies of a state, as :meth:`Caller.run`: those left on one model hold up no other."""
-        key = (
-            function_of(state),
-            schedulers().get(state.scheduler),
-            id(state.graph),
-        )  # a call that runs on keeps its graph
-        return self._caller.run(call, stop, key)
+        strategies = function_of(state), schedulers().get(state.scheduler)
+        return self._caller.run(call, stop, (*strategies, id(state.graph)))  # a call that runs on keeps its graph
 
     def close(self) -> None:
         """End the thread."""

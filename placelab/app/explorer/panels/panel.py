@@ -105,9 +105,8 @@ class Message(w.HBox):
         self.text = w.HTML()
         self._tone = ""
         self._said = ""
-        self._saying = (
-            RLock()
-        )  # a worker may say something while a hand does: text, tone and what is hidden are of one of them
+        # A worker may say something while a hand does: text, tone and what is hidden are of one of them.
+        self._saying = RLock()
         super().__init__([self.text, button("✕", "Take this message away", lambda: self.say(""))])
         self.add_class("pl-message")
         self.say("")
