@@ -71,11 +71,6 @@ HEARING: WeakKeyDictionary[Page, Callable[..., dict[str, Any]]] = WeakKeyDiction
 def show(page: Page, widget: anywidget.AnyWidget, theme: str = "light") -> None:
     """Put `widget` on the empty page, and synchronise its traits between browser and Python."""
 
-    def plain() -> dict[str, Any]:
-        """The traits as the page gets them; those of parts, too, where it is a whole."""
-        state = widget.get_state().items()
-        return {name: portable(value) for name, value in state if not name.startswith("_") and name not in UNSENT}
-
     def to_python(changes: dict[str, Any], command: dict[str, Any] | None) -> dict[str, Any]:
         for name, value in changes.items():
             if "." in name:
@@ -84,12 +79,18 @@ def show(page: Page, widget: anywidget.AnyWidget, theme: str = "light") -> None:
                 setattr(widget, name, value)
         if command is not None:
             widget._handle_custom_msg(command, [])
-        return {name: value for name, value in plain().items() if name != "edit"}
+        return {name: value for name, value in plain(widget).items() if name != "edit"}
 
     if page not in HEARING:
         page.expose_function("toPython", lambda *given: HEARING[page](*given))
     HEARING[page] = to_python
-    page.evaluate(MODEL, [str(widget._esm), plain(), theme])
+    page.evaluate(MODEL, [str(widget._esm), plain(widget), theme])
+
+
+def plain(widget: anywidget.AnyWidget) -> dict[str, Any]:
+    """The traits as the page gets them; those of parts, too, where it is a whole."""
+    state = widget.get_state().items()
+    return {name: portable(value) for name, value in state if not name.startswith("_") and name not in UNSENT}
 
 
 def heard(page: Page) -> None:

@@ -1,10 +1,13 @@
 /** What a newcomer can do first: three hints at their places, shown once per browser, each until it is done or all until *Got it*. */
-import { useEffect, useState } from "preact/hooks";
-import { boxOf } from "../shared/zoom.ts";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { boxOf, zoomOf } from "../shared/zoom.ts";
+import { aside } from "./aside.ts";
 
 const KEY = "placelab-hints"; // of the browser's storage; what is there was shown
 const WAIT = 250; // ms between two looks for the places, until they are there
 const READY = ".pl-gantt:not([data-makespan=''])";
+const MESSAGES = ".pl-messages > *, :is([role=status], [role=alert]):not(.pl-hints *)"; // what a hint never lies on
+const SEEN = { visibilityProperty: true, opacityProperty: true };
 
 export interface Hint {
   title: string;
@@ -13,6 +16,8 @@ export interface Hint {
   place: string;
   done?: string;
   side: "left" | "below";
+  /** Whether it lies over the top bar; all others lie below what that opens. */
+  bar?: true;
 }
 
 export const HINTS: readonly Hint[] = [
@@ -35,6 +40,7 @@ export const HINTS: readonly Hint[] = [
     more: "to compare",
     place: ".pl-actions [title^='Keep']",
     side: "left", // below it is what is best known
+    bar: true,
   },
 ];
 
@@ -75,26 +81,58 @@ export function Hints({ root, left, setLeft }: Given) {
   if (!placed.length) return null;
   return (
     <div class="pl-hints">
-      {placed.map(({ number, title, more, style, side }) => (
-        <div key={title} class={`pl-hint ${side}`} style={style} role="note">
-          <i>{number}</i>
-          <b>{title}</b> {more}
-        </div>
+      {placed.map((hint) => (
+        <One key={hint.title} root={root} hint={hint} />
       ))}
-      <div class="pl-hint-end" role="status">
-        <span>Hints, shown once; Ctrl+K and “hints” shows them again.</span>
-        <button type="button" onClick={() => setLeft([])}>
-          Got it
-        </button>
-      </div>
+      <End root={root} end={() => setLeft([])} />
     </div>
   );
 }
 
-/** The hint beside what it is about, if that is on the page. */
+function One({ root, hint: { number, title, more, style, bar } }: { root: HTMLElement; hint: Placed }) {
+  return (
+    <div class={bar ? "pl-hint pl-hint-bar" : "pl-hint"} style={style} role="note" ref={useAside(root, 1)}>
+      <i>{number}</i>
+      <b>{title}</b> {more}
+    </div>
+  );
+}
+
+function End({ root, end }: { root: HTMLElement; end: () => void }) {
+  return (
+    <div class="pl-hint-end" role="status" ref={useAside(root, -1)}>
+      <span>Hints, shown once; Ctrl+K and “hints” shows them again.</span>
+      <button type="button" onClick={end}>
+        Got it
+      </button>
+    </div>
+  );
+}
+
+/** Moves an element down, or up, where it would lie on a message: with each look for the places. */
+function useAside(root: HTMLElement, way: 1 | -1) {
+  const element = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const hint = element.current!;
+    hint.style.setProperty("--pl-aside", "0px");
+    const zoom = zoomOf(root);
+    const messages = [...root.querySelectorAll(MESSAGES)].filter(
+      (each) => each.textContent && each.checkVisibility(SEEN),
+    );
+    const by = aside(
+      boxOf(hint, zoom),
+      messages.map((each) => boxOf(each, zoom)),
+      way,
+    );
+    hint.style.setProperty("--pl-aside", `${by}px`);
+  });
+  return element;
+}
+
+/** The hint beside what it is about, if that is seen on the page: in a narrow one a tab may lie over the canvas. */
 function place(root: HTMLElement, hint: Hint): Placed[] {
   const about = root.querySelector(hint.place);
-  if (!about) return [];
+  if (!about?.checkVisibility(SEEN)) return [];
   const outer = boxOf(root);
   const { left, top, width, height } = boxOf(about);
   if (!width) return [];
