@@ -232,3 +232,69 @@ def test_a_host_that_takes_its_height_away_does_not_hide_the_explorer(page: Page
     bare_page.show(page, explorer)
     page.add_style_tag(content=".placelab-explorer { height: auto !important; }")
     assert page.locator(".placelab-explorer").bounding_box()["height"] >= 360
+
+
+WIDTHS = (760, 961, 980, 1040, 1100, 1280)
+OUTSIDE = """bar => {  // what can be pressed or set in a bar, and cannot be seen as a whole
+  const box = bar.getBoundingClientRect();
+  const right = Math.min(box.right, innerWidth);
+  return [...bar.querySelectorAll("button, select, input")]
+    .filter((each) => each.checkVisibility({visibilityProperty: true}))
+    .map((each) => [each.textContent || each.title, each.getBoundingClientRect()])
+    .filter(([, at]) => at.width && (at.x < box.x - 1 || at.right > right + 1 || at.bottom > box.bottom + 1))
+    .map(([name]) => name);
+}"""
+
+
+def cut(page: Page, explorer, *bars: str) -> list[tuple[int, str]]:
+    """What is outside its bar, with the width of the page."""
+    found = []
+    for width in WIDTHS:
+        root = opened(page, explorer, width, 700)
+        found += [(width, name) for bar in bars for name in root.locator(bar).evaluate(OUTSIDE)]
+    return found
+
+
+@pytest.mark.parametrize("tab", ["Decisions", "Comparison"])
+def test_the_charts_bar_has_all_its_buttons(page: Page, tab: str, screenshot):
+    """With the two ways to play, and with the tools of moves by hand."""
+    explorer = pl.explore("inception_v3", pl.clusters.rtx2080ti_box(4), tab=tab)
+    try:
+        assert explorer.settled(120) and explorer.tabs.panels[tab].settled(120)
+        explorer.gantt.by_hand = tab == "Comparison"
+        assert explorer.settled(60)
+        assert cut(page, explorer, ".pl-gantt .toolbar", ".pl-titles") == []
+        screenshot("bar")
+    finally:
+        explorer.close()
+
+
+@pytest.mark.parametrize("phase", ["decode", "train"])
+def test_the_bar_over_the_layers_has_all_its_buttons(page: Page, phase: str, screenshot):
+    """*Launch* among them, in a second line where there is no room in one."""
+    explorer = pl.explore(pl.models.read("llama-3-8b"), pl.clusters.rtx2080ti_box(4), tab="Layers")
+    try:
+        panel = explorer.tabs.panels["Layers"]
+        panel.phase.value = phase
+        assert explorer.settled(60) and panel.settled(60)
+        assert cut(page, explorer, ".pl-layers-tab > .pl-layers-head", ".pl-tabs") == []
+        screenshot("layers")
+    finally:
+        explorer.close()
+
+
+def test_the_bar_over_a_job_has_all_its_buttons(page: Page, screenshot):
+    """Those of jobs with their whole names, and those of a plan."""
+    explorer = pl.explore(pl.models.read("gpt2"), pl.costs.cluster("h100", 4), tab="Job")
+    try:
+        job = explorer.tabs.panels["Job"]
+        assert explorer.settled(60)
+        assert cut(page, explorer, ".pl-job-head") == []
+        for width in (961, 1280):
+            root = opened(page, explorer, width, 700)
+            assert all(name.evaluate(WHOLE) for name in root.locator(".pl-job-head > button:visible").all()), width
+        job.to_plan.click()
+        assert job.settled(60) and explorer.settled(60)
+        assert cut(page, explorer, ".pl-job-head") == []
+    finally:
+        explorer.close()

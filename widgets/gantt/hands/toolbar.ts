@@ -164,7 +164,7 @@ function playing(on: ToolbarEvents) {
         title: on ? "Decision: drag to go there" : "Time: drag to scrub",
       });
       if (!on) return;
-      const text = `decision ${count && row + 1} of ${grouped(count)}`;
+      const text = `decision ${grouped(count && row + 1)} of ${grouped(count)}`;
       time.textContent = text;
       scrub.value = String(count > 1 ? Math.round((row / (count - 1)) * STEPS) : 0);
       scrub.setAttribute("aria-valuetext", text);
