@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -82,7 +83,8 @@ class Oracle:
 def line(explorer: Explorer) -> str:
     """Text of the message of what runs, or of the line above the chart."""
     running = explorer.line.running
-    return f"{running.title} is running · {running.said}" if shown(running) else explorer.line.text.value
+    said = re.sub(' title="[^"]*"', "", explorer.line.text.value)  # the same once more, under the pointer
+    return f"{running.title} is running · {running.said}" if shown(running) else said
 
 
 def stop(explorer: Explorer) -> None:

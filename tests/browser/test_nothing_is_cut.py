@@ -298,3 +298,34 @@ def test_the_bar_over_a_job_has_all_its_buttons(page: Page, screenshot):
         assert cut(page, explorer, ".pl-job-head") == []
     finally:
         explorer.close()
+
+
+NOTICE = """notice => {  // how wide its text is, and its sign
+  const content = notice.querySelector(".pl-content");
+  return [content.firstElementChild.offsetWidth, parseFloat(getComputedStyle(content, "::before").width)];
+}"""
+
+
+@pytest.mark.parametrize("width", [853, 980, 1100, 1280])
+def test_a_notice_has_words_or_a_sign(page: Page, width: int, screenshot):
+    """Never a letter, also beside another one; under the pointer it is seen whole, and stays where it is."""
+    explorer = pl.explore("topcuoglu", partitioner="random", scheduler="pct", tab="Difference")
+    try:
+        assert explorer.settled(60)
+        explorer.keep(explorer.schedule)
+        for notes in [[], ["planned has no order to follow, so that another one decides"]]:
+            explorer.line.rest(notes)
+            root = opened(page, explorer, width, 720)
+            screenshot(f"{len(notes)}")
+            for notice in root.locator(":is(.pl-warning, .pl-line):has(.pl-content > div)").all():
+                text, sign = notice.evaluate(NOTICE)
+                assert (text >= 80 and not sign) or (not text and sign == 20)
+            warning = root.locator(".pl-warning")
+            before = warning.bounding_box()
+            warning.hover()
+            assert warning.bounding_box() == before
+            said = "One device alone would be faster"
+            whole = warning.locator(".pl-content > div").evaluate("e => getComputedStyle(e, '::after').content")
+            assert said in whole, whole
+    finally:
+        explorer.close()

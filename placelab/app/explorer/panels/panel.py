@@ -358,7 +358,8 @@ class SearchLine:
         self._search = None
         lead = ' class="pl-preview"' if notes and notes[0].lower().startswith("preview") else ""
         spans = " ".join(f"<span{lead if i == 0 else ''}>{escape(note)}</span>" for i, note in enumerate(notes))
-        self.text.value = f'<div role="status">{spans}</div>' if spans else ""
+        whole = escape(" · ".join(notes))
+        self.text.value = f'<div role="status" title="{whole}">{spans}</div>' if spans else ""
         self.again.hidden = not stopped
         self.running.hidden = True
 
