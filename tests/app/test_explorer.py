@@ -782,7 +782,10 @@ def test_what_the_drawer_shows_is_downloaded(explorer, monkeypatch):
 
 
 def test_the_file_of_a_curve_that_is_computed_follows_when_it_is_whole(explorer, monkeypatch):
-    """A message says how much is left; where another value is chosen meanwhile, it says that no file comes."""
+    """A message says how much is left; where another value is chosen meanwhile, it says that no file comes.
+
+    What a hand has opened meanwhile stays open.
+    """
     sent, said = [], []
     monkeypatch.setattr(explorer.actions.frame, "send", lambda what, buffers: sent.append(buffers[0].decode()))
     monkeypatch.setattr(explorer.actions.downloads, "_say", lambda text, tone: said.append((text, tone)))
@@ -806,8 +809,11 @@ def test_the_file_of_a_curve_that_is_computed_follows_when_it_is_whole(explorer,
         if other:
             explorer.canvas.chosen = {"kind": "speed", "label": "speed of gpu:0", "device": 0}
             wait_for(lambda: "download Curve again" in said[-1][0])
+    menu = explorer.actions.downloads.popover
+    menu.toggle.value = True  # meanwhile, for another file
     gate.set()
     wait_for(lambda: sent)
+    assert menu.toggle.value and shown(menu.panel)
     rows = pd.read_csv(io.StringIO(sent[0]))
     assert len(rows) == len(explorer.gantt.curve["values"]) and explorer.gantt.curve["missing"] == 0
     assert len(sent) == 1 and len(rows) == curve.VALUES

@@ -128,8 +128,8 @@ class Downloads:
         as_shown = self._pictures({"PNG": ".png", "SVG": ".svg"}, SHOWN_TIP, lambda: 0)
         papers = {"PNG, 300 dpi": ".png", "SVG, in mm": ".svg", "PDF": ".pdf"}
         paper = self._pictures(papers, PAPER_TIP, lambda: self.width.value)
-        files = {text: button(text, how[0], partial(self._save, *how[1:])) for text, how in FILES.items()}
-        tables = {title: button(title, tip, partial(self._save_table, title)) for title, tip in TABLES.items()}
+        files = {text: self._button(text, how[0], partial(self._save, *how[1:])) for text, how in FILES.items()}
+        tables = {title: self._button(title, tip, partial(self._save_table, title)) for title, tip in TABLES.items()}
         self.buttons: dict[str, w.Button] = as_shown | paper | files | tables
         rows = {
             "Chart as shown": as_shown.values(),
@@ -140,8 +140,19 @@ class Downloads:
         boxes = [w.HBox([w.HTML(title), *row]).add_class("pl-download-row") for title, row in rows.items()]
         self.popover = Popover("⤓", "Download", *boxes)
 
+    def _button(self, text: str, tip: str, save: Callable[[], None]) -> w.Button:
+        """A button of the panel; a click closes that, which a file that follows by itself leaves open."""
+
+        def clicked() -> None:
+            self.popover.close()
+            save()
+
+        return button(text, tip, clicked)
+
     def _pictures(self, suffixes: Mapping[str, str], tip: str, width: Callable[[], int]) -> dict[str, w.Button]:
-        return {text: button(text, tip, partial(self._picture, suffix, width)) for text, suffix in suffixes.items()}
+        return {
+            text: self._button(text, tip, partial(self._picture, suffix, width)) for text, suffix in suffixes.items()
+        }
 
     def _picture(self, suffix: str, width: Callable[[], int]) -> None:
         """Have the browser draw the chart."""
@@ -195,7 +206,6 @@ class Downloads:
 
     def _with_shown(self, act: Callable[[State, Schedule, list[Item]], None]) -> None:
         """Do something with what is shown; say why where it cannot be done."""
-        self.popover.close()
         try:
             act(*self._shown())
         except Exception as error:
