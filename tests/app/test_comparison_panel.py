@@ -454,6 +454,7 @@ def test_a_partitioner_that_never_ends_holds_up_no_other(hands, clock):
     hand.ask("halt", "aa")
     settle(hand)
     assert hand.row("aa")["state"] == "search" and "aa" not in set(hand.panel.columns()["partitioner"])
+    assert hand.row("aa")["quick"] and min(hand.row("aa")["over"]) >= 0.6
     calls.clear()
     hand.change(lambda state: replace(state, seed=1))
     wait_for(lambda: calls)

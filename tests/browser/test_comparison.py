@@ -277,8 +277,18 @@ def test_what_was_left_as_it_takes_long_can_be_stopped(page: Page, shown) -> Non
     expect(page.locator(".tip")).to_contain_text("others come first")
     stop = page.get_by_role("button", name=f"{HOSTILE}: stop")
     expect(stop).to_have_text("Stop · over 5 s")
+    expect(stop).to_have_attribute(
+        "title", re.compile("left after 5 s.* behind them, with twice the time.* leaves it out")
+    )
     stop.click()
     assert asked(page) == {"kind": "halt", "partitioner": HOSTILE}
+    left = row(HOSTILE, None, None, None, state="search") | {"over": [10, 5, 5], "quick": True}
+    table.rows = [*ROWS[:3], left, ROWS[4]]
+    bare_page.receive(page, table, "rows")
+    again = page.get_by_role("button", name=f"{HOSTILE}: compare")
+    expect(again).to_have_attribute("title", re.compile("left after 5 s.* you stopped it: compare it again"))
+    again.click()
+    assert asked(page) == {"kind": "search", "partitioner": HOSTILE}
 
 
 def test_names_stay_in_sight(page: Page, shown) -> None:

@@ -12,6 +12,7 @@ import {
   textOfNone,
   tiedNames,
   tieOf,
+  tipOf,
 } from "./cells.ts";
 import type { Cell, Row } from "./traits.ts";
 
@@ -93,6 +94,32 @@ describe("what takes long", () => {
       left("pending", [5, 5], cell(1)),
     ])
       expect(overAll(other)).toBe(0);
+  });
+});
+
+describe("the button in place of cells", () => {
+  const left = (state: Row["state"], more: Partial<Row> = {}): Row => ({ ...row("a", [null, null], state), ...more });
+  const late = { quick: true, over: [5, 10] };
+
+  it("runs what searches", () => {
+    expect(tipOf(left("search"), false)).toBe("It searches for seconds or minutes: run it");
+  });
+
+  it("says of what is quick that it was left, what comes, and how to stop it", () => {
+    const leave = "A click leaves it out, another one takes it up again";
+    const was = "It was left after 5 s, so that others come first";
+    expect(tipOf(left("running", { quick: true }), false)).toBe(leave);
+    expect(tipOf(left("pending", late), false)).toBe(
+      `${was}: it begins anew behind them, with twice the time. ${leave}`,
+    );
+    expect(tipOf(left("pending", late), true)).toContain("once you press Compare");
+    expect(tipOf(left("running", late), false)).toBe(`${was}, and now has twice the time. ${leave}`);
+  });
+
+  it("takes up again what was stopped", () => {
+    expect(tipOf(left("search", { quick: true }), false)).toBe("You stopped it: compare it again");
+    const was = "It was left after 5 s, so that others come first, and you stopped it";
+    expect(tipOf(left("search", late), false)).toBe(`${was}: compare it again, with twice the time`);
   });
 });
 

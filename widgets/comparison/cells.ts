@@ -45,6 +45,20 @@ export function overAll(row: Row): number {
   return waits && isEmpty(row) && row.over?.length ? Math.min(...row.over) : 0;
 }
 
+/** What the button in place of a row's cells does, and why it is there; `halted`: nothing is compared until *Compare* is pressed. */
+export function tipOf(row: Row, halted: boolean): string {
+  const over = row.over?.length ? Math.min(...row.over) : 0;
+  const late = over ? `after ${duration(over)}, so that others come first` : "";
+  if (isIdle(row) && !row.quick) return "It searches for seconds or minutes: run it";
+  if (isIdle(row) && over) return `It was left ${late}, and you stopped it: compare it again, with twice the time`;
+  if (isIdle(row)) return "You stopped it: compare it again";
+  const leave = "A click leaves it out, another one takes it up again";
+  if (!over) return leave;
+  if (row.state === "running") return `It was left ${late}, and now has twice the time. ${leave}`;
+  const when = halted ? "once you press Compare, " : "";
+  return `It was left ${late}: ${when}it begins anew behind them, with twice the time. ${leave}`;
+}
+
 /** Whether no schedule can be faster. */
 export function isOptimal(cell: Cell): boolean {
   return cell.gap !== null && cell.gap < OPTIMAL && !cell.flaw;

@@ -13,6 +13,7 @@ export interface Content {
   readonly rows: readonly Row[];
   readonly shown: readonly string[];
   readonly otherOptions: boolean;
+  readonly halted: boolean;
   readonly measure: Measure;
   readonly dark: boolean;
   readonly units: Units;
@@ -57,7 +58,7 @@ export class Grid {
   show(content: Content): void {
     const another = this.#content && String(this.#content.shown) !== String(content.shown);
     this.#content = content;
-    const { schedulers, rows, measure, dark, shown, otherOptions, units } = content;
+    const { schedulers, rows, measure, dark, shown, otherOptions, halted, units } = content;
     const best = bestOf(rows, measure);
     const least = best?.value ?? NaN;
     const end = endOf(rows.flatMap(({ cells }) => cells.map((cell) => ratioOf(measured(cell, measure), least))));
@@ -70,6 +71,7 @@ export class Grid {
       dark,
       shown,
       otherOptions,
+      halted,
       best,
       units,
       least,

@@ -16,6 +16,7 @@ import {
   textOf,
   textOfNone,
   tieOf,
+  tipOf,
 } from "./cells.ts";
 import { shade } from "./shade.ts";
 import type { Cell, Row } from "./traits.ts";
@@ -39,6 +40,8 @@ export interface Look {
   readonly shown: readonly string[];
   /** Whether with options other than the defaults, of which the cells are. */
   readonly otherOptions: boolean;
+  /** Whether nothing is compared until *Compare* is pressed. */
+  readonly halted: boolean;
 }
 
 export class RowView {
@@ -88,10 +91,10 @@ export class RowView {
     const over = overAll(this.row);
     const elapsed = Math.floor(this.#elapsed / 1000);
     const passed = over > elapsed ? `over ${Number(over.toPrecision(2))} s` : `${elapsed} s`;
-    this.#button.textContent = idle ? `Search${seen}` : `Stop · ${passed}`;
-    const waits = over ? "; others come first, then it begins anew, with twice the time" : "";
-    const what = idle ? "It searches for seconds or minutes: run it" : `Leave it out${waits}`;
-    set(this.#button, { "aria-label": `${this.row.name}: ${idle ? `search${seen}` : "stop"}`, title: what });
+    const begin = this.row.quick ? "Compare" : "Search";
+    this.#button.textContent = idle ? `${begin}${seen}` : `Stop · ${passed}`;
+    const label = `${this.row.name}: ${idle ? `${begin.toLowerCase()}${seen}` : "stop"}`;
+    set(this.#button, { "aria-label": label, title: tipOf(this.row, look.halted) });
     set(this.#wide, { colspan: look.schedulers.length });
     this.#lines = [];
     this.#put([this.#wide], [this.#button]);

@@ -22,7 +22,7 @@ export interface ComparisonTraits {
   unitless: boolean;
 }
 
-/** A partitioner; "search" has a button that asks for it, "own" is a plan by hand in its place, whose row stays the first. */
+/** A partitioner; "search" has a button that asks for it, or takes it up again, "own" is a plan by hand in its place, whose row stays the first. */
 export interface Row {
   name: string;
   state: "pending" | "running" | "done" | "search" | "own";
@@ -30,6 +30,8 @@ export interface Row {
   cells: (Cell | null)[];
   /** Of each cell the seconds after which it was left, as others come first; 0 where it was not. */
   over?: number[];
+  /** Whether it is compared unless somebody stops it; others search for long, and only on request. */
+  quick?: boolean;
 }
 
 /** A pair; numbers are null where there is none. */

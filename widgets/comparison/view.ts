@@ -111,7 +111,8 @@ export class ComparisonView {
     this.#bar.classList.toggle("done", action !== "halt");
     for (const input of this.#inputs) input.checked = input.value === measure;
     const dark = markTheme(this.element);
-    this.#grid.show({ schedulers, rows, shown, otherOptions: traits.other_options, measure, units, dark });
+    const halted = action === "compare";
+    this.#grid.show({ schedulers, rows, shown, otherOptions: traits.other_options, halted, measure, units, dark });
     this.#tick(rows.some(({ state }) => state === "running"));
   }
 

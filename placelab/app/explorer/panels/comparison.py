@@ -438,7 +438,9 @@ class Comparison(Panel):
         state = "done" if done else "running" if self._now == name else "pending" if wanted else "search"
         pairs = [(name, s) for s in self._columns()]
         cells = [self._pairs.cell(pair, stale) for pair in pairs]
-        return {"name": name, "state": state, "cells": cells, "over": [self._pairs.over(pair) for pair in pairs]}
+        quick = not partitioners()[name].slow
+        over = [self._pairs.over(pair) for pair in pairs]
+        return {"name": name, "state": state, "cells": cells, "over": over, "quick": quick}
 
     def _row_by_hand(self) -> list[dict[str, Any]]:
         """The row of the last plan by hand, where the problem shown may have it."""
