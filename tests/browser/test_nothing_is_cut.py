@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -327,5 +328,72 @@ def test_a_notice_has_words_or_a_sign(page: Page, width: int, screenshot):
             said = "One device alone would be faster"
             whole = warning.locator(".pl-content > div").evaluate("e => getComputedStyle(e, '::after').content")
             assert said in whole, whole
+    finally:
+        explorer.close()
+
+
+def test_numbers_keep_their_units_in_half_a_narrow_page(page: Page, screenshot):
+    """In *Difference* and *What matters* at 980 pixels: a time without its unit, or a share without its sign, is another one."""
+    explorer = pl.explore("inception_v2", pl.clusters.two_nodes(2), tab="Difference")
+    try:
+        assert explorer.settled(60)
+        explorer.keep(explorer.schedule)
+        explorer.change(lambda state: replace(state, partitioner="etf"))
+        difference = explorer.tabs.panels["Difference"]
+        assert explorer.settled(60) and difference.settled(60)
+        root = opened(page, explorer, 980, 700)
+        for group in ("Scopes", "Ops", "Devices", "Links", "Numbers"):
+            root.locator(".pl-difference .choice").get_by_role("button", name=group, exact=True).click()
+            bare_page.still(page)
+            screenshot(group)
+            cut = "cells => cells.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)"
+            assert root.locator(".pl-difference :is(td.number, .change b)").evaluate_all(cut) == [], group
+        explorer.tabs.open("What matters")
+        assert explorer.tabs.panels["What matters"].settled(60)
+        root = opened(page, explorer, 980, 700)
+        assert "< 0.1 %" in root.locator(".pl-matters .share").all_inner_texts()
+        assert root.locator(".pl-matters :is(.share, b)").evaluate_all(cut) == []
+    finally:
+        explorer.close()
+
+
+def test_pairs_that_tie_are_whole_in_half_a_narrow_page(page: Page, screenshot):
+    """The best pair has its names beside how many tie, and a proven best time its unit and its mark."""
+    cell = dict(makespan=3.55e-3, gap=0.0, memory=5.0, moved=7.0, flaw="", error="", stale=False)
+    schedulers = ["fifo", *(f"scheduler {i}" for i in range(8))]
+    names = ["round-robin", *(f"partitioner {i}" for i in range(40))]
+    rows = [dict(name=name, state="done", cells=[cell] * len(schedulers)) for name in names]
+    table = ComparisonTable(schedulers=schedulers, rows=rows, shown=["round-robin", "fifo"], action="search")
+    page.set_viewport_size({"width": 470 + 24, "height": 200})
+    bare_page.show(page, table)
+    expect(page.locator(".show-best")).to_contain_text("round-robin + fifo")
+    screenshot("tie")
+    assert (
+        page.locator(".show-best .pair").bounding_box()["height"] <= page.locator(".show-best").bounding_box()["height"]
+    )
+    assert page.locator("td.best").first.evaluate(WHOLE)
+
+
+KEEPS_ITS_END = """name => {  // though there is no room for its beginning
+  const whole = document.createRange();
+  whole.selectNodeContents(name);
+  const [text, box] = [whole, name].map((each) => each.getBoundingClientRect());
+  return text.width > box.width && text.right <= box.right + 1;
+}"""
+
+
+def test_names_of_devices_end_as_they_do_beside_their_layers(page: Page):
+    """Those of a node begin alike; what the colours mean is whole."""
+    explorer = pl.explore(pl.models.read("llama-3-8b"), pl.clusters.two_nodes(4), tab="Layers")
+    try:
+        panel = explorer.tabs.panels["Layers"]
+        panel.phase.value = "train"
+        assert explorer.settled(60) and panel.settled(60)
+        root = opened(page, explorer, 980, 700)
+        name = root.locator(".pl-layers .row[data-device] .name").first
+        assert name.evaluate(KEEPS_ITS_END)
+        last = root.locator(".pl-layers .legend > span").last
+        right = root.locator(".pl-layers").bounding_box()
+        assert last.bounding_box()["x"] + last.bounding_box()["width"] <= right["x"] + right["width"] + 1
     finally:
         explorer.close()

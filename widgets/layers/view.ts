@@ -2,6 +2,7 @@
 import { h, listen, s, set, style } from "../shared/dom.ts";
 import { seconds } from "../shared/format.ts";
 import { memoryBar, memoryLegend, used } from "../shared/memory.ts";
+import { tail } from "../shared/tail.ts";
 import { markTheme, THEME_CSS } from "../shared/theme.ts";
 import { inside } from "../shared/zoom.ts";
 import { LaunchPanel } from "./launch.ts";
@@ -225,16 +226,18 @@ export class LayersView {
       rows.some((row) => row.lacks > 0),
     );
     const slowest = Math.max(best, ...rows.map((row) => row.seconds)) || 1;
-    this.#head.replaceChildren(this.#seen, h("span", {}, of), this.#legend);
+    this.#head.replaceChildren(this.#seen, h("span", { title: of }, of), this.#legend);
     const lines = rows.map((row, d) => {
       const time = h("span.bar", {}, bar(row.seconds / slowest, `var(--pl-device-${d % 8})`));
       const mark = h("i.best", { title: `The slowest device of the best split: ${seconds(best)}` });
       mark.style.left = `${(100 * best) / slowest}%`;
+      const name = tail("span", devices[d] ?? "", devices[d] ?? "");
+      name.classList.add("name");
       time.append(mark);
       return h(
         "div.row",
         { role: "listitem", "data-device": d },
-        h("span.name", { title: devices[d] ?? "" }, devices[d] ?? ""),
+        name,
         time,
         h("span.value.time", {}, seconds(row.seconds)),
         memoryBar(row),
