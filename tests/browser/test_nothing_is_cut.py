@@ -270,6 +270,28 @@ def test_the_charts_bar_has_all_its_buttons(page: Page, tab: str, screenshot):
         explorer.close()
 
 
+def test_the_menus_of_rules_are_read_in_a_narrow_page(page: Page, screenshot):
+    """Where channels have a rule for latencies, too, its menu is no single letter, and no menu lies over another control."""
+    explorer = pl.explore("convolutional_network", tab="Difference")
+    try:
+        explorer.change(lambda state: replace(state, transfers="channel"))
+        assert explorer.settled(60)
+        for width in WIDTHS:
+            root = opened(page, explorer, width, 700)
+            screenshot(str(width))
+            menus = root.locator(".pl-top > .pl-group:nth-child(3) select:visible").all()
+            assert [menu.bounding_box()["width"] >= 44 for menu in menus] == [True] * 3, [
+                menu.bounding_box() for menu in menus
+            ]
+            boxes = [part.bounding_box() for part in root.locator(".pl-top > div > :visible").all()]
+            ends = {(box["x"], box["y"]): box["x"] + box["width"] for box in boxes if box["width"] > 2}
+            lines = [sorted((x, end) for (x, y), end in ends.items() if (y > 34) == lower) for lower in (False, True)]
+            assert all(end <= begin + 1 for line in lines for (_, end), (begin, _) in pairwise(line)), width
+            assert max(ends.values()) <= width + 1
+    finally:
+        explorer.close()
+
+
 @pytest.mark.parametrize("phase", ["decode", "train"])
 def test_the_bar_over_the_layers_has_all_its_buttons(page: Page, phase: str, screenshot):
     """*Launch* among them, in a second line where there is no room in one."""
@@ -357,21 +379,27 @@ def test_numbers_keep_their_units_in_half_a_narrow_page(page: Page, screenshot):
         explorer.close()
 
 
-def test_pairs_that_tie_are_whole_in_half_a_narrow_page(page: Page, screenshot):
+@pytest.mark.parametrize(("name", "makespan"), [("round-robin", 3.55e-3), ("cem", 73.0)])
+def test_pairs_that_tie_are_whole_in_half_a_narrow_page(page: Page, name: str, makespan: float, screenshot):
     """The best pair has its names beside how many tie, and a proven best time its unit and its mark."""
-    cell = dict(makespan=3.55e-3, gap=0.0, memory=5.0, moved=7.0, flaw="", error="", stale=False)
+    cell = dict(makespan=makespan, gap=0.0, memory=5.0, moved=7.0, flaw="", error="", stale=False)
     schedulers = ["fifo", *(f"scheduler {i}" for i in range(8))]
-    names = ["round-robin", *(f"partitioner {i}" for i in range(40))]
+    names = [name, *(f"partitioner {i}" for i in range(40 if makespan < 1 else 2))]
     rows = [dict(name=name, state="done", cells=[cell] * len(schedulers)) for name in names]
-    table = ComparisonTable(schedulers=schedulers, rows=rows, shown=["round-robin", "fifo"], action="search")
+    table = ComparisonTable(
+        schedulers=schedulers, rows=rows, shown=[name, "fifo"], action="search", unitless=makespan > 1
+    )
     page.set_viewport_size({"width": 470 + 24, "height": 200})
     bare_page.show(page, table)
-    expect(page.locator(".show-best")).to_contain_text("round-robin + fifo")
+    expect(page.locator(".show-best")).to_contain_text(f"{name} + fifo")
     screenshot("tie")
     assert (
         page.locator(".show-best .pair").bounding_box()["height"] <= page.locator(".show-best").bounding_box()["height"]
     )
     assert page.locator("td.best").first.evaluate(WHOLE)
+    pair, value = (page.locator(f".show-best .{part}") for part in ("pair", "value"))
+    words = "part => { const all = document.createRange(); all.selectNodeContents(part); return all.getBoundingClientRect() }"
+    assert pair.evaluate(words)["right"] + 3 <= value.evaluate(words)["left"]
 
 
 KEEPS_ITS_END = """name => {  // though there is no room for its beginning
