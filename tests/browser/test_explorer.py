@@ -367,7 +367,7 @@ def test_the_copied_cell_reproduces_what_is_shown(explore, page, screenshot):
     hand = explore(tab=RESTING)
     hand.pull(key(hand, "speed:1"), 60)
     hand.menu("Scheduler").select_option("msr")
-    hand.settled()
+    hand.becomes("explorer.state.scheduler", "msr")
     hand.button("Code").click()
     text = hand.root.locator(".pl-code pre").inner_text()
     assert page.evaluate("navigator.clipboard.readText()") == text == hand.notebook.value("explorer.code")
