@@ -16,6 +16,7 @@ import numpy as np
 
 from placelab.base.errors import InfeasibleError, PlacelabError, UnsupportedError, expect
 from placelab.base.index_arrays import frozen
+from placelab.base.once import once
 from placelab.base.progress import Report, never, silent
 from placelab.planning.lower_bounds import claim
 from placelab.planning.memory_plan import can_bind
@@ -325,8 +326,9 @@ def misjudged(run: Schedule) -> str:
     return said + (f": {' and '.join(causes)}, which is not planned" if causes else "")
 
 
+@once
 def waits_for_memory(run: Schedule) -> bool:
-    """Whether ops of a run waited for memory because it was to be so (``oom="wait"``). It is run once more to know."""
+    """Whether ops of a run waited for room in memory, as ``oom="wait"`` lets them: the same run without waits lacks some then."""
     if run.oom_rule != "wait" or run.scheduler not in schedulers():
         return False
     marked = simulate(run.problem, run.placement, run.scheduler, seed=run.seed, **run.options)
